@@ -1,0 +1,53 @@
+# Each target does its own set-up: all that a machine needs is Python 3.11 or newer and a package index.
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -q -n auto
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: demo test lint format bench screenshots clean
+
+demo: .venv/.demo ## a console on a live PostgreSQL with work in it
+	@$(BIN)/unstick demo $(DEMO_ARGS)
+
+test: .venv/.dev ## every test, on a real server
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.dev ## the figures: start, one-shot, a key at 100,000 nodes, idle
+	$(BIN)/python -m tests.bench
+
+screenshots: .venv/.dev ## screenshots/*.svg, from the demo
+	$(BIN)/python -m tests.screenshots
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A broken link here (the interpreter it came from is gone) counts as missing, so the folder is made afresh.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "unstick needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear .venv
+
+.venv/.demo: pyproject.toml $(BIN)/python
+	@echo "setting up .venv for the demo (only the first time)"
+	@$(PIP) --editable '.[demo]'
+	@touch $@
+
+.venv/.dev: pyproject.toml $(BIN)/python
+	@echo "setting up .venv for development (only the first time)"
+	@$(PIP) --editable '.[demo,dev]'
+	@touch .venv/.demo $@
