@@ -1,0 +1,49 @@
+"""Durations as people write them, in settings files: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``."""
+
+from __future__ import annotations
+
+import math
+import re
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+_PART = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)"
+_PARTS = re.compile(_PART, re.ASCII)
+_WHOLE = re.compile(rf"(?:{_PART}\s*)+", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+
+
+def parse(written: object) -> float:
+    """Seconds, from a number of seconds or a text like ``"10m"`` or ``"1h30m"``.
+
+    Raises ValueError, with a message that ends a sentence about the setting, for anything else: a negative, an
+    endless or an unreadable duration.
+    """
+    seconds = _seconds(written)
+    if seconds is None or not math.isfinite(seconds) or seconds < 0:
+        raise ValueError(f'{_shown(written)} is not a duration; write "90s", "10m", "2h", "1d" or a number of seconds')
+    return seconds
+
+
+def _seconds(written: object) -> float | None:
+    if isinstance(written, str):
+        return _from_text(written.strip())
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        try:
+            return float(written)
+        except OverflowError:
+            return math.inf
+    return None
+
+
+def _from_text(text: str) -> float | None:
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if _WHOLE.fullmatch(text):
+        return sum(float(amount) * UNITS[unit] for amount, unit in _PARTS.findall(text))
+    return None
+
+
+def _shown(written: object) -> str:
+    shown = f'"{written}"' if isinstance(written, str) else str(written)
+    return shown if len(shown) <= 40 else shown[:39] + "…"
