@@ -1,0 +1,48 @@
+"""Fixtures: servers and databases. How to use them is said at the top of ``tests/servers.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers import Servers, TestbedServer
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """Every server of this session by major version: ``servers["18"]``."""
+    running = Servers()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def server(servers: Servers, request: pytest.FixtureRequest) -> TestbedServer:
+    """The shared server: PostgreSQL 18, or the version ``@both_versions`` asks for."""
+    return servers[getattr(request, "param", "18")]
+
+
+@pytest.fixture
+def own_server() -> Iterator[TestbedServer]:
+    """A server for one test alone, which may halt it, start it again or break it."""
+    server = TestbedServer()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(server: TestbedServer) -> Iterator[str]:
+    """DSN of a new, empty database."""
+    dsn = server.fresh()
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+def eternaltwin(server: TestbedServer) -> Iterator[str]:
+    """DSN of a new database with eternaltwin's tables in ``public``, all empty."""
+    dsn = server.fresh("eternaltwin")
+    yield dsn
+    server.drop(dsn)

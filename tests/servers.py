@@ -1,0 +1,144 @@
+"""Real PostgreSQL servers for the tests, and fresh databases on them. Fixtures are in ``tests/conftest.py``.
+
+    async def test_x(eternaltwin: str) -> None:      # DSN of a new database with the engine's schema in `public`, empty
+    async def test_x(database: str) -> None:         # DSN of a new, empty database
+    def test_x(server: TestbedServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
+    def test_x(own_server: TestbedServer) -> None:   # a server for this test alone, to halt, start and break
+
+``@both_versions`` above a test that uses any of the first three runs it on PostgreSQL 15 too, where that is installed.
+``database`` and the like are dropped after the test, whoever is still connected.
+
+On a server, from sync and async tests alike (all of these block for a few milliseconds):
+
+    server.sql("CREATE ROLE ...")                    # as superuser in the database `postgres`
+    server.sql("GRANT ...", dsn)                     # ... or in another
+    dsn = server.fresh("eternaltwin")                # one more database, made from a template
+    dsn = server.fresh()                             # ... an empty one
+    server.unique("role")                            # a name nobody else has; roles are shared by all databases
+    server.dsn("db", user="u", password="p")         # a DSN for a role (without user: the superuser)
+    server.halt("fast" | "immediate"); server.start()   # only on `own_server`: same port, same data
+    server.standby()                                 # only on `own_server`: restart it as a read-only standby
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from console.demo.server import Server, wheel_binaries
+
+SYSTEMS = Path(__file__).parents[1] / "queries" / "systems"
+BINARIES = {"18": None, "15": Path("/usr/lib/postgresql/15/bin")}
+VERSIONS = [version for version, folder in BINARIES.items() if folder is None or (folder / "postgres").exists()]
+
+both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
+
+
+class TestbedServer(Server):
+    """A server with a superuser's connection that any test can use, whatever event loop it runs in."""
+
+    __test__ = False
+
+    def __init__(self, version: str = "18") -> None:
+        super().__init__(binaries=BINARIES[version] or wheel_binaries(), durable=True)
+        self.version = int(version)
+        self._numbers = itertools.count(1)
+        self._templates: set[str] = set()
+        self._admin: asyncpg.Connection[Any] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="testbed")
+        self._thread.start()
+
+    def unique(self, prefix: str = "x") -> str:
+        """A name that is an identifier and that no other test has."""
+        return f"{prefix}_{os.getpid()}_{next(self._numbers)}"
+
+    def sql(self, text: str, dsn: str | None = None) -> str:
+        """Run statements as superuser in the database ``postgres`` or that of ``dsn``. Returns the last one's tag."""
+        return self._await(self._execute(text, dsn))
+
+    def fresh(self, system: str | None = None) -> str:
+        """The DSN of a new database: empty, or with a system's ``schema.sql``."""
+        template = self._template(system) if system else "template0"
+        name = self.unique("db")
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
+        return self.dsn(name)
+
+    def drop(self, dsn: str) -> None:
+        """Drop a database in the background, ending whoever is connected."""
+        name = urlsplit(dsn).path.strip("/")
+        asyncio.run_coroutine_threadsafe(self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"), self._loop)
+
+    def standby(self) -> None:
+        """Restart as a hot standby: ``pg_is_in_recovery()``, read-only, waiting for a primary that never comes."""
+        self.halt("fast")
+        (self.data / "standby.signal").touch()
+        self._own(self.data / "standby.signal")
+        self.start()
+
+    def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
+        self._forget()
+        super().halt(how)
+
+    def close(self) -> None:
+        """Stop the server and its connection's thread."""
+        self.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _template(self, system: str) -> str:
+        name = f"template_{system}"
+        if name not in self._templates:
+            self.sql(f"CREATE DATABASE {name} TEMPLATE template0 {self._strategy()}")
+            self.sql((SYSTEMS / system / "schema.sql").read_text(), self.dsn(name))
+            self._templates.add(name)
+        return name
+
+    def _strategy(self) -> str:
+        return "STRATEGY file_copy" if self.version >= 15 else ""
+
+    def _await(self, work: Coroutine[Any, Any, str]) -> str:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    async def _execute(self, text: str, dsn: str | None = None) -> str:
+        if dsn is not None:
+            connection = await asyncpg.connect(dsn)
+            try:
+                return str(await connection.execute(text))
+            finally:
+                await connection.close()
+        if self._admin is None or self._admin.is_closed():
+            self._admin = await asyncpg.connect(self.dsn())
+        return str(await self._admin.execute(text))
+
+    def _forget(self) -> None:
+        admin, self._admin = self._admin, None
+        if admin is not None and not admin.is_closed():
+            self._loop.call_soon_threadsafe(admin.terminate)
+
+
+class Servers:
+    """The servers of a session, started when first asked for."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, TestbedServer] = {}
+
+    def __getitem__(self, version: str) -> TestbedServer:
+        if version not in self._running:
+            self._running[version] = TestbedServer(version)
+            self._running[version].start()
+        return self._running[version]
+
+    def close(self) -> None:
+        for server in self._running.values():
+            server.close()
