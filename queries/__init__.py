@@ -1,0 +1,1 @@
+"""Everything that speaks SQL. Imports neither console nor textual nor rich."""

@@ -1,0 +1,287 @@
+"""The only importer of asyncpg: connections, session settings, server facts, reconnecting.
+
+At most two connections: one that only reads, one for writing verbs, opened at the first write. Nothing relies on
+session state or named prepared statements, so a pooler in transaction mode may stand between: every transaction
+brings its settings along with ``SET LOCAL``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+import asyncpg
+
+from queries import dsn, fault
+from queries.fault import DatabaseError, LostError
+from queries.files import statement
+from queries.model import Record
+from queries.statement import Statement
+
+MINIMUM = 14
+APPLICATION = "unstick"
+READ_TIMEOUT = 2.0  # seconds, for every statement that runs without being asked
+ASKED_TIMEOUT = 60.0  # seconds, for what the operator asked for knowing its cost
+LOCK_TIMEOUT = 0.5
+WRITE_TIMEOUT = 5.0
+IDLE_TIMEOUT = 10.0
+GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
+
+
+_LOST = (ConnectionError, asyncpg.ConnectionDoesNotExistError, asyncpg.InterfaceError, asyncpg.ConnectionFailureError)
+
+
+@contextlib.contextmanager
+def explained(connecting: str | None = None) -> Iterator[None]:
+    """Turn what the driver raises into a DatabaseError. ``connecting`` is the redacted target while connecting."""
+    try:
+        yield
+    except (DatabaseError, GeneratorExit):
+        raise
+    except asyncpg.PostgresError as error:
+        raise _answer(error, connecting) from error
+    except TimeoutError as error:
+        if connecting is not None:
+            raise fault.UnreachableError(f"No answer from {fault.place(connecting)} in time.", fault.CHECK) from error
+        raise LostError("The server stopped answering.", "The connection was given up.") from error
+    except _LOST as error:
+        if connecting is not None:
+            raise fault.UnreachableError(
+                f"Cannot connect to {fault.place(connecting)}: {fault.first_line(error)}.", fault.CHECK
+            ) from error
+        raise LostError("The connection to the server was lost.", fault.first_line(error)) from error
+    except (OSError, ssl.SSLError, ValueError, asyncpg.ClientConfigurationError) as error:
+        if connecting is not None:
+            raise fault.UnreachableError(
+                f"Cannot connect to {fault.place(connecting)}: {fault.first_line(error)}.", fault.CHECK
+            ) from error
+        raise LostError("The connection to the server was lost.", fault.first_line(error)) from error
+
+
+def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseError:
+    code, said = error.sqlstate or "", fault.first_line(error)
+    return fault.failed(code, said) if connecting is None else fault.refused(code, said, connecting)
+
+
+class Server(Record):
+    """What is at the other end. ``lag`` in seconds, on a standby only; ``now`` is its clock at connecting."""
+
+    version: int
+    version_text: str
+    database: str
+    role: str
+    superuser: bool
+    host: str
+    port: int | None
+    standby: bool
+    read_only: bool
+    lag: float | None
+    now: float
+
+
+class Transaction:
+    """A transaction that has begun. Rows come as mappings."""
+
+    def __init__(self, connection: asyncpg.Connection[Any], timeout: float, load: Load) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._load = load
+
+    async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Run one statement with the parameters it names. Raises DatabaseError."""
+        arguments = [values[name] for name in statement.parameters]
+        with self._load.measured(), explained():
+            async with asyncio.timeout(self._timeout + GRACE):
+                rows: Sequence[Mapping[str, Any]] = await self._connection.fetch(statement.text, *arguments)
+                return rows
+
+    async def control(self, command: str) -> str:
+        """Run a transaction command and give the server's answer to it. Raises DatabaseError."""
+        with explained():
+            async with asyncio.timeout(self._timeout + GRACE):
+                answer: str = await self._connection.execute(command)
+                return answer
+
+
+class Load:
+    """How much of the wall time the console's own statements take, over about the last minute."""
+
+    WINDOW = 60.0
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[float, float]] = []
+        self.began = time.monotonic()
+
+    @contextlib.contextmanager
+    def measured(self) -> Any:
+        """Count the time of the body as time the server was busy for us."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spans.append((start, time.monotonic()))
+
+    def share(self) -> float:
+        """Part of wall time, 0..1."""
+        now = time.monotonic()
+        since = max(self.began, now - self.WINDOW)
+        self._spans = [s for s in self._spans if s[1] > since]
+        return sum(end - max(start, since) for start, end in self._spans) / max(now - since, 1.0)
+
+
+class Backoff:
+    """Growing, jittered pauses between attempts to connect, in seconds."""
+
+    def __init__(self, first: float = 0.5, most: float = 15.0) -> None:
+        self._first, self._most, self._failures = first, most, 0
+
+    def next(self) -> float:
+        """The pause after one more failure."""
+        self._failures += 1
+        return random.uniform(0.5, 1.0) * min(self._most, self._first * 2.0 ** (self._failures - 1))
+
+    def reset(self) -> None:
+        """After a success."""
+        self._failures = 0
+
+
+class Database:
+    """One database, by the connection string psql would take ("" is the libpq environment)."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.server: Server | None = None
+        self.load = Load()
+        self.backoff = Backoff()
+        self._connections: dict[str, asyncpg.Connection[Any]] = {}
+        self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
+
+    async def open(self) -> Server:
+        """Connect, and tell what the server is. Raises DatabaseError."""
+        async with self._locks["read"]:
+            await self._connected("read")
+        if self.server is None:  # pragma: no cover - _connected sets it or raises
+            raise LostError("The server did not say what it is.")
+        return self.server
+
+    @contextlib.asynccontextmanager
+    async def reading(self, search_path: Sequence[str] = (), limit: float = READ_TIMEOUT) -> AsyncIterator[Transaction]:
+        """A READ ONLY transaction with one snapshot. Always rolled back: there is nothing to keep."""
+        settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
+        begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", search_path, settings)
+        async with self._transaction("read", begin, limit) as transaction:
+            yield transaction
+
+    @contextlib.asynccontextmanager
+    async def writing(self, search_path: Sequence[str]) -> AsyncIterator[Transaction]:
+        """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long."""
+        settings = {
+            "lock_timeout": LOCK_TIMEOUT,
+            "statement_timeout": WRITE_TIMEOUT,
+            "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
+        }
+        begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", search_path, settings)
+        async with self._transaction("write", begin, WRITE_TIMEOUT) as transaction:
+            yield transaction
+
+    async def close(self) -> None:
+        """Close both connections, waiting for neither long."""
+        for connection in self._connections.values():
+            with contextlib.suppress(Exception):
+                await connection.close(timeout=1.0)
+            connection.terminate()
+        self._connections.clear()
+
+    @contextlib.asynccontextmanager
+    async def _transaction(self, purpose: str, begin: str, limit: float) -> AsyncIterator[Transaction]:
+        async with self._locks[purpose]:
+            known = purpose in self._connections and not self._connections[purpose].is_closed()
+            transaction = await self._begun(purpose, begin, limit, again=known)
+            try:
+                yield transaction
+            finally:
+                await self._end(purpose)
+
+    async def _begun(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
+        transaction = Transaction(await self._connected(purpose), limit, self.load)
+        try:
+            await transaction.control(begin)
+        except LostError:
+            # A connection that died while it was idle tells so only now, and nothing has been done on it yet.
+            self._drop(purpose)
+            if not again:
+                raise
+            return await self._begun(purpose, begin, limit, again=False)
+        except BaseException:
+            self._drop(purpose)
+            raise
+        return transaction
+
+    async def _end(self, purpose: str) -> None:
+        """Leave the connection outside a transaction, or leave no connection."""
+        connection = self._connections.get(purpose)
+        if connection is None:
+            return
+        try:
+            if connection.is_in_transaction():
+                await asyncio.wait_for(asyncio.shield(connection.execute("ROLLBACK")), GRACE)
+        except BaseException as error:
+            self._drop(purpose)
+            if not isinstance(error, Exception):
+                raise
+        if connection.is_closed():
+            self._drop(purpose)
+
+    async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
+        connection = self._connections.get(purpose)
+        if connection is not None and not connection.is_closed():
+            return connection
+        connection = await connect(self.text)
+        try:
+            rows = await Transaction(connection, READ_TIMEOUT, self.load).rows(statement("server"), {})
+        except BaseException:
+            connection.terminate()
+            raise
+        self.server = Server(**dict(rows[0]))
+        self._connections[purpose] = connection
+        self.backoff.reset()
+        return connection
+
+    def _drop(self, purpose: str) -> None:
+        connection = self._connections.pop(purpose, None)
+        if connection is not None:
+            connection.terminate()
+
+
+async def connect(text: str) -> asyncpg.Connection[Any]:
+    """A new connection to what ``text`` names. Raises DatabaseError, also where the server is older than 14."""
+    try:
+        target = dsn.parse(text)
+    except ValueError as error:
+        raise DatabaseError(f"The connection string cannot be used: {error}.") from None
+    with explained(connecting=dsn.redact(text)):
+        connection = await asyncpg.connect(
+            target.uri or None,
+            timeout=target.timeout,
+            statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
+            server_settings={"application_name": APPLICATION},
+        )
+    major = connection.get_server_version().major
+    if major < MINIMUM:
+        connection.terminate()
+        raise DatabaseError(
+            f"This server is PostgreSQL {major}; unstick needs {MINIMUM} or newer.", "Nothing was read or changed."
+        )
+    return connection
+
+
+def _begin(mode: str, search_path: Sequence[str], settings: Mapping[str, float]) -> str:
+    path = ", ".join('"' + schema.replace('"', '""') + '"' for schema in (*search_path, "pg_temp"))
+    commands = [mode, f"SET LOCAL search_path = {path}", "SET LOCAL TimeZone = 'UTC'", "SET LOCAL jit = off"]
+    commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]
+    return "; ".join(commands)

@@ -1,0 +1,212 @@
+"""Which systems live in this database, in which schema, with which privileges, indexes and variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.database import Transaction
+from queries.files import statement
+from queries.model import Record
+from queries.spec import Need, Recognise
+from queries.system import System
+
+# A table of at most this many 8 kB blocks (16 MB) is read whole without being asked: it costs some milliseconds.
+SMALL = 2048
+
+
+class Relation(Record):
+    """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none."""
+
+    schema: str
+    relation: str
+    kind: str
+    pages: int
+    tuples: float
+    columns: dict[str, str]
+    indexes: tuple[dict[str, Any], ...]
+    checks: str
+    privileges: tuple[str, ...]
+
+
+class Found(Record):
+    """A system in a schema. ``have`` are its needs that are met, ``indexed`` those met by a real index."""
+
+    label: str
+    schema: str
+    system: System
+    relations: Mapping[str, Relation]
+    have: frozenset[str]
+    indexed: frozenset[str]
+
+    @property
+    def search_path(self) -> tuple[str, ...]:
+        """Schemas in the order in which the system's statements look names up."""
+        return (self.schema, *self.system.spec.search_path)
+
+    def may(self, privilege: str) -> bool:
+        """Whether the role holds ``"UPDATE task"`` or the like (on some columns at least)."""
+        word, _, relation = privilege.partition(" ")
+        return relation in self.relations and word in self.relations[relation].privileges
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """Relations of the system that the role may not read."""
+        return tuple(name for name, r in self.relations.items() if "SELECT" not in r.privileges)
+
+    def missing(self) -> tuple[Need, ...]:
+        """Needs that only an index would meet, that no index meets."""
+        needs = self.system.spec.needs
+        return tuple(n for name, n in needs.items() if n.ddl and name not in self.indexed)
+
+
+class Declined(Record):
+    """A schema that looked like a system and is not, or not one that can be handled."""
+
+    system: str
+    schema: str
+    why: str
+
+
+class Detection(Record):
+    """What :func:`detect` found."""
+
+    found: tuple[Found, ...]
+    declined: tuple[Declined, ...]
+
+
+async def detect(transaction: Transaction, systems: Sequence[System]) -> Detection:
+    """Look for ``systems`` in every schema, by structure. Raises DatabaseError."""
+    recognised = [s.spec.recognise for s in systems]
+    names = {n for r in recognised for n in r.relations}
+    names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
+    names |= {n.relation.rpartition(".")[2] for s in systems for n in s.spec.needs.values() if n.relation}
+    types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
+    types |= {n.function for s in systems for n in s.spec.needs.values() if n.function}
+    rows = await transaction.rows(statement("catalog"), {"query": sorted(names)})
+    schemas: dict[str, dict[str, Relation]] = {}
+    for row in rows:
+        decoded = {key: msgspec.json.decode(row[key] or "{}") for key in ("columns", "indexes")}
+        relation = msgspec.convert({**dict(row), **decoded}, Relation)
+        schemas.setdefault(relation.schema, {})[relation.relation] = relation
+    made = await transaction.rows(statement("types"), {"query": sorted(types)}) if types else []
+    parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
+    found, declined = [], []
+    for system in systems:
+        here: list[Found] = []
+        for schema, relations in schemas.items():
+            why = _why_not(system, schema, relations, parts)
+            if why is None:
+                have, indexed = _met(system, schema, schemas, parts)
+                label = f"{system.name}@{schema}" if here else system.name
+                kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
+                here.append(
+                    Found(label=label, schema=schema, system=system, relations=kept, have=have, indexed=indexed)
+                )
+            elif why:
+                declined.append(Declined(system=system.name, schema=schema, why=why))
+        found += here
+    return Detection(found=tuple(found), declined=tuple(declined))
+
+
+def looked_for(systems: Iterable[System]) -> tuple[str, ...]:
+    """One line a system: the relations that would have told it."""
+    return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in systems)
+
+
+Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
+
+
+def _why_not(system: System, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
+    """None where the schema holds the system, "" where it does not remind of it, else what tells it apart."""
+    wanted = system.spec.recognise
+    for decline in system.spec.declines:
+        if decline.relations and all(name in relations for name in decline.relations):
+            return decline.why
+    missing = [n for n in wanted.relations if n not in relations and n not in wanted.optional]
+    if missing and not _reminds(wanted, relations):
+        return ""
+    for decline in system.spec.declines:
+        for name, columns in decline.columns.items():
+            if name in relations and any(c in relations[name].columns for c in columns):
+                return decline.why
+    if missing:
+        return (
+            f"there is no {' and no '.join(missing)} beside {', '.join(n for n in wanted.relations if n in relations)}"
+        )
+    return _wrong_columns(wanted, relations) or _wrong_types(wanted, schema, parts)
+
+
+def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
+    """Whether one relation at least has most of its columns: a name alone reminds of nothing."""
+    for name, columns in wanted.relations.items():
+        there = relations[name].columns if name in relations else {}
+        if len(columns) > 1 and sum(c in there for c in columns) * 2 > len(columns):
+            return True
+    return False
+
+
+def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+    for name, columns in wanted.relations.items():
+        if name not in relations:
+            continue
+        there = relations[name]
+        known = sum(c in there.columns for c in columns)
+        for column, kind in columns.items():
+            if there.columns.get(column) not in kind.split("|"):
+                if known * 2 <= len(columns) and not _reminds(wanted, relations):
+                    return ""
+                is_ = there.columns.get(column)
+                return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
+        for column in wanted.absent.get(name, ()):
+            if column in there.columns:
+                return f"{name} has a column {column}, which this engine's has not"
+        for word in wanted.literals.get(name, ()):
+            if f"'{word}'" not in there.checks:
+                return f"no CHECK of {name} names {word!r}"
+        unique = wanted.unique.get(name)
+        if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
+            return f"{name} has no unique index on ({', '.join(unique)})"
+    return None
+
+
+def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
+    for sort, shapes in (("enum", wanted.enums), ("composite", wanted.composites)):
+        for name, labels in shapes.items():
+            is_ = parts.get((schema, name, sort))
+            if is_ is None or sorted(is_) != sorted(labels):
+                says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
+                return f"the {sort} type {name} {says}"
+    functions = {(name, arguments) for (_, name, sort), arguments in parts.items() if sort == "function"}
+    for function in wanted.functions:
+        if (function.name, function.arguments) not in functions:
+            return f"the function {function.name}({', '.join(function.arguments)}) is missing"
+    return None
+
+
+def _met(
+    system: System, schema: str, schemas: Mapping[str, Mapping[str, Relation]], parts: Parts
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The needs that are met, and those of them that are met by more than a table's being small."""
+    have, indexed = set(), set()
+    for name, need in system.spec.needs.items():
+        table = schemas.get(schema, {}).get(need.table)
+        where, _, relation = need.relation.rpartition(".")
+        firm = bool(
+            (need.function and any(n == need.function and s == "function" for _, n, s in parts))
+            or (need.relation and relation in schemas.get(where or schema, {}))
+            or (table and need.columns and any(_serves(index, need) for index in table.indexes))
+        )
+        if firm:
+            indexed.add(name)
+        if firm or (table and table.pages <= SMALL):
+            have.add(name)
+    return frozenset(have), frozenset(indexed)
+
+
+def _serves(index: Mapping[str, Any], need: Need) -> bool:
+    """Whether an index leads with the columns of a need, in any order among themselves."""
+    leading = index["columns"][: len(need.columns)]
+    return set(leading) == set(need.columns) and (need.partial or not index["partial"])

@@ -1,0 +1,139 @@
+"""Who did what to which rows, when, why, with which outcome: a table in the database, else a local file."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from queries.database import APPLICATION, Database, Transaction
+from queries.fault import DatabaseError
+from queries.files import statement
+from queries.model import LedgerEntry, Record, Result, RowChange
+
+TABLE = "table"
+
+
+class Operator(Record):
+    """The person at the console, as far as the machine knows."""
+
+    os_user: str
+    host: str
+    application: str = APPLICATION
+
+
+def operator() -> Operator:
+    """Whoever runs this process."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return Operator(os_user=user, host=socket.gethostname())
+
+
+class State(Record):
+    """What the database has of the ledger."""
+
+    exists: bool
+    writable: bool
+    readable: bool
+
+
+async def state(transaction: Transaction) -> State:
+    """Look whether the table is there. Raises DatabaseError."""
+    rows = await transaction.rows(statement("ledger_state"), {})
+    return State(**dict(rows[0]))
+
+
+async def append(transaction: Transaction, entry: LedgerEntry) -> None:
+    """Write an entry in the verb's own transaction. Raises DatabaseError."""
+    await transaction.rows(statement("ledger_append"), {"args": msgspec.json.encode(_plain(entry)).decode()})
+
+
+def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
+    return {**msgspec.to_builtins(entry), "application": APPLICATION}
+
+
+async def page(database: Database, cursor: str | None, size: int, node_id: str | None) -> tuple[LedgerEntry, ...]:
+    """Entries of the table, newest first. Raises DatabaseError."""
+    async with database.reading() as transaction:
+        rows = await transaction.rows(statement("ledger_page"), {"cursor": cursor, "page": size, "id": node_id})
+    return tuple(_entry(row) for row in rows)
+
+
+def _entry(row: Mapping[str, Any]) -> LedgerEntry:
+    return LedgerEntry(
+        **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
+        | {
+            "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
+            "changes": msgspec.json.decode(row["changes"], type=tuple[RowChange, ...]),
+        }
+    )
+
+
+def ddl() -> str:
+    """What ``unstick init`` runs."""
+    return (resources.files("queries") / "sql" / "ledger_schema.sql").read_text("utf-8")
+
+
+def grants(role: str) -> str:
+    """What lets ``role`` write to the ledger."""
+    quoted = '"' + role.replace('"', '""') + '"'
+    return (resources.files("queries") / "sql" / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+
+
+class File:
+    """The ledger of a database that has no table for it: JSON lines, appended and flushed to disk.
+
+    A line is written before COMMIT ("intended") and one after it with the outcome, so a crash between leaves a trace.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or Path(platformdirs.user_state_dir("unstick")) / "ledger.jsonl"
+
+    def append(self, entry: LedgerEntry, *, intended: bool) -> None:
+        """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""
+        line = {**_plain(entry), "intended": intended}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "ab") as file:
+                file.write(msgspec.json.encode(line) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DatabaseError(
+                f"The ledger file {self.path} cannot be written: {error.strerror}.",
+                "Nothing was changed. `unstick init` makes a ledger table in the database instead.",
+            ) from error
+
+    def entries(self, node_id: str | None = None) -> Iterator[LedgerEntry]:
+        """Entries with their outcome, newest first; an intent without outcome counts, as unknown."""
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except OSError:
+            return
+        told: set[str] = set()
+        for line in reversed(lines):
+            try:
+                fields = msgspec.json.decode(line)
+                entry = msgspec.convert(fields, LedgerEntry, strict=False)
+            except (msgspec.MsgspecError, ValueError):
+                continue
+            if entry.id in told:
+                continue
+            told.add(entry.id)
+            if node_id is None or any(r.id == node_id for r in entry.results):
+                yield entry
+
+
+def entry_id() -> str:
+    """An id for an entry of the file, in the order of time."""
+    return f"{time.time_ns():x}-{os.getpid():x}"

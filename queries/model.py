@@ -1,0 +1,259 @@
+"""The words of the project as frozen records; no I/O.
+
+Times are seconds since 1970-01-01 UTC by the *server's* clock (float; ``inf`` and ``-inf`` are PostgreSQL's
+``infinity`` and ``-infinity``), durations are seconds. ``None`` means that the engine does not record the value
+or that it is not known cheaply; it is never shown as 0. JSON output uses these field names.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, dataclass_transform
+
+import msgspec
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every record here: immutable, built by keyword, comparable by value."""
+
+
+class Phase(StrEnum):
+    """What a native status means, in one vocabulary for every engine. Worst first, for "the worst of"."""
+
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    HELD = "held"
+    RUNNING = "running"
+    READY = "ready"
+    SCHEDULED = "scheduled"
+    UNKNOWN = "unknown"
+    CANCELLED = "cancelled"
+    DONE = "done"
+
+
+class Honesty(StrEnum):
+    """How a number was come by."""
+
+    EXACT = "exact"
+    ESTIMATED = "estimated"
+    CAPPED = "capped"
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """What happened to one node when a verb was applied to it."""
+
+    CHANGED = "changed"
+    MOVED = "moved"  # somebody else changed it since the operator saw it
+    GONE = "gone"
+    BUSY = "busy"  # locked by another transaction right now
+    REFUSED = "refused"
+    DENIED = "denied"  # a privilege is missing
+    CONFLICT = "conflict"  # the database broke the transaction off (unique key, deadlock, serialization)
+    UNKNOWN = "unknown"  # the server cannot say whether the commit happened
+
+
+class Support(StrEnum):
+    """How an engine takes part in a verb."""
+
+    NATIVE = "native"
+    EMULATED = "emulated"
+    EXTERNAL = "external"  # only the engine's own API can
+    UNSUPPORTED = "unsupported"
+
+
+class Danger(StrEnum):
+    """What it costs to be wrong. Decides how a verb is confirmed."""
+
+    SAFE = "safe"
+    CAUTION = "caution"
+    DESTRUCTIVE = "destructive"
+
+
+class Proof(StrEnum):
+    """Whether what a verb or finding relies on was checked against the engine, or inferred."""
+
+    VERIFIED = "verified"
+    ASSUMED = "assumed"
+
+
+class Node(Record):
+    """Anything in a tree that has a status. ``id`` reads ``system/kind:key``; ``version`` is what was seen, opaque."""
+
+    system: str
+    id: str
+    kind: str
+    title: str
+    phase: Phase
+    version: str
+    parent_id: str | None = None
+    job_id: str | None = None
+    status: str | None = None  # the engine's own word
+    revision: int | None = None
+    cpu: float | None = None
+    poll: float | None = None
+    created_at: float | None = None
+    changed_at: float | None = None
+    due_at: float | None = None
+    owner: str | None = None
+    heartbeat_at: float | None = None
+    attempts: int | None = None
+    max_attempts: int | None = None
+    error: str | None = None
+    findings: tuple[str, ...] = ()
+
+
+class Count(Record):
+    """How many nodes are in a phase. ``n`` is None where ``honesty`` is unknown; a capped count is "at least n"."""
+
+    phase: Phase
+    n: int | None
+    honesty: Honesty
+
+
+class Costly(Record):
+    """Why something was not read without being asked: what it would cost and what index would make it cheap."""
+
+    need: str
+    why: str
+    pages: int  # 8 kB blocks that a scan would read, by the server's statistics
+    ddl: str
+
+
+class Page(Record):
+    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end."""
+
+    nodes: tuple[Node, ...]
+    at: float
+    cursor: str | None = None
+    costly: Costly | None = None
+
+
+class Finding(Record):
+    """A reason to look at a node."""
+
+    system: str
+    node_id: str
+    code: str
+    title: str
+    sentence: str
+    severity: int  # 1 (look when there is time) .. 9 (nothing moves)
+    proof: Proof
+    since: float | None = None
+    verb: str | None = None  # the verb that helps, if there is one
+    evidence: dict[str, Any] = {}
+
+
+class Unchecked(Record):
+    """A finding that was not looked for, and why."""
+
+    system: str
+    code: str
+    why: str
+    ddl: str | None = None
+
+
+class Findings(Record):
+    """Findings, worst first, then oldest. ``capped`` names the codes of which there are more than were read."""
+
+    found: tuple[Finding, ...]
+    at: float
+    unchecked: tuple[Unchecked, ...] = ()
+    capped: tuple[str, ...] = ()
+
+
+class Payload(Record):
+    """The first bytes of a stored value. ``size`` is the whole length in bytes."""
+
+    head: bytes
+    size: int
+
+
+class Section(Record):
+    """One part of a node's detail page: a table of values, or a payload."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    payload: Payload | None = None
+    costly: Costly | None = None
+
+
+class Detail(Record):
+    """One node whole."""
+
+    node: Node
+    at: float
+    sections: tuple[Section, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Result(Record):
+    """The outcome of a verb for one node; ``why`` says it in a sentence where it is not ``changed``."""
+
+    id: str
+    outcome: Outcome
+    why: str = ""
+
+
+class RowChange(Record):
+    """One row a verb touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
+
+    id: str
+    table: str
+    key: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class Rehearsal(Record):
+    """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with."""
+
+    system: str
+    verb: str
+    reason: str
+    arguments: dict[str, Any]
+    results: tuple[Result, ...]  # `changed` here means: would change
+    changes: tuple[RowChange, ...]
+    versions: dict[str, str]
+    witness: dict[str, str]
+    at: float
+    ledger: str  # where the entry will go: "table" or a file's path
+
+
+class Outcomes(Record):
+    """What a commit did, per node. ``xid`` is the transaction's id as text; None where nothing was written."""
+
+    results: tuple[Result, ...]
+    changes: tuple[RowChange, ...] = ()
+    xid: str | None = None
+    ledger: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
+
+
+class LedgerEntry(Record):
+    """Who did what to which rows, when, why, and what became of it."""
+
+    id: str
+    at: float
+    role: str
+    os_user: str
+    host: str
+    system: str
+    schema: str
+    verb: str
+    reason: str
+    arguments: dict[str, Any] = {}
+    xid: str | None = None
+    results: tuple[Result, ...] = ()
+    changes: tuple[RowChange, ...] = ()
+
+
+def split_id(node_id: str) -> tuple[str, str, str]:
+    """``system/kind:key`` into its three parts. Raises ValueError where it is not of that form."""
+    system, slash, local = node_id.partition("/")
+    kind, colon, key = local.partition(":")
+    if not (system and slash and kind and colon and key):
+        raise ValueError(f"not a node id: {node_id!r} (they read system/kind:key)")
+    return system, kind, key

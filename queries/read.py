@@ -1,0 +1,309 @@
+"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from queries import system as systems
+from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
+from queries.detect import Found
+from queries.fault import DatabaseError, DeniedError, SlowError
+from queries.files import statement
+from queries.model import (
+    Costly,
+    Count,
+    Detail,
+    Finding,
+    Findings,
+    Honesty,
+    Node,
+    Page,
+    Payload,
+    Phase,
+    Section,
+    Unchecked,
+    split_id,
+)
+from queries.samples import Watcher
+from queries.spec import FindingSpec, Verb
+from queries.statement import Statement
+
+PAGE = 100
+FINDINGS = 200
+HEAD = 65536  # bytes of a payload that are sent unless more is asked for
+
+
+class Availability(NamedTuple):
+    """Whether a verb can be done (to a node), and if not, why, in one line."""
+
+    ok: bool
+    why: str = ""
+
+
+class Reader:
+    """Reads one system. ``label`` is its name in this database and the beginning of its nodes' ids."""
+
+    def __init__(self, database: Database, found: Found, *, read_only: bool = False) -> None:
+        self.database = database
+        self.found = found
+        self.read_only = read_only
+        self.system = found.system
+        self.label = found.label
+        spec = self.system.spec
+        self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
+        self._codes = {f.code: f for f in spec.findings}
+
+    # Pages of nodes
+
+    async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
+        """The nodes at the top of the tree, from ``cursor`` on. Raises DatabaseError."""
+        return await self._page("roots", cursor, page)
+
+    async def children(
+        self, parent_id: str, cursor: str | None = None, page: int = PAGE, *, asked: bool = False
+    ) -> Page:
+        """The nodes below one. Where that would scan a large table, ``Page.costly`` says so unless it was asked for."""
+        return await self._page("children", cursor, page, parent=self.local(parent_id), asked=asked)
+
+    async def live(self, cursor: str | None = None, page: int = PAGE) -> Page:
+        """Everything unfinished, most urgent first."""
+        return await self._page("live", cursor, page)
+
+    async def find(self, text: str, page: int = 50) -> Page:
+        """Nodes by id, by the beginning of one, or by text where that is cheap."""
+        return await self._page("find", None, page, query=text.removeprefix(f"{self.label}/").rpartition(":")[2])
+
+    async def nodes(self, ids: Iterable[str]) -> Page:
+        """These nodes as they are now, in this order; those that are gone are left out."""
+        local = [self.local(i) for i in ids]
+        async with self._reading() as transaction:
+            return await self._nodes(transaction, local)
+
+    async def counts(self) -> tuple[Count, ...]:
+        """How many nodes there are in each phase."""
+        async with self._reading() as transaction:
+            rows = await transaction.rows(self._need("counts"), self._values())
+        return tuple(Count(phase=Phase(r["phase"]), n=r["n"], honesty=Honesty(r["honesty"])) for r in rows)
+
+    # Findings
+
+    async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS) -> Findings:
+        """What one look can tell to be stuck, over all nodes or only these."""
+        local = None if ids is None else [self.local(i) for i in ids]
+        async with self._reading() as transaction:
+            at = await _now(transaction)
+            found, unchecked, capped = await self._findings(transaction, local, page)
+        found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
+        return Findings(found=tuple(found), at=at, unchecked=tuple(unchecked), capped=tuple(capped))
+
+    async def sample(self) -> None:
+        """Take one look for the findings that need several."""
+        wanted = {w.spec.sample for w in self._watchers.values()}
+        if not wanted:
+            return
+        async with self._reading() as transaction:
+            at = await _now(transaction)
+            seen = {}
+            for name in filter(None, wanted):
+                chosen = self._choose(f"samples/{name}")
+                rows = await transaction.rows(chosen, self._values()) if chosen else []
+                seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
+        for watcher in self._watchers.values():
+            watcher.look(at, seen.get(watcher.spec.sample or "", ()))
+
+    def watched(self) -> tuple[Finding, ...]:
+        """The findings that the looks so far add up to."""
+        found = []
+        for code, watcher in self._watchers.items():
+            for node_id, watch in watcher.shown(self.system.limits):
+                span = f"{watch.until - watch.since:.0f} s"
+                evidence = {**watch.seen, "changes": watch.changes, "span": span}
+                found.append(self._finding(self._codes[code], node_id, watch.since, evidence))
+        return tuple(found)
+
+    # One node whole
+
+    async def detail(self, node_id: str, size: int = HEAD) -> Detail | None:
+        """One node with its sections and findings; None where it does not exist. ``size`` caps payloads, in bytes."""
+        local = self.local(node_id)
+        kind = split_id(node_id)[1]
+        async with self._reading() as transaction:
+            page = await self._nodes(transaction, [local])
+            if not page.nodes:
+                return None
+            sections = [
+                await self._section(transaction, key.partition("/")[2], local, size)
+                for key, variants in self.system.statements.items()
+                if key.startswith("detail/") and kind in variants[0].kinds
+            ]
+            found, _, _ = await self._findings(transaction, [local], FINDINGS)
+        found += [f for f in self.watched() if f.node_id == node_id]
+        node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
+        return Detail(node=node, at=page.at, sections=tuple(s for s in sections if s), findings=tuple(found))
+
+    # Verbs
+
+    def verbs(self, kind: str) -> tuple[Verb, ...]:
+        """All verbs for nodes of this kind, also those that cannot be done here."""
+        return tuple(v for v in self.system.spec.verbs if kind in v.kinds)
+
+    def availability(self, verb: Verb, node: Node | None = None, *, bulk: bool = False) -> Availability:
+        """Whether the verb can be done here and now (to this node), and the reason if not."""
+        if not verb.writes:
+            return Availability(False, f"{verb.support}: {verb.why}")
+        server = self.database.server
+        if self.read_only:
+            return Availability(False, "this console is read-only")
+        if server and server.standby:
+            return Availability(False, "this server is a standby: connect to the primary to change anything")
+        lacking = [p for p in verb.privileges if not self.found.may(p)]
+        if lacking:
+            return Availability(False, f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
+        needs = self.system.spec.needs
+        for name in verb.needs:
+            if name not in (self.found.indexed if bulk and verb.bulk_needs_index else self.found.have):
+                return Availability(False, f"{needs[name].why} ({needs[name].ddl})")
+        if node and node.kind not in verb.kinds:
+            return Availability(False, f"not for a {node.kind}")
+        if node and verb.phases and node.phase not in verb.phases:
+            return Availability(False, f"not while it is {node.phase}")
+        return Availability(True)
+
+    async def existing(self, transaction: Transaction, ids: Iterable[str]) -> tuple[Node, ...]:
+        """Those of these nodes that are there, within a transaction that is under way."""
+        return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
+
+    def local(self, node_id: str) -> str:
+        """``kind:key`` of one of this system's ids."""
+        return node_id.removeprefix(f"{self.label}/")
+
+    # How it is done
+
+    def _full(self, local: str) -> str:
+        return f"{self.label}/{local}"
+
+    def _reading(self, limit: float = READ_TIMEOUT) -> Any:
+        return self.database.reading(self.found.search_path, limit)
+
+    def _values(self, **more: Any) -> dict[str, Any]:
+        return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
+
+    def _choose(self, name: str, *, asked: bool = False) -> Statement | None:
+        variants = self.system.statements.get(name, ())
+        have = frozenset(self.system.spec.needs) if asked else self.found.have
+        version = self.database.server.version if self.database.server else 0
+        return systems.choose(variants, have, version)
+
+    def _need(self, name: str) -> Statement:
+        chosen = self._choose(name)
+        if chosen is None:
+            raise DatabaseError(f"{self.label}: {name} cannot be read here.", self._costly(name).why)
+        return chosen
+
+    def _costly(self, name: str) -> Costly:
+        """The first unmet need of a statement, with what a scan would cost."""
+        unmet = next((n for s in self.system.statements[name] for n in sorted(s.needs - self.found.have)), "")
+        need = self.system.spec.needs[unmet]
+        relation = self.found.relations.get(need.table)
+        return Costly(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
+
+    async def _page(self, which: str, cursor: str | None, page: int, *, asked: bool = False, **values: Any) -> Page:
+        chosen = self._choose(which, asked=asked)
+        if chosen is None:
+            async with self._reading() as transaction:
+                return Page(nodes=(), at=await _now(transaction), costly=self._costly(which))
+        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT) as transaction:
+            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
+            read = await self._nodes(transaction, list(dict.fromkeys(r["id"] for r in rows)))
+        more = rows[-1].get("cursor") if len(rows) == page else None
+        return msgspec.structs.replace(read, cursor=more)
+
+    async def _nodes(self, transaction: Transaction, local: Sequence[str]) -> Page:
+        rows = await transaction.rows(self._need("nodes"), self._values(ids=local)) if local else []
+        order = {id_: place for place, id_ in enumerate(local)}
+        nodes = [self._node(row) for row in sorted(rows, key=lambda r: order[r["id"]])]
+        return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))
+
+    def _node(self, row: Mapping[str, Any]) -> Node:
+        values = dict(row)
+        del values["now"]
+        for key in ("id", "parent_id", "job_id"):
+            values[key] = self._full(values[key]) if values[key] is not None else None
+        return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
+
+    async def _findings(
+        self, transaction: Transaction, ids: Sequence[str] | None, page: int
+    ) -> tuple[list[Finding], list[Unchecked], list[str]]:
+        found: list[Finding] = []
+        unchecked: list[Unchecked] = []
+        capped: list[str] = []
+        for spec in self.system.spec.findings:
+            if spec.sample:
+                continue
+            key = f"findings/{spec.code}"
+            chosen = self._choose(key)
+            if chosen is None:
+                costly = self._costly(key)
+                unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
+                continue
+            try:
+                rows = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
+            except (SlowError, DeniedError) as error:
+                # The transaction is broken off now; what was found so far still holds.
+                unchecked.append(Unchecked(system=self.label, code=spec.code, why=str(error).replace("\n", " ")))
+                break
+            if len(rows) > page:
+                capped.append(spec.code)
+            for row in rows[:page]:
+                evidence = msgspec.json.decode(row["evidence"])
+                found.append(self._finding(spec, self._full(row["id"]), row["since"], evidence))
+        return found, unchecked, capped
+
+    def _finding(self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any]) -> Finding:
+        return Finding(
+            system=self.label,
+            node_id=node_id,
+            code=spec.code,
+            title=spec.title,
+            sentence=_Sentence().vformat(spec.sentence, (), evidence),
+            severity=spec.severity,
+            proof=spec.proof,
+            since=since,
+            verb=spec.verb,
+            evidence=evidence,
+        )
+
+    async def _section(self, transaction: Transaction, name: str, local: str, size: int) -> Section | None:
+        key = f"detail/{name}"
+        chosen = self._choose(key)
+        title = self.system.statements[key][0].title
+        if chosen is None:
+            return Section(name=name, title=title, costly=self._costly(key))
+        rows = await transaction.rows(chosen, self._values(id=local, bytes=size))
+        if not rows:
+            return None
+        if "payload" in rows[0]:
+            return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
+        columns = tuple(rows[0].keys())
+        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+
+
+class _Sentence(string.Formatter):
+    """Fills a sentence; a value that the evidence lacks reads "?" instead of failing."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        value = kwargs.get(str(key))
+        return "?" if value is None else value
+
+
+async def _now(transaction: Transaction) -> float:
+    rows = await transaction.rows(statement("now"), {})
+    return float(rows[0]["now"])
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,139 @@
+"""What ``system.toml`` may say, as records. The loader in :mod:`queries.system` checks what types cannot."""
+
+from __future__ import annotations
+
+from queries.model import Danger, Phase, Proof, Record, Support
+
+
+class Decline(Record, forbid_unknown_fields=True):
+    """A lookalike, declined with ``why``: all these relations are there, or one of these columns is."""
+
+    why: str
+    relations: tuple[str, ...] = ()
+    columns: dict[str, tuple[str, ...]] = {}
+
+
+class FunctionSpec(Record, forbid_unknown_fields=True):
+    """A function by name and the type names of its arguments."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+
+class Recognise(Record, forbid_unknown_fields=True):
+    """How the system is told from others: by structure, never by name alone."""
+
+    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b`` takes either)
+    enums: dict[str, tuple[str, ...]] = {}
+    composites: dict[str, tuple[str, ...]] = {}
+    functions: tuple[FunctionSpec, ...] = ()
+    optional: tuple[str, ...] = ()  # relations that may be missing
+    literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
+    unique: dict[str, tuple[str, ...]] = {}  # relation -> columns of a unique index it must have
+    absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that tell a lookalike
+
+
+class Need(Record, forbid_unknown_fields=True):
+    """What makes a question cheap: an index leading with ``columns``, a small table, or an object that exists."""
+
+    why: str
+    table: str = ""
+    columns: tuple[str, ...] = ()
+    ddl: str = ""
+    function: str = ""
+    relation: str = ""  # schema-qualified, e.g. of an extension
+    partial: bool = False  # whether a partial index will do
+
+
+class Kind(Record, forbid_unknown_fields=True):
+    """A kind of node. ``not_recorded`` names the columns this engine has no value for."""
+
+    name: str
+    title: str
+    children: bool = False
+    not_recorded: tuple[str, ...] = ()
+
+
+class Status(Record, forbid_unknown_fields=True):
+    """What a native status means."""
+
+    native: str
+    phase: Phase
+    means: str
+
+
+class FindingSpec(Record, forbid_unknown_fields=True):
+    """A finding. One with ``sample`` is drawn from the console's own repeated looks instead of from one query."""
+
+    code: str
+    title: str
+    severity: int
+    sentence: str
+    proof: Proof = Proof.VERIFIED
+    verb: str | None = None
+    sample: str | None = None
+    same: tuple[str, ...] = ()  # sampled fields that stayed the same
+    changes: tuple[str, ...] = ()  # sampled fields that changed at each of ``times`` looks
+    times: str | None = None  # threshold: how many changes make the finding
+    seconds: str | None = None  # threshold: how long it must have lasted
+
+
+class Argument(Record, forbid_unknown_fields=True):
+    """Something a verb asks the operator for."""
+
+    name: str
+    title: str
+    type: str = "text"  # text, int, flag, choice, json
+    required: bool = False
+    default: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class Verb(Record, forbid_unknown_fields=True):
+    """What an operator can do to nodes of these kinds in these phases (none given: in any)."""
+
+    name: str
+    key: str
+    title: str
+    kinds: tuple[str, ...]
+    support: Support
+    effect: str = ""
+    next: str = ""  # what the engine will do then
+    why: str = ""
+    file: str = ""
+    phases: tuple[Phase, ...] = ()
+    danger: Danger = Danger.CAUTION
+    proof: Proof = Proof.VERIFIED
+    guard: str = "rows"  # "rows": every touched row must be as rehearsed; "node": the node's version alone
+    confirm: str = "button"  # or "typed"
+    undo: bool = False
+    privileges: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    bulk_needs_index: bool = False
+    arguments: tuple[Argument, ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        """Whether the verb can be carried out from here at all."""
+        return self.support in (Support.NATIVE, Support.EMULATED)
+
+    @property
+    def script(self) -> str:
+        """Name of its file under ``verbs/``."""
+        return self.file or self.name
+
+
+class Spec(Record, forbid_unknown_fields=True):
+    """``system.toml`` as it stands in the file."""
+
+    title: str
+    about: str
+    recognise: Recognise
+    kinds: tuple[Kind, ...]
+    declines: tuple[Decline, ...] = ()
+    search_path: tuple[str, ...] = ()  # schemas searched after the system's own
+    needs: dict[str, Need] = {}
+    statuses: tuple[Status, ...] = ()
+    thresholds: dict[str, str | int | float] = {}
+    findings: tuple[FindingSpec, ...] = ()
+    verbs: tuple[Verb, ...] = ()

@@ -1,0 +1,44 @@
+-- The relations of these names in every schema that could hold a system: columns by base type, indexes, sizes, rights.
+-- $1 query text[]: relation names
+-- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
+WITH RECURSIVE found AS (
+  SELECT c.oid, c.relname, c.relkind, c.relnamespace, c.reltuples, n.nspname
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
+),
+columns AS (
+  SELECT a.attrelid, a.attname, a.attnum, a.attnotnull, a.atttypid
+    FROM found f JOIN pg_attribute a ON a.attrelid = f.oid
+   WHERE a.attnum > 0 AND NOT a.attisdropped
+),
+base AS (
+  -- A domain's base type may be a domain again.
+  SELECT t.oid AS origin, t.oid, t.typname, t.typtype, t.typbasetype FROM pg_type t
+   WHERE t.oid IN (SELECT atttypid FROM columns)
+  UNION ALL
+  SELECT b.origin, t.oid, t.typname, t.typtype, t.typbasetype
+    FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd'
+)
+SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind,
+       (pg_relation_size(f.oid) / 8192)::int8 AS pages, f.reltuples::float8 AS tuples,
+       (SELECT jsonb_object_agg(c.attname, b.typname)
+          FROM columns c JOIN base b ON b.origin = c.atttypid AND b.typtype <> 'd' WHERE c.attrelid = f.oid) AS columns,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                 'columns', (SELECT jsonb_agg(a.attname ORDER BY k.ord)
+                               FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
+                               LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+                              WHERE k.ord <= i.indnkeyatts),
+                 'unique', i.indisunique, 'partial', i.indpred IS NOT NULL)), '[]')
+          FROM pg_index i WHERE i.indrelid = f.oid AND i.indisvalid) AS indexes,
+       (SELECT coalesce(string_agg(pg_get_constraintdef(k.oid), ' '), '')
+          FROM pg_constraint k WHERE k.conrelid = f.oid AND k.contype = 'c') AS checks,
+       CASE WHEN has_schema_privilege(f.relnamespace, 'USAGE')
+            THEN array_remove(ARRAY[
+                   CASE WHEN has_any_column_privilege(f.oid, 'SELECT') THEN 'SELECT' END,
+                   CASE WHEN has_any_column_privilege(f.oid, 'INSERT') THEN 'INSERT' END,
+                   CASE WHEN has_any_column_privilege(f.oid, 'UPDATE') THEN 'UPDATE' END,
+                   CASE WHEN has_table_privilege(f.oid, 'DELETE') THEN 'DELETE' END], NULL)
+            ELSE '{}'::text[] END AS privileges
+  FROM found f
+ ORDER BY f.nspname = 'public' DESC, f.nspname, f.relname

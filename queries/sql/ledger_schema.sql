@@ -1,0 +1,24 @@
+-- The ledger: who did what to which rows, when, why, with which outcome. One row a transaction.
+-- The server itself fills in when, which role and which transaction; an operator may add rows and read them, no more.
+CREATE SCHEMA IF NOT EXISTS unstick;
+
+CREATE TABLE IF NOT EXISTS unstick.ledger (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at          timestamptz NOT NULL DEFAULT clock_timestamp(),
+  role        text NOT NULL DEFAULT session_user,
+  xid         xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  os_user     text NOT NULL,
+  host        text NOT NULL,
+  application text NOT NULL,
+  system      text NOT NULL,
+  schema      text NOT NULL,
+  verb        text NOT NULL,
+  reason      text NOT NULL CHECK (reason <> ''),
+  arguments   jsonb NOT NULL,
+  results     jsonb NOT NULL,
+  changes     jsonb NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS ledger_results_idx ON unstick.ledger USING gin (results jsonb_path_ops);
+
+COMMENT ON TABLE unstick.ledger IS 'What operators did through unstick; append-only for them.';

@@ -1,0 +1,86 @@
+"""SQL files: their headers, their parameters, their sections. See :class:`Statement` for what a header may say."""
+
+from __future__ import annotations
+
+import re
+
+from queries.model import Record
+
+
+class ReadingError(Exception):
+    """A file of a system is not as the contract says; str() names file and line."""
+
+
+class Statement(Record):
+    """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
+    to be cheap, and for a detail section its ``-- title:`` and ``-- kinds:``.
+
+    ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
+    are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.
+    """
+
+    text: str
+    source: str
+    parameters: tuple[str, ...] = ()
+    needs: frozenset[str] = frozenset()
+    title: str = ""
+    kinds: tuple[str, ...] = ()
+    server: int = 0  # least major version of the server
+
+
+_PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|title|kinds): (.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
+_VERSION = re.compile(r"@(\d+)\.sql$")
+
+
+def parse_statement(text: str, source: str, known: frozenset[str]) -> Statement:
+    """A file of one statement. Raises ReadingError."""
+    header = _header(text, source, known)
+    return _statement(text, source, header, text)
+
+
+def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, tuple[Statement, ...]]:
+    """A file of sections, each begun by a line ``-- :name``; a name may come again, and order is kept."""
+    marks = list(_SECTION.finditer(text))
+    if not marks:
+        raise ReadingError(f"{source}:1: no section; a section begins with a line such as -- :lock")
+    header = _header(text[: marks[0].start()], source, known)
+    sections: dict[str, tuple[Statement, ...]] = {}
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        body = text[mark.end() : following.start() if following else None]
+        sections[mark[1]] = (*sections.get(mark[1], ()), _statement(body, source, header, text[: marks[0].start()]))
+    return sections
+
+
+def _header(text: str, source: str, known: frozenset[str]) -> dict[int, str]:
+    parameters: dict[int, str] = {}
+    for match in _PARAMETER.finditer(text):
+        if match[2] not in known:
+            line = text.count("\n", 0, match.start()) + 1
+            names = ", ".join(sorted(known))
+            raise ReadingError(f"{source}:{line}: {match[2]!r} is not a parameter; there are {names}")
+        parameters[int(match[1])] = match[2]
+    return parameters
+
+
+def _statement(body: str, source: str, header: dict[int, str], comments: str) -> Statement:
+    code = re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE).strip().removesuffix(";")
+    if not code:
+        raise ReadingError(f"{source}: an empty statement")
+    used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
+    for number in used:
+        if number not in header:
+            raise ReadingError(f"{source}: ${number} is missing in the header (-- ${number} name type: what it is)")
+    place = {number: index for index, number in enumerate(used, 1)}
+    fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
+    version = _VERSION.search(source)
+    return Statement(
+        text=re.sub(r"\$(\d+)", lambda m: f"${place[int(m[1])]}", code),
+        source=source,
+        parameters=tuple(header[n] for n in used),
+        needs=frozenset(filter(None, re.split(r"[,\s]+", fields.get("needs", "")))),
+        title=fields.get("title", ""),
+        kinds=tuple(fields.get("kinds", "").split()),
+        server=int(version[1]) if version else 0,
+    )

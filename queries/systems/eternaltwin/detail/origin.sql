@@ -1,0 +1,7 @@
+-- title: Job
+-- kinds: job
+-- $1 id text: local id
+-- Index: job_pkey.
+SELECT j.created_at::text, j.created_by::text, octet_length(j.initial_state)::text AS initial_state_bytes
+  FROM job j
+ WHERE j.job_id = substr($1::text, 5)::uuid

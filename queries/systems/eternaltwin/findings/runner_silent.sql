@@ -1,0 +1,20 @@
+-- Nobody polls: tasks are Available, yet the newest poll is old. With a large table only polls of tasks that are
+-- Available again can be seen, so a database whose every task ends at its first poll is judged by those.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 have text[]
+-- Index: task__available_polled_at__idx, both ends.
+WITH newest AS (
+  SELECT greatest(
+           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($3::text[])),
+           (SELECT (t.polled_at).time FROM task t
+             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll,
+         (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' LIMIT 10001) a) AS waiting
+)
+SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
+       jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
+                          'waiting', CASE WHEN n.waiting > 10000 THEN '10k+' ELSE n.waiting::text END) AS evidence
+  FROM newest n
+ WHERE n.waiting > 0
+   AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))
+   AND coalesce(n.poll, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)

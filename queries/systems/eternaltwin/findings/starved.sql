@@ -1,0 +1,13 @@
+-- Available for long and never polled. Never-polled rows stand at the right end of the partial index.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Index: task__available_polled_at__idx backwards; looks at 5,000 rows at most.
+SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.created_at)::float8 AS since,
+       jsonb_build_object('created_at', date_trunc('second', t.created_at)::text, 'kind', t.kind || ' v' || t.kind_version) AS evidence
+  FROM (SELECT * FROM task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t
+ WHERE (t.polled_at).time IS NULL
+   AND t.created_at < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'starved', $2::jsonb ->> 'starved')::float8)
+   AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+ ORDER BY t.created_at, t.task_id
+ LIMIT $3::int

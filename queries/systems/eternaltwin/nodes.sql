@@ -1,0 +1,79 @@
+-- The nodes of these ids, one row each; ids that do not exist give no row.
+-- $1 ids text[]: local ids, kind:key
+-- $2 have text[]: needs that are satisfied here; what the others would cost is left NULL
+-- $3 limits jsonb: thresholds in seconds
+-- Indexes: task_pkey, job_pkey; sums of a job by an index on task(job_id), due times by one on task_timer(task_id).
+WITH wanted AS MATERIALIZED (
+  SELECT split_part(i, ':', 1) AS kind,
+         CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
+    FROM unnest($1::text[]) AS i
+),
+tasks AS MATERIALIZED (
+  SELECT t.*, t.xmin AS row_version
+    FROM task t
+   WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
+),
+of_jobs AS MATERIALIZED (
+  SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
+    FROM task t
+   WHERE t.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
+     AND 'task_by_job' = ANY ($2::text[])
+),
+due AS MATERIALIZED (
+  SELECT m.task_id, min(m.deadline) AS deadline
+    FROM task_timer m
+   WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM tasks WHERE status = 'Blocked'
+                                UNION ALL SELECT task_id FROM of_jobs WHERE status = 'Blocked'))
+     AND 'timer_by_task' = ANY ($2::text[])
+   GROUP BY m.task_id
+),
+sums AS (
+  SELECT o.job_id,
+         count(*) AS total,
+         count(*) FILTER (WHERE o.status = 'Complete') AS complete,
+         sum(o.revision) AS revision, sum(o.cpu_duration) AS cpu, sum(o.poll_duration) AS poll,
+         max((o.polled_at).time) AS polled,
+         (array_agg(o.kind || ' v' || o.kind_version ORDER BY o.created_at, o.task_id))[1] AS root,
+         CASE WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL) THEN 'blocked'
+              WHEN bool_or(o.status = 'Available') THEN 'ready'
+              WHEN bool_or(o.status = 'Blocked') THEN 'scheduled'
+              ELSE 'done' END AS phase
+    FROM of_jobs o LEFT JOIN due d ON d.task_id = o.task_id
+   GROUP BY o.job_id
+),
+newest AS (
+  -- Every poll counts where the table is small; else only polls of tasks that are Available again are index-served.
+  SELECT greatest(
+           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($2::text[])),
+           (SELECT (t.polled_at).time FROM task t
+             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll
+   WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')
+)
+SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,
+       t.kind || ' v' || t.kind_version AS title, t.status::text AS status,
+       CASE t.status WHEN 'Complete' THEN 'done' WHEN 'Available' THEN 'ready'
+            ELSE CASE WHEN d.deadline IS NULL THEN 'blocked' ELSE 'scheduled' END END AS phase,
+       t.revision::int8 AS revision,
+       extract(epoch FROM t.cpu_duration)::float8 AS cpu, extract(epoch FROM t.poll_duration)::float8 AS poll,
+       extract(epoch FROM t.created_at)::float8 AS created_at, extract(epoch FROM (t.polled_at).time)::float8 AS changed_at,
+       extract(epoch FROM d.deadline)::float8 AS due_at,
+       NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts, NULL::text AS error,
+       t.revision || ':' || t.status || ':' || t.row_version AS version,
+       extract(epoch FROM now())::float8 AS now
+  FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id
+UNION ALL
+SELECT 'job:' || j.job_id, NULL, NULL, 'job',
+       CASE WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
+            WHEN 'task_by_job' = ANY ($2::text[]) THEN 'no tasks'
+            ELSE 'job' END,
+       NULL, coalesce(s.phase, 'unknown'),
+       s.revision::int8, extract(epoch FROM s.cpu)::float8, extract(epoch FROM s.poll)::float8,
+       extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
+       NULL, NULL, NULL, NULL, NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
+  FROM job j LEFT JOIN sums s ON s.job_id = j.job_id
+ WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
+UNION ALL
+SELECT 'runner:runner', NULL, NULL, 'runner', 'the runner (assumed to be one)', NULL,
+       CASE WHEN n.poll > now() - make_interval(secs => ($3::jsonb ->> 'runner_silent')::float8) THEN 'running' ELSE 'unknown' END,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+  FROM newest n

@@ -1,0 +1,10 @@
+-- Jobs, newest first.
+-- $1 cursor text: created_at|job_id of the last row of the page before, or NULL
+-- $2 page int: how many at most
+-- needs: job_by_created
+SELECT 'job:' || j.job_id AS id, j.created_at || '|' || j.job_id AS cursor
+  FROM job j
+ WHERE $1::text IS NULL
+    OR (j.created_at, j.job_id) < (split_part($1::text, '|', 1)::timestamptz, split_part($1::text, '|', 2)::uuid)
+ ORDER BY j.created_at DESC, j.job_id DESC
+ LIMIT $2::int

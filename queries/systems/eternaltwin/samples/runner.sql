@@ -1,0 +1,9 @@
+-- One look at the runner: its newest poll, and which task is next, while any is Available.
+-- $1 have text[]
+-- Index: task__available_polled_at__idx, both ends.
+SELECT 'runner:runner' AS id,
+       jsonb_build_object('newest_poll', greatest(
+           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($1::text[])),
+           (SELECT (t.polled_at).time FROM task t
+             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1))::text) AS seen
+ WHERE EXISTS (SELECT FROM task WHERE status = 'Available')

@@ -1,0 +1,43 @@
+-- An unfinished task becomes Complete without output and its timers go. The revision goes up, so that the
+-- compare-and-set of a poll in flight misses and its result is discarded (assumed).
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- Indexes: task_pkey; timers by an index on task_timer(task_id).
+
+-- :lock
+SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version
+  FROM task t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+ ORDER BY t.task_id
+   FOR UPDATE SKIP LOCKED
+
+-- :refused
+SELECT 'task:' || t.task_id AS id, 'it is Complete already' AS why
+  FROM task t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+   AND t.status = 'Complete'
+
+-- :rows
+SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key,
+       to_jsonb(t) - 'state' - 'output' || jsonb_build_object(
+         'state', octet_length(t.state) || ' bytes, md5 ' || md5(t.state),
+         'output', octet_length(t.output) || ' bytes, md5 ' || md5(t.output)) AS row
+  FROM task t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+UNION ALL
+SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, to_jsonb(m)
+  FROM task_timer m
+ WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+
+-- :change
+WITH cancelled AS (
+  UPDATE task t SET status = 'Complete', revision = t.revision + 1
+    FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+   WHERE t.task_id = substr(seen.id, 6)::uuid
+     AND t.status <> 'Complete'
+     AND t.revision || ':' || t.status || ':' || t.xmin = seen.version
+  RETURNING t.task_id
+), gone AS (
+  DELETE FROM task_timer m USING cancelled c WHERE m.task_id = c.task_id
+)
+SELECT 'task:' || c.task_id AS id FROM cancelled c

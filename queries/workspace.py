@@ -1,0 +1,112 @@
+"""Everything open at once: the database, the systems found in it, the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from queries import ledger, system
+from queries.database import Database, Server
+from queries.detect import Declined, detect, looked_for
+from queries.fault import LostError
+from queries.model import LedgerEntry, split_id
+from queries.read import Reader
+from queries.system import System
+
+
+class UnknownError(ValueError):
+    """An id that names no system here; str() says which there are."""
+
+
+class Workspace:
+    """One database with its systems. Make it with :meth:`open`, end it with :meth:`close`."""
+
+    def __init__(self, database: Database, systems: Sequence[System], *, read_only: bool, file: Path | None) -> None:
+        self.database = database
+        self.read_only = read_only
+        self.systems: dict[str, Reader] = {}
+        self.declined: tuple[Declined, ...] = ()
+        self.looked_for = looked_for(systems)
+        self.ledger_file: ledger.File | None = ledger.File(file)
+        self.ledger_readable = False
+        self._known = systems
+
+    @classmethod
+    async def open(
+        cls,
+        text: str,
+        overrides: Mapping[str, Mapping[str, object]] | None = None,
+        *,
+        read_only: bool = False,
+        file: Path | None = None,
+    ) -> Workspace:
+        """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds by system.
+
+        Raises DatabaseError. That no system is there is no error: ``declined`` and ``looked_for`` tell why.
+        """
+        known = [system.with_limits(s, (overrides or {}).get(s.name, {})) for s in system.builtin()]
+        workspace = cls(Database(text), known, read_only=read_only, file=file)
+        try:
+            await workspace.database.open()
+            await workspace.look()
+        except BaseException:
+            await workspace.close()
+            raise
+        return workspace
+
+    async def look(self) -> None:
+        """Look (again) for systems, privileges and the ledger. Raises DatabaseError."""
+        async with self.database.reading() as transaction:
+            detection = await detect(transaction, self._known)
+            state = await ledger.state(transaction)
+        self.declined = detection.declined
+        self.systems = {
+            found.label: Reader(self.database, found, read_only=self.read_only) for found in detection.found
+        }
+        if state.writable and self.ledger_file is not None:
+            self.ledger_file = None
+        self.ledger_readable = state.readable
+
+    @property
+    def server(self) -> Server:
+        """What is at the other end, as of the last connecting."""
+        if self.database.server is None:
+            raise LostError("There is no connection yet.")
+        return self.database.server
+
+    @property
+    def ledger_place(self) -> str:
+        """Where entries go: "table", or the path of a file."""
+        return ledger.TABLE if self.ledger_file is None else str(self.ledger_file.path)
+
+    def reader(self, node_id: str) -> Reader:
+        """The reader of the system that ``node_id`` belongs to. Raises UnknownError."""
+        try:
+            label, kind, _ = split_id(node_id)
+        except ValueError as error:
+            raise UnknownError(str(error)) from None
+        reader = self.systems.get(label)
+        if reader is None:
+            raise UnknownError(f"There is no system {label!r} here; there is {', '.join(self.systems) or 'none'}.")
+        if reader.system.kind(kind) is None:
+            kinds = ", ".join(k.name for k in reader.system.spec.kinds)
+            raise UnknownError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
+        return reader
+
+    async def ledger(
+        self, cursor: str | None = None, page: int = 100, node_id: str | None = None
+    ) -> tuple[tuple[LedgerEntry, ...], str | None]:
+        """Entries, newest first, and the cursor of the next page. Raises DatabaseError."""
+        if self.ledger_readable:
+            entries = await ledger.page(self.database, cursor, page, node_id)
+        elif self.ledger_file is not None:
+            rows = list(self.ledger_file.entries(node_id))
+            start = next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), 0)
+            entries = tuple(rows[start : start + page])
+        else:
+            entries = ()
+        return entries, entries[-1].id if len(entries) == page else None
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self.database.close()
