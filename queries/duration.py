@@ -45,5 +45,5 @@ def _from_text(text: str) -> float | None:
 
 
 def _shown(written: object) -> str:
-    shown = f'"{written}"' if isinstance(written, str) else str(written)
+    shown = f'"{written}"' if isinstance(written, str) else str(written).lower()
     return shown if len(shown) <= 40 else shown[:39] + "…"

@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console import config
+from console.config import Config, ConfigError, Context
+from queries import duration, toml_lines
+from queries.redaction import redact
+
+FILE = Path("/etc/unstick.toml")
+SETTINGS = """\
+theme = "night"
+ascii = true
+interval = "1m30s"
+
+[contexts.prod]
+dsn = "postgresql://operator:hunter2@db.example/tasks"
+color = "red"
+production = true
+read_only = true
+
+[contexts.local]
+
+[thresholds.eternaltwin]
+starved = "10m"
+spinning_polls = 5
+
+[thresholds.eternaltwin.SendEmail]
+starved = 60.5
+
+[keys]
+wake = "W,f5"
+"""
+
+
+def read(text: str) -> Config:
+    return config.parse(text, FILE)
+
+
+def test_every_setting() -> None:
+    got = read(SETTINGS)
+    assert got.contexts == {
+        "prod": Context(
+            name="prod",
+            dsn="postgresql://operator:hunter2@db.example/tasks",
+            color="red",
+            production=True,
+            read_only=True,
+        ),
+        "local": Context(name="local"),
+    }
+    assert got.thresholds == {"eternaltwin": {"starved": 600, "spinning_polls": 5, "SendEmail": {"starved": 60.5}}}
+    assert (got.keys, got.theme, got.ascii, got.interval) == ({"wake": "W,f5"}, "night", True, 90)
+
+
+def test_nothing_set_means_the_defaults() -> None:
+    got = read("")
+    assert (got.contexts, got.thresholds, got.keys, got.theme, got.ascii, got.interval) == ({}, {}, {}, None, False, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("[contexts.prod]\n\ncolour = 1", 3, 'contexts.prod.colour is not a setting; did you mean "color"?'),
+        ("contexts.prod.passwd = 1", 1, "contexts.prod.passwd is not a setting"),
+        (
+            '\ncontexts.prod = {\tdsn = "", "read only" = true }',
+            2,
+            'contexts.prod."read only" is not a setting; did you mean "read_only"?',
+        ),
+        ('[contexts."a.b"]\nproduction = "yes"', 2, 'contexts."a.b".production must be true or false, not text'),
+        ('[contexts]\n"ü" = 3', 2, 'contexts."ü" must be a table, not a number'),
+        ("[contexts.p]\ndsn = [1,\n2]", 2, "contexts.p.dsn must be text, not a list"),
+        ('[contexts."a b"]', 1, 'contexts."a b" must be a name without spaces and without @'),
+        ('[contexts.p]\ncolor = "gren"', 2, 'contexts.p.color "gren" is not a color; did you mean "green"?'),
+        ("[[contexts]]", 1, "contexts must be a table, not a list"),
+        ("intervall = 3", 1, 'intervall is not a setting; did you mean "interval"?'),
+        ("interval = 0.1", 1, 'interval must be between "200ms" and "1h"'),
+        (
+            'interval = "soon"',
+            1,
+            'interval "soon" is not a duration; write "90s", "10m", "2h", "1d" or a number of seconds',
+        ),
+        ("ascii = 1", 1, "ascii must be true or false, not a number"),
+        ("theme = 1999-01-01", 1, "theme must be text, not a date"),
+        ("\n[keys]\nwake = 3", 3, "keys.wake must be text, not a number"),
+        ("[thresholds]\nx = 1", 2, "thresholds.x must be a table, not a number"),
+        ('"\\u001b[2J" = 1', 1, '"\\u001b[2J" is not a setting'),
+        ('"\\u202e" = 1', 1, '"<U+202E>" is not a setting'),
+        ("a = 1\nb =", 2, "it is not valid TOML: "),
+        ("a = 1\n\na = 2", 3, "it is not valid TOML: "),
+        ('a = 1\nb = """x', 2, "it is not valid TOML: "),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    assert str(caught.value).startswith(f"{FILE}:{line}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["true", '""', '"-1m"', "-1", "nan", "inf", '"1x"', "[]", '"٣s"', '"\\u001bs"'])
+def test_a_threshold_is_a_duration_or_a_number(written: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"^/etc/unstick.toml:2: thresholds.x.y \S+ is not a duration; write"
+    ) as caught:
+        read(f"[thresholds.x]\ny = {written}")
+    assert str(caught.value).isprintable()
+
+
+def test_a_file_nested_beyond_reading() -> None:
+    with pytest.raises(ConfigError, match=r"^/etc/unstick\.toml: it is nested too deeply$"):
+        read("a = " + "[" * 20_000)
+
+
+KNOWN = {"eternaltwin": {"starved", "spinning_polls"}, "estuary": {"lapsed"}}
+
+
+def test_names_are_checked_against_what_there_is() -> None:
+    read(SETTINGS).check(KNOWN, keys=["wake"], themes=["night"])
+    read('[thresholds."eternaltwin@billing"]\nstarved = 1').check(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[thresholds.eternaltwn]", '1: thresholds.eternaltwn is not a system; did you mean "eternaltwin"?'),
+        (
+            "[thresholds.eternaltwin]\n\nstarve=1",
+            '3: thresholds.eternaltwin.starve is not a threshold of eternaltwin; did you mean "starved"?',
+        ),
+        ("[thresholds.eternaltwin]\nSend.x = 1", "2: thresholds.eternaltwin.Send.x is not a threshold of eternaltwin"),
+        ("[keys]\nwke='W'", '2: keys.wke is not something a key can do; did you mean "wake"?'),
+        ("theme='nigt'", '1: theme "nigt" is not a theme; did you mean "night"?'),
+    ],
+)
+def test_a_name_that_is_not_there(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(text).check(KNOWN, keys=["wake"], themes=["night"])
+    assert str(caught.value) == f"{FILE}:{message}"
+
+
+def test_an_unknown_context_names_the_nearest_and_all() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(SETTINGS).context("prdo")
+    assert str(caught.value) == f'There is no context "prdo"; did you mean "prod"?\n{FILE} has: prod, local.'
+    with pytest.raises(ConfigError, match=r'^There is no context "x"\.\n/etc/unstick.toml has: none\.$'):
+        read("").context("x")
+    assert read(SETTINGS).context("prod").production
+
+
+def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("UNSTICK_CONFIG", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert config.path_of().name == "config.toml"
+    assert config.path_of().parent.name == "unstick"
+    assert config.shown(config.path_of()).startswith("~/")
+    monkeypatch.setenv("UNSTICK_CONFIG", "~/mine.toml")
+    assert config.path_of() == tmp_path / "mine.toml"
+    assert config.path_of("other.toml") == Path("other.toml")
+
+
+def test_only_a_file_that_was_asked_for_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = tmp_path / "none.toml"
+    monkeypatch.setenv("UNSTICK_CONFIG", str(missing))
+    assert config.load() == Config(path=missing)
+    with pytest.raises(ConfigError, match="there is no such file"):
+        config.load(str(missing))
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="it cannot be read: Is a directory"):
+        config.load(str(tmp_path))
+    file = tmp_path / "latin.toml"
+    file.write_bytes(b"# fine\ntheme = '\xe9'\n")
+    with pytest.raises(ConfigError, match=r"latin\.toml:2: it is not UTF-8$"):
+        config.load(str(file))
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "windows.toml"
+    file.write_bytes(b"\xef\xbb\xbfascii = true\r\n")
+    assert config.load(str(file)).ascii
+
+
+def test_settings_do_not_print_passwords() -> None:
+    assert "hunter2" not in repr(read(SETTINGS))
+
+
+# durations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        (30, 30),
+        (1.5, 1.5),
+        ("30", 30),
+        ("90s", 90),
+        ("10m", 600),
+        ("2h", 7200),
+        ("1d", 86400),
+        ("1w", 604800),
+        ("1h30m", 5400),
+        ("1h 30m", 5400),
+        ("250ms", 0.25),
+        ("0", 0),
+    ],
+)
+def test_durations(written: object, seconds: float) -> None:
+    assert duration.parse(written) == seconds
+
+
+@pytest.mark.parametrize("written", [True, None, "", "m", 10**400, "1e3", "9" * 400, "1m-", "10 m x"])
+def test_what_is_not_a_duration(written: object) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        duration.parse(written)
+
+
+# lines ----------------------------------------------------------------------------------------------------------
+
+ALL_OF_TOML = '''\
+theme = "x=[1]"  # [no]
+a.b."c.d" = 1
+many = """
+[fake]
+x = 1
+"""
+inline = { p = 1, q.r = [1, {z = 2}, 3], "s" = {} }
+list = [
+  1, # one
+  [2,
+   3],
+  { k = 'v', k2 = 1.5 },
+]
+date = 1979-05-27 07:32:00.5
+[contexts.prod]
+'quoted key' = """a"""
+[contexts."p \\u0041"]
+[[table]]
+n = 1
+[table.sub]
+y = 2
+[[table]]
+[[table.more]]
+h = 1
+'''
+
+
+def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from paths(inner, (*path, key))
+
+
+def test_every_setting_has_its_line() -> None:
+    found = toml_lines.lines(ALL_OF_TOML)
+    assert set(found) == set(paths(tomllib.loads(ALL_OF_TOML)))
+    named = {path[-1]: found[path] for path in found if isinstance(path[-1], str)}
+    assert named == (
+        {"theme": 1, "a": 2, "b": 2, "c.d": 2, "many": 3, "inline": 7, "p": 7, "q": 7, "r": 7, "z": 7, "s": 7}
+        | {"list": 8, "k": 12, "k2": 12, "date": 14, "contexts": 15, "prod": 15, "quoted key": 16, "p A": 17}
+        | {"table": 18, "n": 19, "sub": 20, "y": 21, "more": 23, "h": 24}
+    )
+    assert [found["list", n] for n in range(3)] == [9, 10, 12]
+    assert [found["list", 1, n] for n in range(2)] == [10, 11]
+    assert [found["table", n] for n in range(2)] == [18, 22]
+
+
+def test_the_nearest_line_where_a_setting_has_none() -> None:
+    assert toml_lines.line_of({("a",): 3}, ("a", "b", 0)) == 3
+    assert toml_lines.line_of({("a",): 3}, ("c",)) == 1
+
+
+keys = st.text(st.sampled_from("ab.\"'= #[]{}\u00e9\n"), max_size=4)
+values = st.recursive(
+    st.sampled_from(["1", "1.5", "true", '"a = 1 # no"', "'[x]'", "1979-05-27 07:32:00"]),
+    lambda inner: st.lists(inner, max_size=3).map(lambda items: "[\n" + ", # ]\n".join(items) + "\n]"),
+)
+
+
+@given(st.dictionaries(keys, st.dictionaries(keys, values, max_size=3), max_size=3))
+def test_lines_are_found_whatever_keys_and_values_look_like(tables: dict[str, dict[str, str]]) -> None:
+    rows: list[str] = []
+    expected: dict[tuple[str, ...], int] = {}
+    for table, settings in tables.items():
+        rows.append(f"[{_written(table)}]")
+        expected[(table,)] = len(rows)
+        for key, value in settings.items():
+            expected[table, key] = len(rows) + 1
+            rows.extend(f"{_written(key)} = {value}".split("\n"))
+    text = "\n".join(rows)
+    found = toml_lines.lines(text)
+    assert {path: found[path] for path in expected} == expected
+    assert set(found) == set(paths(tomllib.loads(text)))
+
+
+def _written(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# passwords ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dsn", "safe"),
+    [
+        ("postgresql://u:pw@h:5432/db", "postgresql://u:***@h:5432/db"),
+        ("postgres://u:p@w/x?y@h/db", "postgres://u:***@h/db"),
+        ("postgres://:pw@h", "postgres://:***@h"),
+        (
+            "postgresql://h/db?user=u&password=pw&sslmode=require",
+            "postgresql://h/db?user=u&password=***&sslmode=require",
+        ),
+        ("postgresql://h/db?pass%77ord=pw&sslpassword=", "postgresql://h/db?pass%77ord=***&sslpassword=***"),
+        ("host=h password=pw user=u", "host=h password=*** user=u"),
+        (r"host=h PASSWORD = 'p w\' x' user=u", "host=h PASSWORD = *** user=u"),
+        ("password='never closed pw", "password=***"),
+        ("u:pw@h/db", "u:***@h/db"),
+        ("postgresql://h:5432/db", "postgresql://h:5432/db"),
+        (
+            "postgresql://u@h1:1,h2:2/db?target_session_attrs=read-write",
+            "postgresql://u@h1:1,h2:2/db?target_session_attrs=read-write",
+        ),
+        ("host=h dbname=d options='-c a=b:c'", "host=h dbname=d options='-c a=b:c'"),
+        ("", ""),
+        ("tasks", "tasks"),
+    ],
+)
+def test_connection_strings_without_their_passwords(dsn: str, safe: str) -> None:
+    assert redact(dsn) == safe
+
+
+@given(st.text(st.characters(min_codepoint=33, exclude_categories=["Cs"]), min_size=1))
+def test_no_password_gets_through(noise: str) -> None:
+    password = f"hunter2{noise}hunter2"
+    escaped = password.replace("\\", "\\\\").replace("'", "\\'")
+    for dsn in (
+        f"postgresql://u:{password}@h/db",
+        f"postgresql://u:{quote(password, safe='')}@h/db",
+        f"postgresql://h/db?password={quote(password, safe='')}",
+        f"host=h password='{escaped}' user=u",
+    ):
+        assert "hunter2" not in redact(dsn), dsn
