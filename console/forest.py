@@ -1,0 +1,394 @@
+"""The live tree as pure data: which nodes are loaded, which rows are visible, where the cursor and the marks are.
+
+The visible rows are one flat sequence that is spliced where something changes and never built again, so a key costs
+the rows it shows or hides, whatever the size of the tree; nothing here recurses, so depth has no limit. Cursor and
+marks are node ids: no refresh can put another node under the hand. Rows that stand for unread nodes ("more…") have
+ids of their own, which no node can have (they hold a NUL, which PostgreSQL cannot store in text).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from queries.model import Node, Record
+
+from .branch import Entry, Row, Tail, append, common, count, merge, place, tail_id, tail_of
+from .display import Display
+
+__all__ = ["Change", "Forest", "Row", "Tail", "tail_id"]
+
+FIELDS = Node.__struct_fields__
+
+Predicate = Callable[[Node], bool]
+
+
+class Change(Record):
+    """What an operation did. ``cells``: the fields that differ now, by node. ``lost``: the node that was under the
+    cursor and has no row any more; the cursor is on its neighbour."""
+
+    cells: dict[str, frozenset[str]] = {}
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    lost: Node | None = None
+
+
+class Forest:
+    """Loaded nodes, their order, and the rows a screen shows of them. Ids it does not know are passed over."""
+
+    def __init__(self) -> None:
+        self.marks: set[str] = set()
+        self.matched = 0  # loaded nodes that the filter lets through, ancestors kept for them not counted
+        self._entries: dict[str, Entry] = {}
+        self._predicate: Predicate | None = None
+        self._plant()
+
+    def _plant(self) -> None:
+        self._root = Entry("", None, None)
+        self._root.expanded = True
+        self._display = Display(self._root)
+        self._rows = self._display.rows
+
+    # what is there
+
+    def __len__(self) -> int:
+        """How many rows are visible."""
+        return len(self._rows)
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self._entries
+
+    @property
+    def loaded(self) -> int:
+        """How many nodes are known."""
+        return len(self._entries)
+
+    @property
+    def cursor(self) -> str | None:
+        """The id of the row the cursor is on (a node's, or a tail's); None only while there are no rows."""
+        at = self._display.cursor
+        return None if at is None else at.id
+
+    def node(self, node_id: str) -> Node | None:
+        """The node as last read; None for ids that are not loaded and for tails."""
+        entry = self._entries.get(node_id)
+        return None if entry is None else entry.node
+
+    def parent(self, row_id: str) -> str | None:
+        """The id of a row's parent; None for roots."""
+        entry = self._find(row_id)
+        return None if entry is None or entry.parent is None else entry.parent.id or None
+
+    def children(self, parent_id: str | None) -> tuple[str, ...] | None:
+        """Ids of the loaded children (of the roots, for None) in order; None where they were never read."""
+        entry = self._find(parent_id or "")
+        return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
+
+    def is_expanded(self, node_id: str) -> bool:
+        """Whether its children are unfolded (they are visible only where its ancestors are too)."""
+        entry = self._find(node_id)
+        return entry is not None and entry.expanded
+
+    def index(self, row_id: str) -> int | None:
+        """The row of an id; None where it is not visible."""
+        entry = self._find(row_id)
+        return None if entry is None or entry.block is None else self._rows.index(entry)
+
+    def row(self, index: int) -> Row:
+        """The row at ``index``. IndexError beyond the end."""
+        return self._rows[index].row(self.marks)
+
+    def rows(self, start: int, stop: int) -> list[Row]:
+        """The rows from ``start`` to ``stop`` (exclusive), as many as there are."""
+        return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
+
+    def ids(self, start: int, stop: int) -> list[str]:
+        """The node ids of the rows ``start`` to ``stop``: what a refresh of the screen asks for. Tails have none."""
+        return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
+
+    def matching(self) -> list[str]:
+        """The ids of all visible rows that match the filter themselves, in the order of the screen."""
+        return [entry.id for entry in self._rows.since(0) if entry.node is not None and entry.matched]
+
+    def _find(self, row_id: str) -> Entry | None:
+        if not row_id:
+            return self._root
+        if row_id in self._entries or not row_id.endswith("\0more"):
+            return self._entries.get(row_id)
+        parent = self._find(row_id.removesuffix("\0more"))
+        return None if parent is None else parent.tail
+
+    # cursor and marks
+
+    def move(self, rows: int) -> bool:
+        """Move the cursor down (up, where negative), as far as there are rows. False where it stays."""
+        before = self._display.cursor
+        if before is None:
+            return False
+        index = self._rows.index(before) + rows
+        self._display.cursor = self._rows[min(max(index, 0), len(self._rows) - 1)]
+        return self._display.cursor is not before
+
+    def move_to(self, row_id: str) -> bool:
+        """Put the cursor on a visible row. False where there is no such row."""
+        entry = self._find(row_id)
+        if entry is None or entry.block is None:
+            return False
+        self._display.cursor = entry
+        return True
+
+    def reveal(self, node_id: str) -> bool:
+        """Unfold the ancestors of a loaded node and put the cursor on it. False: not loaded, or the filter hides it."""
+        entry = self._entries.get(node_id)
+        if entry is None or not entry.shown:
+            return False
+        for ancestor in list(entry.ancestors()):
+            self.expand(ancestor.id)
+        return self.move_to(node_id)
+
+    def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
+        """Mark loaded nodes, or take their marks away."""
+        known = {node_id for node_id in node_ids if node_id in self._entries}
+        self.marks = self.marks | known if on else self.marks - known
+
+    # unfolding
+
+    def expand(self, node_id: str) -> bool:
+        """Show a node's children. True where they were never read: the caller should, a "loading" row says so."""
+        entry = self._entries.get(node_id)
+        if entry is None or entry.expanded or not entry.expandable:
+            return False
+        unread = entry.children is None
+        entry.expanded = True
+        if unread and entry.tail is None:
+            entry.tail = tail_of(entry, Tail.LOADING, "")
+        if entry.block is not None:
+            self._display.unfold(entry)
+        return unread
+
+    def collapse(self, node_id: str) -> bool:
+        """Hide a node's children; a cursor below comes up to the node. False where they were not shown."""
+        entry = self._entries.get(node_id)
+        if entry is None or not entry.expanded:
+            return False
+        entry.expanded = False
+        if entry.block is not None:
+            self._rise(entry)
+            self._display.fold(entry)
+        return True
+
+    def expand_loaded(self, node_id: str) -> None:
+        """Show everything loaded below a node; reads nothing."""
+        entry = self._entries.get(node_id)
+        if entry is None or entry.children is None:
+            return
+        self._display.begin()
+        if entry.block is not None:
+            self._display.fold(entry)
+        for below in entry.loaded():
+            below.expanded = below.expanded or (below.children is not None and below.expandable)
+        if entry.block is not None and entry.expanded:
+            self._display.unfold(entry)
+        self._display.settle(self._entries)
+
+    def _rise(self, entry: Entry) -> None:
+        """Bring a cursor that is below ``entry`` up to it."""
+        at = self._display.cursor
+        while at is not None and at.depth > entry.depth:
+            at = at.parent
+        if at is entry:
+            self._display.cursor = entry
+
+    # what the database says
+
+    def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+        """These are the children (for None: the roots), in this order; others are dropped. Not ``complete``: there
+        is a next page, and a "more" row says so."""
+        return self._children(parent_id, nodes, lambda _, read: read, complete)
+
+    def append_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+        """The next page of children. Those already there keep their place."""
+        return self._children(parent_id, nodes, append, complete)
+
+    def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
+        """A page read again: new nodes go after the one they follow in it (else before the first one known, else to
+        the top); nobody is dropped or moved. The "more" row stays as it is."""
+        return self._children(parent_id, nodes, merge, None)
+
+    def set_tail(self, parent_id: str | None, kind: Tail | None, note: str = "") -> Change:
+        """Say what a parent's row for unread children means; None takes the row away."""
+        parent = self._find(parent_id or "")
+        self._display.begin()
+        if parent is not None:
+            self._set_tail(parent, kind, note)
+        return self._finish()
+
+    def update(self, nodes: Iterable[Node]) -> Change:
+        """The same nodes, read again. No row moves; with a filter, rows come and go as they match."""
+        self._display.begin()
+        cells: dict[str, frozenset[str]] = {}
+        for node in nodes:
+            entry = self._entries.get(node.id)
+            if entry is not None:
+                self._renew(entry, node, cells)
+        return self._finish(cells)
+
+    def remove(self, node_ids: Collection[str]) -> Change:
+        """These nodes are gone, with what is loaded below them. A cursor among them goes to the next row that stays,
+        else to the previous one."""
+        self._display.begin()
+        removed: list[str] = []
+        self._drop((self._entries[node_id] for node_id in node_ids if node_id in self._entries), removed)
+        return self._finish(removed=removed)
+
+    def clear(self) -> None:
+        """Forget everything but the filter."""
+        self.marks, self.matched, self._entries = set(), 0, {}
+        self._plant()
+
+    def set_filter(self, predicate: Predicate | None) -> Change:
+        """Show only nodes that match, and their ancestors; None shows all. Also the way to test all nodes again."""
+        self._display.begin()
+        self._display.fold(self._root)
+        self._predicate = predicate
+        self._root.live = self.matched = 0
+        self._root.final = False
+        for entry in self._entries.values():
+            entry.matched, entry.live, entry.final = False, 0, False
+        for entry in self._entries.values():
+            entry.matched = predicate is None or (entry.node is not None and predicate(entry.node))
+            self.matched += entry.matched
+            if entry.matched and not entry.live:
+                count(entry, 1)
+        self._display.unfold(self._root)
+        return self._finish()
+
+    # how it is done
+
+    def _children(
+        self,
+        parent_id: str | None,
+        nodes: Iterable[Node],
+        arrange: Callable[[list[Entry], list[Entry]], list[Entry]],
+        complete: bool | None,
+    ) -> Change:
+        """``arrange`` orders the old children and those read; ``complete`` None leaves the tail alone."""
+        parent = self._find(parent_id or "")
+        self._display.begin()
+        if parent is None or parent.kind is not None:
+            return self._finish()
+        cells: dict[str, frozenset[str]] = {}
+        removed: list[str] = []
+        marks, unread = set(self.marks), parent.children is None
+        read = self._adopt(parent, nodes, cells, removed)
+        added = [entry.id for entry in read if entry.id not in self._entries]
+        self._entries.update((entry.id, entry) for entry in read)
+        waiting = parent.tail is not None and parent.tail is self._display.cursor
+        arrivals = self._replace(parent, arrange(parent.children or [], read), removed)
+        self.marks |= marks & set(added)
+        if waiting and arrivals is not None:
+            self._display.cursor = arrivals
+        if complete is not None or unread:
+            self._set_tail(parent, None if complete else Tail.MORE, "")
+        return self._finish(cells, added, removed)
+
+    def _adopt(
+        self, parent: Entry, nodes: Iterable[Node], cells: dict[str, frozenset[str]], removed: list[str]
+    ) -> list[Entry]:
+        """Entries for the nodes read, old or new, without doubles and without ancestors of the parent (a loop in the
+        data). One that was under another parent begins anew here."""
+        above = {entry.id for entry in parent.ancestors()} | {parent.id}
+        latest = {node.id: node for node in nodes if node.id not in above}
+        known = [self._entries[node_id] for node_id in latest if node_id in self._entries]
+        self._drop((entry for entry in known if entry.parent is not parent), removed)
+        found: list[Entry] = []
+        for node in latest.values():
+            entry = self._entries.get(node.id)
+            if entry is None:
+                entry = Entry(node.id, node, parent)
+                entry.matched = self._predicate is None or self._predicate(node)
+                self.matched += entry.matched
+            else:
+                self._renew(entry, node, cells)
+            found.append(entry)
+        return found
+
+    def _renew(self, entry: Entry, node: Node, cells: dict[str, frozenset[str]]) -> None:
+        old = entry.node
+        if old != node:
+            cells[node.id] = frozenset(name for name in FIELDS if getattr(old, name) != getattr(node, name))
+            entry.node = node
+        matched = self._predicate is None or self._predicate(node)
+        if matched != entry.matched:
+            shown = entry.shown
+            entry.matched = matched
+            self.matched += 1 if matched else -1
+            if entry.shown != shown:
+                self._flip(entry)
+
+    def _drop(self, entries: Iterable[Entry], removed: list[str]) -> None:
+        groups: dict[Entry, set[Entry]] = {}
+        for entry in entries:
+            if entry.parent is not None:
+                groups.setdefault(entry.parent, set()).add(entry)
+        for parent, gone in groups.items():
+            if parent is self._root or parent.id in self._entries:
+                self._replace(parent, [child for child in parent.children or () if child not in gone], removed)
+
+    def _replace(self, parent: Entry, fresh: list[Entry], removed: list[str]) -> Entry | None:
+        """Make ``fresh`` the children, splicing the rows that differ. The first new entry that got a row, if any."""
+        old = parent.children or []
+        head, tail = common(old, fresh)
+        out, into = old[head : len(old) - tail], fresh[head : len(fresh) - tail]
+        self._display.hide(out)
+        parent.children, parent.final = fresh, False
+        for position, entry in enumerate(into, head):
+            entry.place = position
+        kept = set(into)
+        for entry in out:
+            if entry not in kept:
+                self._forget(entry, removed)
+        shown = parent.shown
+        parent.live += sum(entry.shown for entry in into) - sum(entry.shown for entry in out)
+        if parent.shown != shown and parent is not self._root:
+            self._flip(parent)
+        elif self._display.is_open(parent):
+            self._display.show(self._display.slot(parent, head), into)
+        return next((entry for entry in into if entry.block is not None), None)
+
+    def _flip(self, entry: Entry) -> None:
+        """The filter has just begun, or ceased, to show ``entry``: tell its ancestors, show or hide the rows."""
+        top, parent = count(entry, 1 if entry.shown else -1)
+        if not entry.shown:
+            self._display.hide([top])
+        elif self._display.is_open(parent):
+            self._display.show(self._display.slot(parent, place(parent.children or [], top)), [top])
+
+    def _set_tail(self, parent: Entry, kind: Tail | None, note: str) -> None:
+        if parent.tail is not None and kind is not None:
+            parent.tail.kind, parent.tail.note = kind, note
+            return
+        if parent.tail is not None:
+            self._display.hide([parent.tail])
+            parent.tail = None
+        elif kind is not None:
+            end = self._display.end(parent) if self._display.is_open(parent) else None
+            parent.tail = tail_of(parent, kind, note)
+            if end is not None:
+                self._display.show(end, [parent.tail])
+
+    def _forget(self, entry: Entry, removed: list[str]) -> None:
+        for below in entry.loaded():
+            removed.append(below.id)
+            del self._entries[below.id]
+            self.matched -= below.matched
+            self.marks.discard(below.id)
+
+    def _finish(
+        self,
+        cells: dict[str, frozenset[str]] | None = None,
+        added: Collection[str] = (),
+        removed: Collection[str] = (),
+    ) -> Change:
+        lost = self._display.settle(self._entries)
+        gone = tuple(node_id for node_id in removed if node_id not in self._entries)
+        return Change(cells=cells or {}, added=tuple(added), removed=gone, lost=lost)

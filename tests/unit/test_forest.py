@@ -1,0 +1,525 @@
+"""The forest: splicing gives the rows a rebuild would give; cursor and marks follow ids."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from console.blocks import SIZE, Block, Blocks
+from console.forest import Forest, Tail, tail_id
+from queries.model import Node, Phase
+
+
+def node(key: str, phase: Phase = Phase.READY, **fields: object) -> Node:
+    return Node(system="s", id=f"s/t:{key}", kind="t", title=key, phase=phase, version="1", **fields)  # type: ignore[arg-type]
+
+
+def nodes(keys: Iterable[object], phase: Phase = Phase.READY) -> list[Node]:
+    return [node(str(key), phase) for key in keys]
+
+
+def ids(keys: Iterable[object]) -> list[str]:
+    return [f"s/t:{key}" for key in keys]
+
+
+def shown(forest: Forest) -> list[str]:
+    """The rows as a reader sees them: two spaces a level, the key, a tail's kind in brackets."""
+    return [
+        "  " * row.depth + (f"[{row.tail}]" if row.node is None else row.node.title + ("~" if row.dimmed else ""))
+        for row in forest.rows(0, len(forest))
+    ]
+
+
+def failed(item: Node) -> bool:
+    return item.phase is Phase.FAILED
+
+
+def family() -> Forest:
+    forest = Forest()
+    forest.set_children(None, nodes("abc"), complete=True)
+    forest.set_children("s/t:b", nodes(["b1", "b2"]), complete=True)
+    return forest
+
+
+def test_roots_and_children_become_rows_in_order() -> None:
+    forest = family()
+    assert shown(forest) == ["a", "b", "c"]
+    assert not forest.expand("s/t:b")
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "c"]
+    assert [forest.index(name) for name in ids(["a", "b", "b1", "b2", "c"])] == [0, 1, 2, 3, 4]
+    assert forest.parent("s/t:b2") == "s/t:b"
+    assert forest.parent("s/t:a") is None
+    assert forest.children("s/t:b") == ("s/t:b1", "s/t:b2")
+    assert forest.children("s/t:a") is None
+    forest.collapse("s/t:b")
+    assert shown(forest) == ["a", "b", "c"]
+    assert forest.index("s/t:b1") is None
+
+
+def test_rows_know_their_guides() -> None:
+    forest = family()
+    forest.set_children("s/t:b1", nodes(["x"]), complete=True)
+    forest.expand("s/t:b")
+    forest.expand("s/t:b1")
+    x = forest.row(3)
+    assert (x.id, x.depth, x.rails, x.last, x.expandable) == ("s/t:x", 2, (True,), True, True)
+    assert not forest.row(2).last
+    assert forest.row(4).last
+    assert forest.row(1).expanded
+
+
+def test_an_unread_parent_says_that_it_is_being_read() -> None:
+    forest = family()
+    assert forest.expand("s/t:a")
+    assert shown(forest) == ["a", "  [loading]", "b", "c"]
+    forest.set_children("s/t:a", nodes(["a1"]), complete=False)
+    assert shown(forest) == ["a", "  a1", "  [more]", "b", "c"]
+    forest.append_children("s/t:a", nodes(["a1", "a2"]), complete=True)
+    assert shown(forest) == ["a", "  a1", "  a2", "b", "c"]
+    forest.set_children("s/t:c", (), complete=True)
+    assert not forest.row(4).expandable
+
+
+def test_a_costly_read_is_said_where_its_rows_would_be() -> None:
+    forest = family()
+    forest.expand("s/t:a")
+    forest.set_tail("s/t:a", Tail.COSTLY, "120 MB to scan")
+    row = forest.row(1)
+    assert (row.tail, row.note, row.parent_id, row.id) == (Tail.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
+    forest.set_tail("s/t:a", None)
+    assert shown(forest) == ["a", "b", "c"]
+
+
+def test_a_cursor_on_the_loading_row_goes_to_the_first_child() -> None:
+    forest = family()
+    forest.expand("s/t:a")
+    forest.move_to(tail_id("s/t:a"))
+    forest.set_children("s/t:a", nodes(["a1", "a2"]), complete=False)
+    assert forest.cursor == "s/t:a1"
+    forest.move_to(tail_id("s/t:a"))
+    forest.append_children("s/t:a", nodes(["a3"]), complete=True)
+    assert forest.cursor == "s/t:a3"
+
+
+def test_the_cursor_keeps_its_node_when_rows_come_before_it() -> None:
+    forest = family()
+    forest.move_to("s/t:c")
+    change = forest.merge_children(None, nodes(["new", "a"]))
+    assert change.added == ("s/t:new",)
+    assert shown(forest) == ["new", "a", "b", "c"]
+    assert (forest.cursor, forest.index("s/t:c")) == ("s/t:c", 3)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "gone", "heir"),
+    [("b", "b", "c"), ("c", "c", "b"), ("a", "ab", "c"), ("a", "ba", "c"), ("c", "bc", "a"), ("c", "cba", None)],
+)
+def test_a_cursor_on_a_removed_node_goes_next_else_previous(cursor: str, gone: str, heir: str | None) -> None:
+    forest = family()
+    forest.move_to(f"s/t:{cursor}")
+    change = forest.remove(ids(gone))
+    assert change.lost == node(cursor)
+    assert set(change.removed) >= set(ids(gone))
+    assert forest.cursor == (heir and f"s/t:{heir}")
+
+
+def test_a_cursor_below_a_removed_node_leaves_with_it() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.move_to("s/t:b1")
+    change = forest.remove(["s/t:b"])
+    assert set(change.removed) == set(ids(["b", "b1", "b2"]))
+    assert forest.cursor == "s/t:c"
+    assert change.lost == node("b1")
+
+
+def test_collapsing_takes_the_cursor_up() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.move_to("s/t:b2")
+    forest.collapse("s/t:b")
+    assert forest.cursor == "s/t:b"
+
+
+def test_set_children_again_drops_moves_and_keeps() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.move_to("s/t:b1")
+    forest.mark(ids(["a", "b1"]))
+    change = forest.set_children(None, nodes("cbd"), complete=True)
+    assert shown(forest) == ["c", "b", "  b1", "  b2", "d"]
+    assert (forest.cursor, forest.marks) == ("s/t:b1", {"s/t:b1"})
+    assert (change.removed, change.added, change.lost) == (("s/t:a",), ("s/t:d",), None)
+
+
+def test_a_node_read_under_another_parent_moves_there() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.expand("s/t:a")
+    forest.mark(["s/t:b1"])
+    forest.move_to("s/t:b1")
+    change = forest.set_children("s/t:a", nodes(["b1"]), complete=True)
+    assert shown(forest) == ["a", "  b1", "b", "  b2", "c"]
+    assert (change.lost, forest.cursor, forest.marks) == (None, "s/t:b1", {"s/t:b1"})
+
+
+def test_a_loop_in_the_data_is_cut() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.set_children("s/t:b1", nodes(["b", "b1", "x", "x"]), complete=True)
+    forest.expand("s/t:b1")
+    assert shown(forest) == ["a", "b", "  b1", "    x", "  b2", "c"]
+
+
+def test_an_update_names_the_cells_that_changed() -> None:
+    forest = family()
+    change = forest.update([node("a"), node("b", Phase.FAILED, attempts=2), node("stranger")])
+    assert change.cells == {"s/t:b": frozenset({"phase", "attempts"})}
+    assert forest.node("s/t:b") == node("b", Phase.FAILED, attempts=2)
+
+
+def test_the_filter_keeps_ancestors_dimmed_and_follows_updates() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.set_filter(failed)
+    assert (shown(forest), forest.matched, forest.cursor) == ([], 0, None)
+    forest.update([node("b2", Phase.FAILED)])
+    assert (shown(forest), forest.matched) == (["b~", "  b2"], 1)
+    forest.update([node("a", Phase.FAILED), node("b1", Phase.FAILED)])
+    assert shown(forest) == ["a", "b~", "  b1", "  b2"]
+    assert forest.matching() == ids(["a", "b1", "b2"])
+    forest.update(nodes(["b1", "b2"]))
+    assert (shown(forest), forest.matched) == (["a"], 1)
+    forest.set_filter(None)
+    assert (shown(forest), forest.matched) == (["a", "b", "  b1", "  b2", "c"], 5)
+
+
+def test_filtering_moves_the_cursor_to_the_next_row_that_stays() -> None:
+    forest = Forest()
+    forest.set_children(None, [*nodes("abc"), *nodes("x", Phase.FAILED), *nodes("d")], complete=True)
+    forest.move_to("s/t:b")
+    assert forest.set_filter(failed).lost == node("b")
+    assert forest.cursor == "s/t:x"
+
+
+def test_reveal_unfolds_the_way_to_a_node() -> None:
+    forest = family()
+    forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
+    assert forest.reveal("s/t:deep")
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
+    assert forest.cursor == "s/t:deep"
+    assert not forest.reveal("s/t:nobody")
+
+
+def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:
+    forest = family()
+    forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
+    forest.move_to("s/t:b")
+    forest.expand_loaded("s/t:b")
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
+    assert forest.cursor == "s/t:b"
+
+
+def test_moving_stops_at_the_ends() -> None:
+    forest = family()
+    assert not forest.move(-1)
+    assert forest.move(99)
+    assert forest.cursor == "s/t:c"
+    assert not forest.move(1)
+    forest.clear()
+    assert (len(forest), forest.cursor, forest.loaded, forest.children(None)) == (0, None, 0, None)
+    assert not forest.move(1)
+
+
+def test_ids_of_the_screen_leave_out_tails() -> None:
+    forest = Forest()
+    forest.set_children(None, nodes(range(5)), complete=False)
+    assert forest.ids(3, 99) == ids([3, 4])
+
+
+def test_a_node_whose_key_looks_like_a_tail_is_a_node() -> None:
+    forest = Forest()
+    forest.set_children(None, nodes(["a", "a#more"]), complete=False)
+    assert forest.expand("s/t:a")
+    assert shown(forest) == ["a", "  [loading]", "a#more", "[more]"]
+    assert forest.move_to("s/t:a#more")
+
+
+def test_depth_has_no_limit() -> None:
+    forest = Forest()
+    forest.set_children(None, nodes([0]), complete=True)
+    for level in range(10_000):
+        forest.set_children(f"s/t:{level}", nodes([level + 1], Phase.FAILED), complete=True)
+    started = time.perf_counter()
+    forest.expand_loaded("s/t:0")
+    assert len(forest) == 10_001
+    assert forest.row(10_000).depth == 10_000
+    forest.set_filter(failed)
+    assert (len(forest), forest.matched) == (10_001, 10_000)
+    forest.update(nodes([10_000]))
+    assert len(forest) == 10_000
+    forest.move(20_000)
+    forest.collapse("s/t:0")
+    assert forest.cursor == "s/t:0"
+    forest.remove(["s/t:0"])
+    assert (len(forest), forest.loaded) == (0, 0)
+    assert time.perf_counter() - started < 10  # quadratic would take minutes
+
+
+def test_splicing_a_hundred_thousand_rows_leaves_most_of_them_alone() -> None:
+    """Not a matter of seconds but of blocks: all but the neighbours are the same objects before and after."""
+    forest = Forest()
+    forest.set_children(None, nodes(range(100_000)), complete=True)
+    forest.set_children("s/t:50000", nodes(f"x{i}" for i in range(100)), complete=True)
+    before = set(map(id, forest._rows._blocks))
+    forest.expand("s/t:50000")
+    fresh = [block for block in forest._rows._blocks if id(block) not in before]
+    assert sum(len(block.items) for block in fresh) <= 100 + 2 * SIZE
+    assert forest.index("s/t:99999") == 100_099
+
+
+class Thing:
+    def __init__(self, name: int) -> None:
+        self.name = name
+        self.block: Block | None = None
+
+
+@settings(max_examples=60, deadline=None)
+class BlocksLikeAList(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks: Blocks[Thing] = Blocks()
+        self.list: list[Thing] = []
+        self.made = 0
+
+    @rule(data=st.data(), many=st.integers(0, 3 * SIZE), few=st.integers(0, 3), small=st.booleans())
+    def splice(self, data: st.DataObject, many: int, few: int, small: bool) -> None:
+        start = data.draw(st.integers(0, len(self.list)))
+        stop = data.draw(st.integers(start, len(self.list)))
+        fresh = [Thing(self.made + i) for i in range(few if small else many)]
+        self.made += len(fresh)
+        gone = self.list[start:stop]
+        self.list[start:stop] = fresh
+        self.blocks.splice(start, stop, fresh)
+        assert all(thing.block is None for thing in gone)
+
+    @invariant()
+    def same(self) -> None:
+        assert list(self.blocks.since(0)) == self.list
+        assert len(self.blocks) == len(self.list)
+        for index in range(0, len(self.list), 97):
+            assert self.blocks[index] is self.list[index]
+            assert self.blocks.index(self.list[index]) == index
+
+
+TestBlocksLikeAList = BlocksLikeAList.TestCase
+
+
+class Oracle:
+    """The same tree the simple way: dicts, recursion, all rows made anew each time."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.kids: dict[str | None, list[str]] = {}
+        self.open: set[str] = set()
+        self.tails: dict[str | None, Tail] = {}
+        self.filtering = False
+
+    def parent(self, node_id: str) -> str | None:
+        return next(parent for parent, kids in self.kids.items() if node_id in kids)
+
+    def above(self, node_id: str | None) -> set[str]:
+        found: set[str] = set()
+        while node_id is not None:
+            found.add(node_id)
+            node_id = self.parent(node_id)
+        return found
+
+    def drop(self, node_id: str) -> None:
+        for kid in self.kids.pop(node_id, []):
+            self.drop(kid)
+        for kids in self.kids.values():
+            if node_id in kids:
+                kids.remove(node_id)
+        del self.nodes[node_id]
+        self.open.discard(node_id)
+        self.tails.pop(node_id, None)
+
+    def read(self, parent: str | None, page: list[Node]) -> list[str]:
+        """Take the nodes in; the ids that may be children of this parent."""
+        latest = {item.id: item for item in page if item.id not in self.above(parent)}
+        for node_id in latest:
+            if node_id in self.nodes and self.parent(node_id) != parent:
+                self.drop(node_id)
+        self.nodes.update(latest)
+        return list(latest)
+
+    def hits(self, node_id: str) -> bool:
+        return self.matches(node_id) or any(self.hits(kid) for kid in self.kids.get(node_id, ()))
+
+    def matches(self, node_id: str) -> bool:
+        return not self.filtering or failed(self.nodes[node_id])
+
+    def rows(self, parent: str | None = None, depth: int = 0) -> list[tuple[str, int, bool, bool]]:
+        """Id, depth, last of its siblings, dimmed."""
+        found: list[tuple[str, int, bool, bool]] = []
+        kids = [kid for kid in self.kids.get(parent, ()) if self.hits(kid)]
+        for kid in kids:
+            found.append((kid, depth, kid == kids[-1] and parent not in self.tails, not self.matches(kid)))
+            if kid in self.open:
+                found += self.rows(kid, depth + 1)
+        if parent in self.tails:
+            found.append((tail_id(parent), depth, True, False))
+        return found
+
+
+KEYS = [f"k{i}" for i in range(14)]
+PAGE = st.lists(st.builds(node, st.sampled_from(KEYS), st.sampled_from([Phase.READY, Phase.FAILED])), max_size=8)
+
+
+@settings(max_examples=300, stateful_step_count=25, deadline=None)
+class ForestLikeARebuild(RuleBasedStateMachine):
+    """After any sequence of operations the spliced rows are those of a rebuild."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forest = Forest()
+        self.oracle = Oracle()
+
+    def parents(self) -> st.SearchStrategy[str | None]:
+        return st.sampled_from([None, *sorted(self.oracle.nodes)])
+
+    @rule(data=st.data(), page=PAGE, complete=st.booleans())
+    def set_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
+        parent = data.draw(self.parents())
+        self.forest.set_children(parent, page, complete)
+        read = self.oracle.read(parent, page)
+        for kid in [kid for kid in self.oracle.kids.get(parent, []) if kid not in read]:
+            self.oracle.drop(kid)
+        self.oracle.kids[parent] = read
+        self.tail(parent, None if complete else Tail.MORE)
+
+    @rule(data=st.data(), page=PAGE, complete=st.booleans())
+    def append_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
+        parent = data.draw(self.parents())
+        self.forest.append_children(parent, page, complete)
+        read = self.oracle.read(parent, page)
+        kids = self.oracle.kids.setdefault(parent, [])
+        kids += [kid for kid in read if kid not in kids]
+        self.tail(parent, None if complete else Tail.MORE)
+
+    @rule(data=st.data(), page=PAGE)
+    def merge_children(self, data: st.DataObject, page: list[Node]) -> None:
+        parent = data.draw(self.parents())
+        self.forest.merge_children(parent, page)
+        unread = parent not in self.oracle.kids
+        read = self.oracle.read(parent, page)
+        kids = self.oracle.kids.setdefault(parent, [])
+        first = next((kid for kid in read if kid in kids), None)
+        lead = read[: read.index(first)] if first else read
+        at = kids.index(first) if first else 0
+        kids[at:at] = lead
+        for before, kid in zip(read[len(lead) :], read[len(lead) + 1 :], strict=False):
+            if kid not in kids:
+                kids.insert(kids.index(before) + 1, kid)
+        if unread:
+            self.tail(parent, Tail.MORE)
+
+    def tail(self, parent: str | None, kind: Tail | None) -> None:
+        if kind is None:
+            self.oracle.tails.pop(parent, None)
+        else:
+            self.oracle.tails[parent] = kind
+
+    @rule(data=st.data(), kind=st.sampled_from([None, *Tail]))
+    def set_tail(self, data: st.DataObject, kind: Tail | None) -> None:
+        parent = data.draw(self.parents())
+        self.forest.set_tail(parent, kind)
+        self.tail(parent, kind)
+
+    @precondition(lambda self: self.oracle.nodes)
+    @rule(data=st.data())
+    def expand(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
+        unread = chosen not in self.oracle.kids
+        if chosen in self.oracle.open or (self.oracle.kids.get(chosen) == [] and chosen not in self.oracle.tails):
+            assert not self.forest.expand(chosen)
+            return
+        assert self.forest.expand(chosen) == unread
+        self.oracle.open.add(chosen)
+        if unread:
+            self.oracle.tails.setdefault(chosen, Tail.LOADING)
+
+    @precondition(lambda self: self.oracle.nodes)
+    @rule(data=st.data())
+    def collapse(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
+        assert self.forest.collapse(chosen) == (chosen in self.oracle.open)
+        self.oracle.open.discard(chosen)
+
+    @precondition(lambda self: self.oracle.nodes)
+    @rule(data=st.data())
+    def expand_loaded(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
+        self.forest.expand_loaded(chosen)
+        below = [node_id for node_id in self.oracle.nodes if chosen in self.oracle.above(node_id)]
+        if chosen in self.oracle.kids:
+            self.oracle.open |= {
+                x for x in below if self.oracle.kids.get(x) or (x in self.oracle.kids and x in self.oracle.tails)
+            }
+
+    @rule(page=PAGE)
+    def update(self, page: list[Node]) -> None:
+        self.forest.update(page)
+        self.oracle.nodes.update({item.id: item for item in page if item.id in self.oracle.nodes})
+
+    @rule(keys=st.lists(st.sampled_from(KEYS), max_size=4))
+    def remove(self, keys: list[str]) -> None:
+        before = set(self.oracle.nodes)
+        change = self.forest.remove(ids(keys))
+        for node_id in ids(keys):
+            if node_id in self.oracle.nodes:
+                self.oracle.drop(node_id)
+        assert set(change.removed) == before - set(self.oracle.nodes)
+
+    @rule(on=st.booleans())
+    def set_filter(self, on: bool) -> None:
+        self.forest.set_filter(failed if on else None)
+        self.oracle.filtering = on
+
+    @rule(rows=st.integers(-20, 20))
+    def move(self, rows: int) -> None:
+        self.forest.move(rows)
+
+    @rule(keys=st.lists(st.sampled_from(KEYS), max_size=4), on=st.booleans())
+    def mark(self, keys: list[str], on: bool) -> None:
+        self.forest.mark(ids(keys), on)
+
+    @invariant()
+    def same_rows(self) -> None:
+        rows = self.forest.rows(0, len(self.forest))
+        assert [(row.id, row.depth, row.last, row.dimmed) for row in rows] == self.oracle.rows()
+        assert [self.forest.index(row.id) for row in rows] == list(range(len(rows)))
+        assert [row.node for row in rows] == [self.oracle.nodes.get(row.id) for row in rows]
+
+    @invariant()
+    def cursor_has_a_row(self) -> None:
+        if len(self.forest):
+            assert self.forest.cursor is not None
+            assert self.forest.index(self.forest.cursor) is not None
+        else:
+            assert self.forest.cursor is None
+
+    @invariant()
+    def counts(self) -> None:
+        assert self.forest.loaded == len(self.oracle.nodes)
+        assert self.forest.matched == sum(map(self.oracle.matches, self.oracle.nodes))
+        assert self.forest.marks <= set(self.oracle.nodes)
+
+
+TestForestLikeARebuild = ForestLikeARebuild.TestCase
