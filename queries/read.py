@@ -53,9 +53,24 @@ class Reader:
         self.read_only = read_only
         self.system = found.system
         self.label = found.label
+        self.notes: tuple[str, ...] = ()  # what was recognised about the variant, and by what
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
+
+    async def recognise(self, chosen: Mapping[str, object]) -> None:
+        """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
+
+        Raises DatabaseError.
+        """
+        statement_ = self._choose("options")
+        if statement_ is None:
+            return
+        async with self._reading() as transaction:
+            rows = await transaction.rows(statement_, self._values())
+        told = {row["name"]: row["value"] for row in rows if row["name"] not in chosen}
+        self.notes = tuple(f"{row['name']}: {row['value']} ({row['why']})" for row in rows if row["name"] in told)
+        self.system = systems.with_limits(self.system, told)
 
     # Pages of nodes
 
@@ -149,7 +164,7 @@ class Reader:
 
     def verbs(self, kind: str) -> tuple[Verb, ...]:
         """All verbs for nodes of this kind, also those that cannot be done here."""
-        return tuple(v for v in self.system.spec.verbs if kind in v.kinds)
+        return self.system.verbs_of(kind)
 
     def availability(self, verb: Verb, node: Node | None = None, *, bulk: bool = False) -> Availability:
         """Whether the verb can be done here and now (to this node), and the reason if not."""

@@ -111,6 +111,7 @@ class Verb(Record, forbid_unknown_fields=True):
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     arguments: tuple[Argument, ...] = ()
+    when: dict[str, str] = {}  # options that must have these values, for verbs that differ by variant
 
     @property
     def writes(self) -> bool:
@@ -121,6 +122,15 @@ class Verb(Record, forbid_unknown_fields=True):
     def script(self) -> str:
         """Name of its file under ``verbs/``."""
         return self.file or self.name
+
+
+class Option(Record, forbid_unknown_fields=True):
+    """A setting of a system that is no threshold: one of ``choices``, any text, or a table of names to texts."""
+
+    title: str
+    type: str = "choice"  # choice, text, map
+    choices: tuple[str, ...] = ()
+    default: str | dict[str, str] = ""
 
 
 class Spec(Record, forbid_unknown_fields=True):
@@ -135,5 +145,6 @@ class Spec(Record, forbid_unknown_fields=True):
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
     thresholds: dict[str, str | int | float] = {}
+    options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
     verbs: tuple[Verb, ...] = ()

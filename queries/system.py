@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from typing import Any
 
 import msgspec
 
@@ -25,13 +26,18 @@ class System(Record):
 
     name: str
     spec: Spec
-    limits: dict[str, float]
+    limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, as the statements get them
     statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
     verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
 
     def verb(self, name: str, kind: str) -> Verb | None:
         """The verb of that name for nodes of that kind, or None."""
-        return next((v for v in self.spec.verbs if v.name == name and kind in v.kinds), None)
+        return next((v for v in self.verbs_of(kind) if v.name == name), None)
+
+    def verbs_of(self, kind: str) -> tuple[Verb, ...]:
+        """All verbs for nodes of that kind in this variant of the engine."""
+        options = self.limits.items()
+        return tuple(v for v in self.spec.verbs if kind in v.kinds and v.when.items() <= options)
 
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
@@ -56,7 +62,8 @@ def load(folder: Traversable, name: str) -> System:
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
         verbs = {s: _verb(folder / "verbs" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
-        limits = {key: duration.parse(value) for key, value in spec.thresholds.items()}
+        limits: dict[str, Any] = {key: duration.parse(value) for key, value in spec.thresholds.items()}
+        limits |= {key: option.default for key, option in spec.options.items()}
         _check(folder, spec, statements)
     except (toml.TomlError, ReadingError, OSError, ValueError) as error:
         raise BrokenSystemError(f"{error}\nThe system {name!r} is not usable until that is mended.") from error

@@ -21,7 +21,15 @@ class UnknownError(ValueError):
 class Workspace:
     """One database with its systems. Make it with :meth:`open`, end it with :meth:`close`."""
 
-    def __init__(self, database: Database, systems: Sequence[System], *, read_only: bool, file: Path | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        systems: Sequence[System],
+        overrides: Mapping[str, Mapping[str, object]],
+        *,
+        read_only: bool,
+        file: Path | None,
+    ) -> None:
         self.database = database
         self.read_only = read_only
         self.systems: dict[str, Reader] = {}
@@ -30,6 +38,7 @@ class Workspace:
         self.ledger_file: ledger.File | None = ledger.File(file)
         self.ledger_readable = False
         self._known = systems
+        self._overrides = overrides
 
     @classmethod
     async def open(
@@ -40,12 +49,13 @@ class Workspace:
         read_only: bool = False,
         file: Path | None = None,
     ) -> Workspace:
-        """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds by system.
+        """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds and options by system.
 
         Raises DatabaseError. That no system is there is no error: ``declined`` and ``looked_for`` tell why.
         """
-        known = [system.with_limits(s, (overrides or {}).get(s.name, {})) for s in system.builtin()]
-        workspace = cls(Database(text), known, read_only=read_only, file=file)
+        chosen = overrides or {}
+        known = [system.with_limits(s, chosen.get(s.name, {})) for s in system.builtin()]
+        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file)
         try:
             await workspace.database.open()
             await workspace.look()
@@ -60,9 +70,11 @@ class Workspace:
             detection = await detect(transaction, self._known)
             state = await ledger.state(transaction)
         self.declined = detection.declined
-        self.systems = {
-            found.label: Reader(self.database, found, read_only=self.read_only) for found in detection.found
-        }
+        self.systems = {}
+        for found in detection.found:
+            reader = Reader(self.database, found, read_only=self.read_only)
+            await reader.recognise(self._overrides.get(found.system.name, {}))
+            self.systems[found.label] = reader
         if state.writable and self.ledger_file is not None:
             self.ledger_file = None
         self.ledger_readable = state.readable
