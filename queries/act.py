@@ -62,6 +62,7 @@ class _Attempt:
         self.changes: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
+        self.note = ""
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
             "reason": request.reason,
@@ -76,7 +77,7 @@ class _Attempt:
 
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
-        changed = {i: Result(id=i, outcome=Outcome.CHANGED) for i in self.live}
+        changed = {i: Result(id=i, outcome=Outcome.CHANGED, why=self.note) for i in self.live}
         return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str]) -> None:
@@ -314,7 +315,8 @@ async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, 
         await attempt.run(transaction, request.witness)
         if not commit or not attempt.live:
             return
-        xid = str((await transaction.rows(statement("xact_id"), {}))[0]["xid"])
+        mine = (await transaction.rows(statement("xact_id"), {}))[0]
+        xid = str(mine["xid"])
         entry = _entry(request, attempt, xid)
         if file is None:
             await ledger.append(transaction, entry)
@@ -329,7 +331,7 @@ async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, 
             # A deferred constraint may still fail here; the server has rolled back then.
             raise ConflictError(str(error), code=error.code) from error
     if status is None:
-        status = await _settled(workspace, xid)
+        status = await _settled(workspace, xid, mine["history"])
     if status == "committed":
         attempt.xid = xid
     else:
@@ -343,16 +345,20 @@ async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, 
             attempt.drop(node_id, Outcome.REFUSED if known else Outcome.UNKNOWN, why)
         attempt.changes = () if known else attempt.changes
     if file is not None:
-        file.append(_entry(request, attempt, xid, entry.id), intended=False)
+        try:
+            file.append(_entry(request, attempt, xid, entry.id), intended=False)
+        except DatabaseError as error:
+            # It is done: a ledger that stops here must not make it look undone.
+            attempt.note = f"The ledger has the intent only. {_line(error)}"
 
 
-async def _settled(workspace: Workspace, xid: str) -> str:
+async def _settled(workspace: Workspace, xid: str, history: str) -> str:
     """Ask the server what became of a transaction whose COMMIT got no answer."""
     deadline = time.monotonic() + SETTLING
     while True:
         try:
             async with workspace.database.reading() as transaction:
-                rows = await transaction.rows(statement("xact_status"), {"id": xid})
+                rows = await transaction.rows(statement("xact_status"), {"id": xid, "query": history})
             status = rows[0]["status"]
             if status != "in progress":
                 return str(status or "unknown")

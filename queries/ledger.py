@@ -111,7 +111,7 @@ class File:
         except OSError as error:
             raise DatabaseError(
                 f"The ledger file {self.path} cannot be written: {error.strerror}.",
-                "Nothing was changed. `unstick init` makes a ledger table in the database instead.",
+                "`unstick init` makes a ledger table in the database instead.",
             ) from error
 
     def entries(self, node_id: str | None = None) -> Iterator[LedgerEntry]:
