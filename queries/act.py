@@ -10,26 +10,21 @@ name; the others go on.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import msgspec
-
 from queries import ledger
-from queries.database import Transaction
+from queries.attempt import Attempt, GuardMissedError, Request
 from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.files import statement
 from queries.model import LedgerEntry, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
-from queries.read import Reader
+from queries.settle import settled
 from queries.spec import Verb
-from queries.statement import Statement
 from queries.system import System
 from queries.workspace import Workspace
 
 CHUNK = 500
-SETTLING = 30.0  # seconds; a server that lost us breaks our transaction off within its idle timeout
 
 
 class Progress(Record):
@@ -38,117 +33,6 @@ class Progress(Record):
     done: int
     total: int
     chunk: Outcomes
-
-
-class _Request(Record):
-    """What is asked for, the same for every chunk of it."""
-
-    reader: Reader
-    verb: Verb
-    reason: str
-    arguments: Mapping[str, Any]
-    operator: ledger.Operator
-    witness: Mapping[str, str] = {}
-
-
-class _Attempt:
-    """One transaction's worth of a verb: which nodes are still in, and what became of the others."""
-
-    def __init__(self, request: _Request, versions: Mapping[str, str]) -> None:
-        self.reader, self.verb = request.reader, request.verb
-        self.versions = dict(versions)
-        self.live = sorted(versions)
-        self.dropped: dict[str, Result] = {}
-        self.changes: tuple[RowChange, ...] = ()
-        self.witness: dict[str, str] = {}
-        self.xid: str | None = None
-        self.note = ""
-        self._fixed = {
-            "operator": f"{request.operator.os_user}@{request.operator.host}",
-            "reason": request.reason,
-            "args": msgspec.json.encode(dict(request.arguments)).decode(),
-            "have": sorted(self.reader.found.have),
-            "limits": msgspec.json.encode(self.reader.system.limits).decode(),
-        }
-
-    def drop(self, node_id: str, outcome: Outcome, why: str) -> None:
-        self.dropped[node_id] = Result(id=node_id, outcome=outcome, why=why)
-        self.live.remove(node_id)
-
-    def results(self) -> tuple[Result, ...]:
-        """In the order of the ids; what is still in counts as changed."""
-        changed = {i: Result(id=i, outcome=Outcome.CHANGED, why=self.note) for i in self.live}
-        return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
-
-    async def run(self, transaction: Transaction, seen: Mapping[str, str]) -> None:
-        """Everything up to the end of the transaction. ``seen`` is the witness of the rehearsal, at a commit."""
-        sections = self.reader.system.verbs[self.verb.script]
-        fixed = self._fixed
-        await self._lock(transaction, sections["lock"], fixed)
-        for refused in sections.get("refused", ()):
-            for row in await self._rows(transaction, refused, fixed):
-                node_id = self._full(row["id"])
-                if node_id in self.live:
-                    self.drop(node_id, Outcome.REFUSED, row["why"])
-        before = await self._copy(transaction, sections["rows"], fixed)
-        self.witness = _digests(self.live, before)
-        if self.verb.guard == "rows":
-            for node_id in [i for i in self.live if seen.get(i, self.witness[i]) != self.witness[i]]:
-                self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
-        if not self.live:
-            return
-        for change in sections["change"]:
-            rows = await self._rows(transaction, change, fixed)
-        changed = {self._full(row["id"]) for row in rows}
-        missed = [i for i in self.live if i not in changed]
-        if missed:
-            raise _GuardMissedError(missed)
-        after = await self._copy(transaction, sections["rows"], fixed)
-        self.changes = tuple(_differences(set(self.live), before, after))
-
-    async def _lock(self, transaction: Transaction, lock: Sequence[Statement], fixed: Mapping[str, Any]) -> None:
-        now: dict[str, str] = {}
-        for part in lock:
-            for row in await self._rows(transaction, part, fixed):
-                now[self._full(row["id"])] = row["version"]
-        absent = [i for i in self.live if i not in now]
-        there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
-        for node_id in absent:
-            if node_id in there:
-                self.drop(node_id, Outcome.BUSY, "another transaction holds it, or a part of it, right now")
-            else:
-                self.drop(node_id, Outcome.GONE, "it does not exist any more")
-        for node_id in [i for i in self.live if now[i] != self.versions[i]]:
-            self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
-
-    async def _copy(
-        self, transaction: Transaction, rows: Sequence[Statement], fixed: Mapping[str, Any]
-    ) -> dict[tuple[str, str, str], dict[str, Any]]:
-        copied = {}
-        for part in rows:
-            for row in await self._rows(transaction, part, fixed):
-                copied[self._full(row["id"]), row["table"], row["key"]] = msgspec.json.decode(row["row"])
-        return copied
-
-    async def _rows(
-        self, transaction: Transaction, part: Statement, fixed: Mapping[str, Any]
-    ) -> Sequence[Mapping[str, Any]]:
-        if not self.live:
-            return []
-        ids = [self.reader.local(i) for i in self.live]
-        values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **fixed}
-        return await transaction.rows(part, values)
-
-    def _full(self, local: str) -> str:
-        return f"{self.reader.label}/{local}"
-
-
-class _GuardMissedError(DatabaseError):
-    """A change touched fewer nodes than were locked for it; the transaction is rolled back."""
-
-    def __init__(self, missed: Sequence[str]) -> None:
-        super().__init__("The change did not reach every node.")
-        self.missed = missed
 
 
 async def rehearse(
@@ -241,7 +125,7 @@ def _requests(
     arguments: Mapping[str, Any],
     operator: ledger.Operator,
     witness: Mapping[str, str],
-) -> tuple[list[tuple[_Request, dict[str, str]]], list[Result]]:
+) -> tuple[list[tuple[Request, dict[str, str]]], list[Result]]:
     """What is asked for, apart by script (a verb may be done otherwise to jobs than to tasks), and what cannot be."""
     if not reason.strip():
         raise DatabaseError("A reason is needed: it goes into the ledger.", "Nothing was changed.")
@@ -264,14 +148,14 @@ def _requests(
     requests = []
     for verb, versions in groups.values():
         known = {i: witness[i] for i in versions if i in witness}
-        request = _Request(
+        request = Request(
             reader=reader, verb=verb, reason=reason, arguments=arguments, operator=operator, witness=known
         )
         requests.append((request, versions))
     return requests, refused
 
 
-async def _committed(workspace: Workspace, request: _Request, versions: dict[str, str]) -> Outcomes:
+async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Outcomes:
     """One chunk, with whatever goes wrong told as outcomes."""
     parts = await _attempt(workspace, request, versions, commit=True)
     xids = [p.xid for p in parts if p.xid]
@@ -283,15 +167,13 @@ async def _committed(workspace: Workspace, request: _Request, versions: dict[str
     )
 
 
-async def _attempt(
-    workspace: Workspace, request: _Request, versions: dict[str, str], *, commit: bool
-) -> list[_Attempt]:
+async def _attempt(workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool) -> list[Attempt]:
     """Run one transaction. What breaks it off for the sake of some nodes is narrowed down to those by halving."""
-    attempt = _Attempt(request, versions)
+    attempt = Attempt(request, versions)
     try:
         await _transact(workspace, request, attempt, commit=commit)
         return [attempt]
-    except _GuardMissedError as error:
+    except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = _all(request, {i: versions[i] for i in error.missed}, Outcome.MOVED, "it changed under the statement")
         return [missed, *(await _attempt(workspace, request, rest, commit=commit) if rest else [])]
@@ -309,7 +191,7 @@ async def _attempt(
         return [_all(request, versions, Outcome.REFUSED, f"{_line(error)} Nothing was changed.")]
 
 
-async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, *, commit: bool) -> None:
+async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.search_path) as transaction:
         await attempt.run(transaction, request.witness)
@@ -331,7 +213,7 @@ async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, 
             # A deferred constraint may still fail here; the server has rolled back then.
             raise ConflictError(str(error), code=error.code) from error
     if status is None:
-        status = await _settled(workspace, xid, mine["history"])
+        status = await settled(workspace.database, xid, mine["history"])
     if status == "committed":
         attempt.xid = xid
     else:
@@ -352,26 +234,7 @@ async def _transact(workspace: Workspace, request: _Request, attempt: _Attempt, 
             attempt.note = f"The ledger has the intent only. {_line(error)}"
 
 
-async def _settled(workspace: Workspace, xid: str, history: str) -> str:
-    """Ask the server what became of a transaction whose COMMIT got no answer."""
-    deadline = time.monotonic() + SETTLING
-    while True:
-        try:
-            async with workspace.database.reading() as transaction:
-                rows = await transaction.rows(statement("xact_status"), {"id": xid, "query": history})
-            status = rows[0]["status"]
-            if status != "in progress":
-                return str(status or "unknown")
-        except (LostError, UnreachableError):
-            pass
-        except DatabaseError:
-            return "unknown"
-        if time.monotonic() > deadline:
-            return "unknown"
-        await asyncio.sleep(min(workspace.database.backoff.next(), 1.0))
-
-
-def _entry(request: _Request, attempt: _Attempt, xid: str, entry_id: str = "") -> LedgerEntry:
+def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> LedgerEntry:
     server = attempt.reader.database.server
     return LedgerEntry(
         id=entry_id or ledger.entry_id(),
@@ -390,9 +253,9 @@ def _entry(request: _Request, attempt: _Attempt, xid: str, entry_id: str = "") -
     )
 
 
-def _all(request: _Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> _Attempt:
+def _all(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> Attempt:
     """An attempt that came to nothing, for the same reason at every node."""
-    attempt = _Attempt(request, versions)
+    attempt = Attempt(request, versions)
     for node_id in list(attempt.live):
         attempt.drop(node_id, outcome, why)
     return attempt
@@ -404,23 +267,3 @@ def _outcome(error: DatabaseError) -> Outcome:
 
 def _line(error: DatabaseError) -> str:
     return str(error).replace("\n", " ")
-
-
-Rows = Mapping[tuple[str, str, str], dict[str, Any]]
-
-
-def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
-    """A digest of each node's rows: equal where nothing that would be touched has changed."""
-    parts: dict[str, list[bytes]] = {i: [] for i in ids}
-    for (node_id, table, key), row in sorted(rows.items(), key=lambda item: item[0]):
-        if node_id in parts:
-            parts[node_id].append(msgspec.json.encode((table, key, row), order="sorted"))
-    return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
-
-
-def _differences(ids: set[str], before: Rows, after: Rows) -> Iterable[RowChange]:
-    """Rows that are not the same before and after, on behalf of these nodes."""
-    for place in sorted({*before, *after}):
-        if place[0] in ids and before.get(place) != after.get(place):
-            node_id, table, key = place
-            yield RowChange(id=node_id, table=table, key=key, before=before.get(place), after=after.get(place))
