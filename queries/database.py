@@ -21,6 +21,7 @@ from queries import dsn, fault
 from queries.fault import DatabaseError, LostError
 from queries.files import statement
 from queries.model import Record
+from queries.redaction import redact
 from queries.statement import Statement
 
 MINIMUM = 14
@@ -264,7 +265,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         target = dsn.parse(text)
     except ValueError as error:
         raise DatabaseError(f"The connection string cannot be used: {error}.") from None
-    with explained(connecting=dsn.redact(text)):
+    with explained(connecting=redact(text)):
         connection = await asyncpg.connect(
             target.uri or None,
             timeout=target.timeout,

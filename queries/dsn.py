@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from queries.model import Record
 
 _WORD = re.compile(r"\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']*)(?=\s|$)")
-_SECRET = re.compile(r"(://[^:/@\s]*:)[^@\s]+(@)|\b((?:ssl)?password=)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
 # libpq knows these, the driver does not; sent on, the server would refuse them as settings of its own.
 _LEFT_OUT = frozenset(
     [
@@ -63,11 +62,6 @@ def parse(text: str) -> Target:
         raise ValueError(f"it cannot be read from {text[end:].strip().split('=')[0]!r} on (key=value words are wanted)")
     kept = urlencode({k: v for k, v in words.items() if k not in _LEFT_OUT and v}, quote_via=quote)
     return Target(uri=f"postgresql:///?{kept}", timeout=_timeout(words.get("connect_timeout")))
-
-
-def redact(text: str) -> str:
-    """``text`` without its passwords, at a length that does not tell theirs."""
-    return _SECRET.sub(lambda m: f"{m[1]}***{m[2]}" if m[1] else f"{m[3]}***", text)
 
 
 def _timeout(given: str | None) -> float:
