@@ -65,6 +65,7 @@ class Context(_ContextSettings, frozen=True, kw_only=True):
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contexts: dict[str, Any] = {}
     thresholds: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     keys: dict[str, Any] = {}
     theme: str = ""
     ascii: bool = False
@@ -77,6 +78,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     contexts: dict[str, Context] = {}
     thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # system -> name -> value, or kind -> name -> value
+    options: dict[str, dict[str, str | dict[str, str]]] = {}  # system -> name -> value, or a table of texts
     keys: dict[str, str] = {}  # id of a binding -> its keys, with commas between
     theme: str | None = None
     ascii: bool = False
@@ -91,13 +93,19 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         problem = f"There is no context {_quoted(name)}{_nearest(name, self.contexts) or '.'}"
         raise ConfigError(visible(problem) + "\n" + visible(f"{shown(self.path)} has: {known}."))
 
+    def overrides(self) -> dict[str, dict[str, object]]:
+        """Thresholds and options by system, as a workspace takes them."""
+        systems = {*self.thresholds, *self.options}
+        return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in systems}
+
     def check(
         self,
         thresholds: Mapping[str, Collection[str]],
+        options: Mapping[str, Collection[str]] | None = None,
         keys: Collection[str] | None = None,
         themes: Collection[str] | None = None,
     ) -> None:
-        """Check names against what there is: thresholds by system, ids of bindings, themes. Raises ConfigError.
+        """Check names against what there is: thresholds and options by system, bindings, themes. Raises ConfigError.
 
         A system may be named as it is labelled where two schemas hold it: ``eternaltwin@billing``.
         """
@@ -109,6 +117,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
                 if path[-1] not in thresholds[system]:
                     problem = f"is not a threshold of {system}{_nearest(path[-1], thresholds[system])}"
                     self._fail(("thresholds", label, *path), problem)
+        for label, chosen in self.options.items():
+            system = label.partition("@")[0]
+            known = (options or {}).get(system, ())
+            for name in chosen if options is not None else ():
+                if name not in known:
+                    self._fail(("options", label, name), f"is not an option of {system}{_nearest(name, known)}")
         for name in self.keys:
             if keys is not None and name not in keys:
                 self._fail(("keys", name), f"is not something a key can do{_nearest(name, keys)}")
@@ -166,6 +180,7 @@ class _Reader:
             path=self.path,
             contexts={name: self._context(name, value) for name, value in settings.contexts.items()},
             thresholds={name: self._system(name, value) for name, value in settings.thresholds.items()},
+            options={name: self._options(name, value) for name, value in settings.options.items()},
             keys={name: self._value(value, str, ("keys", name)) for name, value in settings.keys.items()},
             theme=settings.theme or None,
             ascii=settings.ascii,
@@ -190,6 +205,11 @@ class _Reader:
             key: self._kind(inner, (*place, key)) if isinstance(inner, dict) else self._duration(inner, (*place, key))
             for key, inner in self._value(value, dict[str, Any], place).items()
         }
+
+    def _options(self, name: str, value: object) -> dict[str, str | dict[str, str]]:
+        place = ("options", name)
+        table = self._value(value, dict[str, Any], place)
+        return {key: self._value(inner, str | dict[str, str], (*place, key)) for key, inner in table.items()}  # type: ignore[arg-type]
 
     def _kind(self, value: dict[str, Any], place: Place) -> dict[str, float]:
         return {name: self._duration(inner, (*place, name)) for name, inner in value.items()}

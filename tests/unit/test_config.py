@@ -353,3 +353,14 @@ def test_no_password_gets_through(noise: str) -> None:
         f"host=h password='{escaped}' user=u",
     ):
         assert "hunter2" not in redact(dsn), dsn
+
+
+def test_options_are_text_or_tables_of_text() -> None:
+    config = read(
+        '[options.parcels]\nprofile = "table"\n[options.parcels.names]\n13 = "X"\n[thresholds.parcels]\nlate = 60\n'
+    )
+    assert config.overrides() == {"parcels": {"late": 60.0, "profile": "table", "names": {"13": "X"}}}
+    with pytest.raises(ConfigError, match=r':2: options.parcels.profile is not an option .*did you mean "profiles"'):
+        config.check({"parcels": {"late"}}, {"parcels": {"profiles", "names"}})
+    with pytest.raises(ConfigError, match=r":2: options.parcels.profile must be"):
+        read("[options.parcels]\nprofile = 3\n")
