@@ -50,6 +50,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 FORGETFUL: Final[Mapping[str, str]] = {"synchronous_commit": "off", "full_page_writes": "off"}
 
 # Reads process ids, one a line (0: none), until the pipe breaks; then it ends the last of them and removes the folder.
+# Its pid file tells best when it is gone: where nobody reaps orphans, its process id stays.
 # SIGQUIT is PostgreSQL's "immediate shutdown". The signals that end a session must not end the watchdog first.
 WATCHDOG: Final = """
 trap '' HUP INT TERM
@@ -57,7 +58,10 @@ pid=0
 while read -r line; do pid=$line; done
 if [ "$pid" -gt 0 ] && kill -QUIT "$pid" 2>/dev/null; then
     n=0
-    while kill -0 "$pid" 2>/dev/null && [ $n -lt 100 ]; do sleep 0.05; n=$((n + 1)); done
+    while [ -e "$1/data/postmaster.pid" ] && kill -0 "$pid" 2>/dev/null && [ $n -lt 100 ]; do
+        sleep 0.05
+        n=$((n + 1))
+    done
     kill -KILL "$pid" 2>/dev/null
 fi
 rm -rf "$1"

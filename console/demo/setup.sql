@@ -1,0 +1,24 @@
+-- What the demo's database has besides the engines: roles to try, and what they may do.
+
+-- name: database
+CREATE DATABASE demo TEMPLATE template0;
+
+-- name: roles
+CREATE ROLE viewer LOGIN PASSWORD 'viewer';
+CREATE ROLE operator LOGIN PASSWORD 'operator';
+
+-- name: schema
+-- Makes the schema that the connection's search_path names.
+DO $$ BEGIN
+    EXECUTE format('CREATE SCHEMA %I', current_setting('search_path'));
+END $$;
+
+-- name: grants
+DO $$ BEGIN
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO viewer, operator', current_schema());
+    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO viewer, operator', current_schema());
+    EXECUTE format('GRANT UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO operator', current_schema());
+END $$;
+
+-- name: analyze
+ANALYZE;
