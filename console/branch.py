@@ -159,7 +159,11 @@ def common(old: list[Entry], new: list[Entry]) -> tuple[int, int]:
     head = min(head, limit)
     while head < limit and old[head] is new[head]:
         head += 1
-    tail = 0
+    tail, end, close = 0, len(old), len(new)
+    while (
+        tail + NEAR <= limit - head and old[end - tail - NEAR : end - tail] == new[close - tail - NEAR : close - tail]
+    ):
+        tail += NEAR
     while tail < limit - head and old[-1 - tail] is new[-1 - tail]:
         tail += 1
     return head, tail
@@ -203,23 +207,21 @@ def rows_of(entries: Iterable[Entry]) -> list[Entry]:
     return rows
 
 
-def append(old: list[Entry], read: list[Entry]) -> list[Entry]:
+def append(old: list[Entry], read: list[Entry], new: set[Entry]) -> list[Entry]:
     """The next page after what is there; those already there keep their place."""
-    known = set(old)
-    return [*old, *(entry for entry in read if entry not in known)]
+    return [*old, *(entry for entry in read if entry in new)]
 
 
-def merge(old: list[Entry], read: list[Entry]) -> list[Entry]:
+def merge(old: list[Entry], read: list[Entry], new: set[Entry]) -> list[Entry]:
     """A page read again: new entries go after the one they follow in it, else before the first one known, or on top."""
-    known = set(old)
     groups: dict[Entry | None, list[Entry]] = {}
     previous: Entry | None = None
     for entry in read:
-        if entry in known:
+        if entry not in new:
             previous = entry
         else:
             groups.setdefault(previous, []).append(entry)
-    first = next((entry for entry in read if entry in known), None)
+    first = next((entry for entry in read if entry not in new), None)
     fresh = old.copy()
     for before, group in groups.items():
         anchor = before or first

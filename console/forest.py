@@ -203,7 +203,7 @@ class Forest:
     def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """These are the children (for None: the roots), in this order; others are dropped. Not ``complete``: there
         is a next page, and a "more" row says so."""
-        return self._children(parent_id, nodes, lambda _, read: read, complete)
+        return self._children(parent_id, nodes, lambda old, read, new: read, complete)
 
     def append_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """The next page of children. Those already there keep their place."""
@@ -268,10 +268,10 @@ class Forest:
         self,
         parent_id: str | None,
         nodes: Iterable[Node],
-        arrange: Callable[[list[Entry], list[Entry]], list[Entry]],
+        arrange: Callable[[list[Entry], list[Entry], set[Entry]], list[Entry]],
         complete: bool | None,
     ) -> Change:
-        """``arrange`` orders the old children and those read; ``complete`` None leaves the tail alone."""
+        """``arrange`` orders the old children and those read, some of them new. ``complete`` None: leave the tail."""
         parent = self._find(parent_id or "")
         self._display.begin()
         if parent is None or parent.kind is not None:
@@ -280,16 +280,16 @@ class Forest:
         removed: list[str] = []
         marks, unread = set(self.marks), parent.children is None
         read = self._adopt(parent, nodes, cells, removed)
-        added = [entry.id for entry in read if entry.id not in self._entries]
-        self._entries.update((entry.id, entry) for entry in read)
+        new = {entry: entry.id for entry in read if entry.id not in self._entries}
+        self._entries.update((entry.id, entry) for entry in new)
         waiting = parent.tail is not None and parent.tail is self._display.cursor
-        arrivals = self._replace(parent, arrange(parent.children or [], read), removed)
-        self.marks |= marks & set(added)
+        arrivals = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
+        self.marks |= marks & set(new.values())
         if waiting and arrivals is not None:
             self._display.cursor = arrivals
         if complete is not None or unread:
             self._set_tail(parent, None if complete else Tail.MORE, "")
-        return self._finish(cells, added, removed)
+        return self._finish(cells, new.values(), removed)
 
     def _adopt(
         self, parent: Entry, nodes: Iterable[Node], cells: dict[str, frozenset[str]], removed: list[str]

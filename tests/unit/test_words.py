@@ -1,0 +1,221 @@
+"""Values as words: compact, honest, and unable to harm a terminal."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from datetime import UTC, datetime
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from console import words
+from queries.model import Count, Honesty, Phase
+
+HOUR, DAY, YEAR = 3600, 86_400, 365 * 86_400
+SECONDS = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e10, 1e10) | st.none()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (None, "–"),
+        (0, "0s"),
+        (45.9, "45s"),
+        (192, "3m12s"),
+        (2 * HOUR + 300, "2h05m"),
+        (12 * DAY + 4 * HOUR, "12d04h"),
+        (100 * DAY, "100d"),
+        (3 * YEAR, "3y"),
+        (1e12, ">999y"),
+        (1e300, ">999y"),
+        (-0.5, "0s"),
+        (-200, "-3m"),
+        (math.inf, "∞"),
+        (-math.inf, "-∞"),
+        (math.nan, "?"),
+    ],
+)
+def test_age(seconds: float | None, says: str) -> None:
+    assert words.age(seconds) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (None, "–"),
+        (0, "0s"),
+        (1e-9, "<1µs"),
+        (850e-6, "850µs"),
+        (999.6e-6, "1.00ms"),
+        (12.34e-3, "12.3ms"),
+        (0.9996, "1.00s"),
+        (1.234, "1.23s"),
+        (59.97, "1m00s"),
+        (65, "1m05s"),
+        (-1, "<0s"),
+        (math.inf, "∞"),
+    ],
+)
+def test_duration(seconds: float | None, says: str) -> None:
+    assert words.duration(seconds) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (None, "–"),
+        (250, "in 4m"),
+        (-12, "12s late"),
+        (-0.2, "0s late"),
+        (math.inf, "never"),
+        (-math.inf, "∞ late"),
+        (math.nan, "?"),
+    ],
+)
+def test_due(seconds: float | None, says: str) -> None:
+    assert words.due(seconds) == says
+
+
+@given(SECONDS)
+def test_times_fit_their_columns(seconds: float | None) -> None:
+    assert len(words.age(seconds)) <= 6
+    assert len(words.age(seconds, 1)) <= 6
+    assert len(words.duration(seconds)) <= 6
+    assert len(words.due(seconds)) <= 10
+    assert words.instant(seconds)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "says"),
+    [
+        (None, "–"),
+        (0, "1970-01-01T00:00:00Z"),
+        (951_782_399.9, "2000-02-28T23:59:59Z"),
+        (253_402_300_800, "10000-01-01T00:00:00Z"),
+        (9_224_318_015_999, "294276-12-31T23:59:59Z"),
+        (-62_135_596_801, "0001-12-31T23:59:59Z BC"),
+        (-63_517_824_000, "0044-03-15T00:00:00Z BC"),
+        (math.inf, "infinity"),
+        (-math.inf, "-infinity"),
+        (math.nan, "?"),
+    ],
+)
+def test_instant(epoch: float | None, says: str) -> None:
+    assert words.instant(epoch) == says
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_instant_agrees_with_datetime(moment: datetime) -> None:
+    whole = moment.replace(microsecond=0)
+    assert words.instant(whole.timestamp()) == f"{whole.year:04}-" + whole.strftime("%m-%dT%H:%M:%SZ")
+
+
+def test_glyphs_are_one_cell_and_tell_phases_apart() -> None:
+    for glyphs in ([words.glyph(phase) for phase in Phase], [words.glyph(phase, ascii=True) for phase in Phase]):
+        assert len(set(glyphs)) == len(Phase)
+        assert all(words.width(glyph) == 1 for glyph in glyphs)
+    assert all(words.glyph(phase, ascii=True).isascii() for phase in Phase)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "ascii"),
+    [
+        ("plain [red]text[/]", "plain [red]text[/]", "plain [red]text[/]"),
+        ("\x1b[2J", "␛[2J", "\\x1b[2J"),
+        ("a\nb\tc\rd\0", "a⏎b⇥c␍d␀", "a\\nb\\tc\\rd\\x00"),
+        ("\x7f\x9b31m", "␡\\x9b31m", "\\x7f\\x9b31m"),
+        ("\u202eevil\u2066", "\\u202eevil\\u2066", "\\u202eevil\\u2066"),
+        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff", "zero\\u200bwidth\\ufeff"),
+        ("\udc80", "\\udc80", "\\udc80"),
+        ("日本　語 שלום", "日本　語 שלום", "日本　語 שלום"),
+    ],
+)
+def test_visible(text: str, says: str, ascii: str) -> None:
+    assert words.visible(text) == says
+    assert words.visible(text, ascii=True) == ascii
+
+
+@given(st.text())
+def test_nothing_that_controls_a_terminal_stays(text: str) -> None:
+    for shown in (words.visible(text), words.visible(text, ascii=True)):
+        assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        shown.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "says"),
+    [
+        ("short", 5, "short"),
+        ("longer", 5, "long…"),
+        ("日本語", 6, "日本語"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("any", 0, ""),
+        ("any", 1, "…"),
+    ],
+)
+def test_crop(text: str, cells: int, says: str) -> None:
+    assert words.crop(text, cells) == says
+    assert words.crop(text, cells, ascii=True) == says.replace("…", "~")
+
+
+@given(st.text(), st.integers(0, 20), st.sampled_from(["left", "right"]), st.booleans())
+def test_fit_is_exact(text: str, cells: int, align: words.Align, ascii: bool) -> None:
+    assert words.width(words.fit(words.visible(text), cells, align, ascii)) == cells
+
+
+def test_a_huge_text_is_cropped_without_being_measured() -> None:
+    assert words.crop("日" * 10_000_000, 10) == "日日日日…"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "says", "ascii"),
+    [
+        (None, 1.0, "–", "–"),
+        (1.0, None, "–", "–"),
+        (0.0, 0.0, "–", "–"),
+        (0.0, 1.0, "    ", "...."),
+        (1.0, 2.0, "██  ", "##.."),
+        (1.0, 3.0, "█▍  ", "#..."),
+        (9.0, 3.0, "████", "####"),
+        (math.nan, 3.0, "–", "–"),
+    ],
+)
+def test_bar(part: float | None, whole: float | None, says: str, ascii: str) -> None:
+    assert words.bar(part, whole, 4) == says
+    assert words.bar(part, whole, 4, ascii=True) == ascii
+
+
+@pytest.mark.parametrize(
+    ("n", "honesty", "says"),
+    [
+        (12, Honesty.EXACT, "12"),
+        (1_234_567, Honesty.EXACT, "1234567"),
+        (1_234_567, Honesty.ESTIMATED, "≈1.2M"),
+        (0, Honesty.ESTIMATED, "≈0"),
+        (10_000, Honesty.CAPPED, "10k+"),
+        (999_999, Honesty.CAPPED, "1M+"),
+        (999, Honesty.CAPPED, "999+"),
+        (None, Honesty.UNKNOWN, "?"),
+        (None, Honesty.EXACT, "?"),
+    ],
+)
+def test_count(n: int | None, honesty: Honesty, says: str) -> None:
+    assert words.count(Count(phase=Phase.READY, n=n, honesty=honesty)) == says
+
+
+@given(st.integers(0, 10**15))
+def test_short_numbers_are_short(number: int) -> None:
+    assert len(words.short(number)) <= 5
+
+
+def test_plain_is_ascii() -> None:
+    for word in (
+        words.NONE,
+        "∞",
+        words.duration(1e-6),
+        words.count(Count(phase=Phase.DONE, n=5, honesty=Honesty.ESTIMATED)),
+    ):
+        assert words.plain(word).isascii()
