@@ -1,0 +1,38 @@
+"""What most tests of ``queries`` begin with: rows to write, and a workspace on them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from queries import ledger
+from queries.workspace import Workspace
+from tests.queries.builders import Twin, opened
+from tests.servers import TestbedServer
+
+
+@pytest.fixture
+async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
+    """Rows for the fresh database of ``eternaltwin``."""
+    twin = await Twin.open(eternaltwin)
+    yield twin
+    await twin.connection.close()
+
+
+@pytest.fixture
+async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console's view of that database, with the ledger in a local file."""
+    workspace = await opened(eternaltwin, tmp_path)
+    yield workspace
+    await workspace.close()
+
+
+@pytest.fixture
+async def ledgered(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The same with the ledger's table in the database."""
+    server.sql(ledger.ddl(), eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    yield workspace
+    await workspace.close()
