@@ -215,6 +215,8 @@ class Server:
                 self.port = port
                 return
             self._watch(0)
+            if "could not bind" not in self._last_words():
+                break
         raise DemoUnavailable(f"the demo's PostgreSQL did not start\n{self._last_words()}")
 
     def _ready(self, postmaster: subprocess.Popen[bytes]) -> bool:
@@ -260,9 +262,9 @@ class Server:
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError, RuntimeError):
-            lines = (self.folder / "server.log").read_text(errors="replace").splitlines()
-            telling = [line for line in lines if "FATAL" in line or "error" in line.lower()] or lines
-            return telling[-1] if telling else "it said nothing"
+            lines = (self.folder / "server.log").read_text(errors="replace").splitlines()[-6:]
+            said = [line.split(":  ", 1)[-1] for line in lines if "  HINT" not in line]
+            return "; ".join(dict.fromkeys(said)) or "it said nothing"
         return "it said nothing"
 
 
