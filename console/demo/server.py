@@ -34,6 +34,8 @@ from urllib.parse import quote
 
 START_SECONDS: Final = 30.0
 SOCKET_PATH_BYTES: Final = 100  # the kernels' limit is 104 or 108
+MEMORY: Final = Path("/dev/shm")
+MEMORY_BYTES: Final = 2 << 30  # free, or it is too tight to put a server's folder there
 UNPRIVILEGED: Final = ("nobody", "postgres", "daemon")
 
 # Small and forgetful: a lost demo costs nothing. What tests may want to vary is a setting of `Server`.
@@ -312,7 +314,10 @@ def _new_folder(identity: Mapping[str, Any]) -> Path:
 
 
 def _places() -> Iterator[Path]:
-    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):
+    """Where a folder could be made, best first: in memory (it halves the time to start) unless TMPDIR is set."""
+    if not os.environ.get("TMPDIR") and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+        yield MEMORY
+    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
         yield Path(place).resolve()
 
 

@@ -91,7 +91,8 @@ def test_a_temporary_folder_the_server_cannot_use_is_passed_over(
 ) -> None:
     place = tmp_path if how == "private" else tmp_path / ("x" * 90)
     place.mkdir(mode=0o700, exist_ok=True)
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setenv("HOME", str(tmp_path))
     with Server() as server:
         assert server.pid
