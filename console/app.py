@@ -1,0 +1,205 @@
+"""The console: a small app around a session. Screens are in ``screens/``, one a file; keys in ``keys.py``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from queries import system
+from queries.model import Node
+from queries.workspace import Workspace
+
+from . import keys, theme
+from .config import Config, Context
+from .keys import Key
+from .screens.frame import Frame, bindings
+from .session import Opener, Session
+
+
+def run(
+    text: str,
+    config: Config,
+    context: Context | None = None,
+    *,
+    read_only: bool = False,
+    ascii: bool = False,
+    interval: float | None = None,
+) -> int:
+    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected."""
+
+    async def open_() -> Workspace:
+        return await Workspace.open(
+            text, config.overrides(), read_only=read_only or bool(context and context.read_only)
+        )
+
+    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval)
+    asyncio.run(_run(app))
+    return 0 if app.session.workspace is not None else 1
+
+
+async def _run(app: UnstickApp) -> None:
+    try:
+        await app.run_async()
+    finally:
+        if any(not work.ended for work in app.session.works):
+            print("Waiting for the change under way ...", file=sys.stderr)  # noqa: T201
+        await app.session.close()
+        for line in app.session.unseen():
+            print(line, file=sys.stderr)  # noqa: T201
+
+
+def _tree() -> Screen[None]:
+    from .screens.tree import TreeScreen
+
+    return TreeScreen()
+
+
+def _stuck() -> Screen[None]:
+    from .screens.stuck import StuckScreen
+
+    return StuckScreen()
+
+
+def _ledger() -> Screen[None]:
+    from .screens.ledger import LedgerScreen
+
+    return LedgerScreen()
+
+
+def _help() -> Screen[None]:
+    from .screens.help import HelpScreen
+
+    return HelpScreen()
+
+
+class UnstickApp(App[None]):
+    """What all screens share: the session, the looks, the modes, and the keys that work everywhere."""
+
+    TITLE = "unstick"
+    CSS_PATH = ["styles/frame.tcss", "styles/dialogs.tcss"]
+    MODES = {"tree": _tree, "stuck": _stuck, "ledger": _ledger, "help": _help}
+    DEFAULT_MODE = "tree"
+    BINDINGS = bindings(keys.APP)
+    ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
+
+    def __init__(
+        self,
+        open_: Opener,
+        config: Config,
+        context: Context | None = None,
+        *,
+        ascii: bool = False,
+        interval: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.context = context
+        self.ascii = ascii or config.ascii
+        self.session = Session(open_, interval if interval is not None else config.interval)
+        self.animation_level = "none"
+        self._remapped = config.keys
+        self.verb_keys = keys.verb_keys((v for s in system.builtin() for v in s.spec.verbs), config.keys)
+        for key in self.verb_keys:
+            self.bind(key, f"app.verb('{key}')", show=False)
+        self.set_keymap(config.keys)
+        for each in theme.THEMES:
+            self.register_theme(each)
+        self.theme = config.theme or theme.DEFAULT
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.defaults(dark=self.current_theme.dark)
+
+    def on_mount(self) -> None:
+        self.session.viewer, self.session.changed = self._look, self.renew
+        self.run_worker(self.session.run(), group="session", exit_on_error=True)
+        self.set_interval(1.0, self._second)
+
+    @property
+    def frame(self) -> Frame | None:
+        """The page in front, whatever dialog is open over it."""
+        return next((s for s in reversed(self.screen_stack) if isinstance(s, Frame)), None)
+
+    def key_shown(self, key: Key) -> str:
+        """A key as it stands on the keyboard, remapped or not."""
+        return keys.shown(self._remapped.get(key.id, key.keys))
+
+    async def _look(self) -> None:
+        """What is on the screen reads itself again: the dialog in front, then the page below it."""
+        for screen in reversed(self.screen_stack):
+            look: Callable[[], Any] | None = getattr(screen, "look", None)
+            if look is not None:
+                await look()
+            if isinstance(screen, Frame):
+                return
+
+    def renew(self) -> None:
+        """Something is new: every screen paints what differs."""
+        for screen in self.screen_stack:
+            renew: Callable[[], None] | None = getattr(screen, "renew", None)
+            if renew is not None:
+                renew()
+
+    def _second(self) -> None:
+        """Ages go on while the database says nothing."""
+        if self.frame is not None:
+            self.frame.renew_header()
+
+    # keys that work everywhere
+
+    def action_show_mode(self, mode: str) -> None:
+        if self.current_mode != mode:
+            self.switch_mode(mode)
+
+    def action_leave(self) -> None:
+        self.exit()
+
+    def action_refresh_now(self) -> None:
+        self.session.refresh()
+        self.say("Looking again.", "faint")
+
+    def action_pause(self) -> None:
+        paused = self.session.pause()
+        self.say("Paused: the picture stays as it is. p goes on, r looks once." if paused else "Going on.")
+        self.renew()
+
+    def action_slower(self) -> None:
+        self._interval(1)
+
+    def action_faster(self) -> None:
+        self._interval(-1)
+
+    def _interval(self, step: int) -> None:
+        self.say(f"Looking every {self.session.pick_interval(step):g} s, less often where that costs the server more.")
+        self.renew()
+
+    def action_verb(self, key: str) -> None:
+        from .screens.verb import change
+
+        frame = self.frame
+        if frame is not None:
+            self.run_worker(change(self, frame, key, self.verb_keys[key]), group="verbs", exit_on_error=True)
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say something in the status line of the page in front."""
+        if self.frame is not None:
+            self.frame.say(text, tone)
+
+    def reveal(self, node: Node) -> None:
+        """Show a node in its tree."""
+        from .screens.tree import TreeScreen
+
+        self.switch_mode("tree")
+        screen = self.screen
+        if isinstance(screen, TreeScreen):
+            screen.reveal(node)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        from .palette import commands
+
+        return commands(self)
