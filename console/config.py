@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
-from platformdirs import user_config_dir
 
-from queries import duration
+from queries import duration, places
 from queries.payload import visible
 from queries.redaction import redact
 
@@ -134,7 +133,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 def path_of(given: str | None = None) -> Path:
     """Where the settings are: what was given, else ``UNSTICK_CONFIG``, else the platform's place for them."""
     chosen = given or os.environ.get("UNSTICK_CONFIG")
-    return Path(chosen).expanduser() if chosen else Path(user_config_dir("unstick")) / "config.toml"
+    return Path(chosen).expanduser() if chosen else places.folder("config") / "config.toml"
 
 
 def load(given: str | None = None) -> Config:
