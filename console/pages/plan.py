@@ -47,7 +47,7 @@ def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], widt
     """What the rehearsal showed: what drops out and why, and every row before and after."""
     dropped = [result for result in rehearsal.results if result.outcome != "changed"]
     total, seen = len(rehearsal.versions), len(rehearsal.results)
-    lines = [Content.assemble("Rehearsed: ", tally(rehearsal.results)), *effect(verb, width), BLANK]
+    lines = [_verdict(rehearsal), *effect(verb, width), BLANK]
     if seen < total:
         lines += [
             *wrapped(f"The first {seen} of {total} nodes were rehearsed; the rest are of the same sort.", width),
@@ -59,6 +59,15 @@ def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], widt
     lines += differences(rehearsal.changes, width) or [plain("none", "$faint")]
     lines += [BLANK, *noted(rehearsal, width)]
     return lines
+
+
+def _verdict(rehearsal: Rehearsal) -> Line:
+    would = sum(result.outcome == "changed" for result in rehearsal.results)
+    others = [result for result in rehearsal.results if result.outcome != "changed"]
+    ink = "bold $success" if would else "bold $warning"
+    nodes = "1 node" if would == 1 else f"{would} nodes"
+    rest = Content.assemble("  ·  drops out: ", tally(others)) if others else Content("")
+    return Content.assemble((f"Would change {nodes}", ink), rest)
 
 
 def noted(rehearsal: Rehearsal, width: int) -> list[Line]:

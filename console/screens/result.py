@@ -30,7 +30,7 @@ class ResultScreen(Dialog[None]):
         self._work = work
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box"):
+        with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.what, self.unstick)
             yield text("", id="progress")
             yield Page(id="page")

@@ -44,7 +44,7 @@ class StuckScreen(Frame):
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        yield Table[Finding](self._columns(), row_key, id="findings")
+        yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.unstick.ascii)
         yield Preview(id="preview")
 
     def _columns(self) -> list[Column[Finding]]:
@@ -151,11 +151,8 @@ class StuckScreen(Frame):
     def _helps(self, finding: Finding) -> Content:
         if finding.verb is None:
             return Content.styled(words.NONE, "$faint")
-        reader = self.session.reader(finding.node_id)
-        kind = split_id(finding.node_id)[1]
-        verb = reader.system.verb(finding.verb, kind) if reader else None
         key = next((key for key, names in self.unstick.verb_keys.items() if finding.verb in names), "")
-        return Content.assemble((key, "bold $accent"), " ", verb.title if verb else finding.verb)
+        return Content.assemble((key, "bold $accent"), " ", finding.verb)
 
     # keys
 

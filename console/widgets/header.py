@@ -28,7 +28,7 @@ class Header(Record):
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
-    share: float = 0.0
+    share: float | None = None
 
 
 class HeaderBar(Bar):
@@ -81,10 +81,10 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
     parts: list[Part] = []
     plain = header.production
     if wide and header.link == "live":
-        slowed = f" (slowed from {words.age(header.interval)})" if header.pace > header.interval * 1.5 else ""
-        parts.append(
-            (f"load {_percent(header.share)}  every {_seconds(header.pace)}{slowed}  ", "" if plain else "$faint")
-        )
+        slowed = header.pace > header.interval * 1.5
+        every = f"every {_seconds(header.pace)}, slowed down" if slowed else f"every {_seconds(header.interval)}"
+        load = f"load {_percent(header.share)}  " if header.share is not None else ""
+        parts.append((f"{load}{every}  ", "" if plain else "$faint"))
     old = f"{words.age(header.age)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
