@@ -1,5 +1,6 @@
 -- Everything unfinished, most urgent first: Available tasks by their last poll (oldest first, never polled last),
--- then sleepers by deadline, then, where the table is small, tasks blocked without a timer.
+-- then sleepers by deadline (of a task's several timers the first, where timers can be found by task), then, where that
+-- is cheap, tasks blocked without a timer.
 -- $1 cursor text: part|position|task_id of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- $3 have text[]
@@ -29,6 +30,8 @@ sleeping AS (
     FROM (SELECT m.deadline, m.task_id
             FROM task_timer m JOIN task t ON t.task_id = m.task_id
            WHERE t.status = 'Blocked'
+             AND NOT ('timer_by_task' = ANY ($3::text[])
+                      AND EXISTS (SELECT FROM task_timer e WHERE e.task_id = m.task_id AND e.deadline < m.deadline))
              AND ($1::text IS NULL OR $1::text LIKE 'a|%'
                   OR ($1::text LIKE 's|%'
                       AND (m.deadline, m.task_id) > (split_part($1::text, '|', 2)::timestamptz, split_part($1::text, '|', 3)::uuid)))
