@@ -9,6 +9,7 @@ from typing import Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from queries import system
 from queries.model import Node
@@ -30,7 +31,10 @@ def run(
     ascii: bool = False,
     interval: float | None = None,
 ) -> int:
-    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected."""
+    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
+
+    A fault of the console's own is raised once the terminal is as it was.
+    """
 
     async def open_() -> Workspace:
         return await Workspace.open(
@@ -51,6 +55,8 @@ async def _run(app: UnstickApp) -> None:
         await app.session.close()
         for line in app.session.unseen():
             print(line, file=sys.stderr)  # noqa: T201
+    if app.fault is not None:
+        raise app.fault
 
 
 def _tree() -> Screen[None]:
@@ -128,6 +134,20 @@ class UnstickApp(App[None]):
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""
         return keys.shown(self._remapped.get(key.id, key.keys))
+
+    def keys_shown(self, key: Key) -> str:
+        """All keys that do the same."""
+        return keys.all_shown(self._remapped.get(key.id, key.keys))
+
+    @property
+    def fault(self) -> Exception | None:
+        """What made the console end by itself."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
+
+    def _fatal_error(self) -> None:
+        """Instead of Textual's traceback with the values of all variables, in which there may be secrets."""
+        self._close_messages_no_wait()
 
     async def _look(self) -> None:
         """What is on the screen reads itself again: the dialog in front, then the page below it."""

@@ -118,6 +118,11 @@ def shown(key: str) -> str:
     return _GLYPHS.get(first, first.replace("ctrl+", "^"))
 
 
+def all_shown(key: str) -> str:
+    """All of a binding's keys."""
+    return " ".join(dict.fromkeys(shown(part) for part in key.split(",")))
+
+
 _GLYPHS = {
     "question_mark": "?",
     "slash": "/",
@@ -128,6 +133,8 @@ _GLYPHS = {
     "escape": "esc",
     "backspace": "⌫",
     "equals_sign": "=",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
     "up": "↑",
     "down": "↓",
     "left": "←",

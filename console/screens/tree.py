@@ -281,7 +281,9 @@ class TreeScreen(Frame):
     def action_find(self) -> None:
         from .prompt import PromptScreen
 
-        if self._label is not None:
+        if self._label is None:
+            self.say("There is no system to search yet.", "warn")
+        else:
             question = "An id, the beginning of one, or a kind; the database is asked."
             self.unstick.push_screen(PromptScreen(f"Find in {self._label}", question), self._found)
 

@@ -17,7 +17,6 @@ from textual.style import Style
 
 T = TypeVar("T")
 
-UNSEEN = 50  # rows that are taken to be on the screen before there is one
 NEAR = 20  # rows from the end at which more is asked for
 
 
@@ -29,6 +28,7 @@ class Column(NamedTuple, Generic[T]):
     cell: Callable[[T], Content]
     needs: int = 0
     right: bool = False
+    spare: bool = False  # takes the rest where the one that should is left out
 
 
 class Table(ScrollView, Generic[T], can_focus=True):
@@ -85,10 +85,9 @@ class Table(ScrollView, Generic[T], can_focus=True):
         place = self._places.get(key)
         return None if place is None else self._items[place]
 
-    def shown(self) -> Sequence[T]:
-        """The records on the screen."""
-        top = round(self.scroll_y)
-        return self._items[top : top + (self.size.height or UNSEEN)]
+    def around(self, rows: int = 50) -> Sequence[T]:
+        """The records near the cursor, so many rows up and down."""
+        return self._items[max(self._at - rows, 0) : self._at + rows]
 
     def put(self, items: Sequence[T]) -> None:
         """Show these. The cursor stays on its record and its row of the screen; if that is gone, on its neighbour."""
@@ -176,10 +175,11 @@ class Table(ScrollView, Generic[T], can_focus=True):
 
     def _strip(self, marker: str, cells: Sequence[Content], width: int, style: Style) -> Strip:
         shown = [(column, cell) for column, cell in zip(self._columns, cells, strict=True) if width >= column.needs]
-        fixed = sum(column.width for column, _ in shown) + 2 * (len(shown) - 1) + 2
+        spare = not any(column.width == 0 for column, _ in shown)
+        fixed = sum(c.width for c, _ in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + 2
         parts: list[Content] = []
         for column, cell in shown:
-            room = column.width or max(width - fixed, 1)
+            room = max(width - fixed, 1) if column.width == 0 or (spare and column.spare) else column.width
             cell = cell.truncate(room, ellipsis=True) if cell.cell_length > room else cell
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
