@@ -92,7 +92,8 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
         stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)
         parts.append((old, "bold" if plain else "bold $warning") if stale else ("● live", "" if plain else "$success"))
     elif header.age is None:
-        parts.append(("connecting…", "bold" if plain else "$warning"))
+        again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
+        parts.append((again, "bold" if plain else "$warning"))
     else:
         again = f", again in {header.retry:.0f}s" if header.retry >= 1 else ", reconnecting"
         parts.append((f"no connection, {old}{again}", "bold" if plain else "bold $error"))
