@@ -75,7 +75,8 @@ def noted(rehearsal: Rehearsal, width: int) -> list[Line]:
     place = "the table in this database" if rehearsal.ledger == "table" else f"the file {rehearsal.ledger}"
     missing = "" if rehearsal.ledger == "table" else " (`unstick init` makes a table for it)"
     arguments = [(name, str(value)) for name, value in rehearsal.arguments.items()]
-    return [heading("Ledger", f"goes to {place}{missing}"), *pairs([("reason", rehearsal.reason), *arguments], width)]
+    facts = [("reason", rehearsal.reason), *arguments, ("goes to", f"{place}{missing}")]
+    return [heading("Ledger"), *pairs(facts, width)]
 
 
 UNKNOWN = (

@@ -64,6 +64,7 @@ class AskScreen(Dialog[Asked]):
             self.dismiss(self._answers())
         except ValueError as error:
             self.query_one("#wrong").update(str(error))  # type: ignore[attr-defined]
+            self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:

@@ -135,6 +135,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
     def _say(self, said: str) -> None:
         self.query_one("#wrong", Static).update(said)
         self.query_one("#wrong").display = bool(said)
+        self.call_after_refresh(self.fit)
 
     # letting go
 
