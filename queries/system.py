@@ -64,7 +64,7 @@ def load(folder: Path, name: str) -> System:
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
         verbs = {s: _verb(folder / "verbs" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
-        limits: dict[str, Any] = {key: duration.parse(value) for key, value in spec.thresholds.items()}
+        limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
         _check(folder, spec, statements)
     except (toml.TomlError, ReadingError, OSError, ValueError) as error:
@@ -78,6 +78,10 @@ def builtin() -> tuple[System, ...]:
     home = Path(__file__).parent / "systems"
     folders = sorted((f for f in home.iterdir() if (f / "system.toml").is_file()), key=lambda f: f.name)
     return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
+
+
+def _limit(value: Any) -> Any:
+    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
 
 
 def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
@@ -111,7 +115,7 @@ def _check(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, .
         if name not in statements:
             raise ReadingError(f"{folder / (name + '.sql')}: the file is missing")
     for variants in statements.values():
-        for need in {n for s in variants for n in s.needs} - set(spec.needs):
+        for need in {n for s in variants for n in s.needs | (s.of_ids or set())} - set(spec.needs):
             raise ReadingError(f"{variants[0].source}: needs {need!r}, which system.toml does not define")
     for word, message in (*_verb_faults(spec), *_finding_faults(spec, statements)):
         rows = enumerate(file.read_text("utf-8").splitlines(), 1)
@@ -141,10 +145,19 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[tu
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
             yield finding.code, f"finding {finding.code}: {source}.sql is missing"
+        if (finding.step is None) != (finding.least is None):
+            yield finding.code, f"finding {finding.code}: step and least go together"
         for name in {finding.times, finding.seconds} - {None, *spec.thresholds}:
             yield str(name), f"finding {finding.code}: there is no threshold {name!r}"
 
 
 def with_limits(system: System, overrides: Mapping[str, object]) -> System:
-    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
-    return msgspec.structs.replace(system, limits={**system.limits, **overrides})
+    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``.
+
+    A table - the thresholds of a kind, an option of type map - is merged over the system's own.
+    """
+    limits = dict(system.limits)
+    for name, value in overrides.items():
+        own = limits.get(name)
+        limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return msgspec.structs.replace(system, limits=limits)

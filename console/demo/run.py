@@ -13,13 +13,14 @@ from typing import Final, Self
 import asyncpg
 
 from console.demo.engine import Engine, Statements, connect, drive
+from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
 from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin,)
+ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin, Estuary)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 
