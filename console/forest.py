@@ -97,6 +97,10 @@ class Forest:
         """The row at ``index``. IndexError beyond the end."""
         return self._rows[index].row(self.marks)
 
+    def id_at(self, index: int) -> str:
+        """The id of the row at ``index``. IndexError beyond the end."""
+        return self._rows[index].id
+
     def rows(self, start: int, stop: int) -> list[Row]:
         """The rows from ``start`` to ``stop`` (exclusive), as many as there are."""
         return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
@@ -104,6 +108,10 @@ class Forest:
     def ids(self, start: int, stop: int) -> list[str]:
         """The node ids of the rows ``start`` to ``stop``: what a refresh of the screen asks for. Tails have none."""
         return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
+
+    def tails(self, start: int, stop: int) -> list[Row]:
+        """Those of the rows that stand for unread nodes."""
+        return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
 
     def matching(self) -> list[str]:
         """The ids of all visible rows that match the filter themselves, in the order of the screen."""

@@ -10,21 +10,25 @@ name; the others go on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from queries import ledger
-from queries.attempt import Attempt, GuardMissedError, Request
-from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
-from queries.files import statement
+from queries import ledger, settle
+from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
+from queries.database import Transaction
+from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
 from queries.model import LedgerEntry, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
-from queries.settle import settled
 from queries.spec import Verb
 from queries.system import System
 from queries.workspace import Workspace
 
 CHUNK = 500
+NARROWING = 5.0  # seconds a chunk may spend on finding out which of its nodes break it off
+
+ROLLED_BACK = "the connection broke before the server had committed: it rolled everything back"
+UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
 
 
 class Progress(Record):
@@ -91,23 +95,29 @@ async def bulk(
     operator: ledger.Operator,
     stop: asyncio.Event,
 ) -> AsyncIterator[Progress]:
-    """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; ``stop`` ends it between two."""
+    """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; ``stop`` ends it between two.
+
+    A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it.
+    """
     ids = list(rehearsal.versions)
+    out = {r.id: r for r in rehearsal.results if r.outcome is not Outcome.CHANGED}
     for start in range(0, len(ids), CHUNK):
         if stop.is_set():
             return
-        seen = {i: rehearsal.versions[i] for i in ids[start : start + CHUNK]}
+        chunk = ids[start : start + CHUNK]
+        seen = {i: rehearsal.versions[i] for i in chunk if i not in out}
         requests, refused = _requests(
             workspace, label, verb, seen, rehearsal.reason, rehearsal.arguments, operator, rehearsal.witness
         )
+        refused += [out[i] for i in chunk if i in out]
         done = start
         if refused:
             done += len(refused)
             yield Progress(done=done, total=len(ids), chunk=Outcomes(results=tuple(refused)))
         for request, versions in requests:
-            chunk = await _committed(workspace, request, versions)
+            outcomes = await _committed(workspace, request, versions)
             done += len(versions)
-            yield Progress(done=done, total=len(ids), chunk=chunk)
+            yield Progress(done=done, total=len(ids), chunk=outcomes)
 
 
 def statements(system: System, verb: Verb) -> str:
@@ -167,28 +177,38 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     )
 
 
-async def _attempt(workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool) -> list[Attempt]:
+async def _attempt(
+    workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
+) -> list[Attempt]:
     """Run one transaction. What breaks it off for the sake of some nodes is narrowed down to those by halving."""
+    until = until or time.monotonic() + NARROWING
     attempt = Attempt(request, versions)
     try:
         await _transact(workspace, request, attempt, commit=commit)
-        return [attempt]
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
-        missed = _all(request, {i: versions[i] for i in error.missed}, Outcome.MOVED, "it changed under the statement")
-        return [missed, *(await _attempt(workspace, request, rest, commit=commit) if rest else [])]
-    except (BusyError, ConflictError, SlowError) as error:
-        if len(versions) == 1:
-            return [_all(request, versions, _outcome(error), _line(error))]
-        items = sorted(versions.items())
-        halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
-        return [a for half in halves for a in await _attempt(workspace, request, half, commit=commit)]
+        missed = {i: versions[i] for i in error.missed}
+        moved = nothing(request, missed, Outcome.MOVED, "it changed under the statement")
+        return [moved, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
+    except TableBusyError as error:
+        return [nothing(request, versions, Outcome.BUSY, _line(error))]
     except DeniedError as error:
-        return [_all(request, versions, Outcome.DENIED, _line(error))]
-    except (LostError, UnreachableError, DatabaseError) as error:
-        if not commit:
+        needed = f"The verb needs {', '.join(request.verb.privileges)}; to write to the ledger, INSERT there."
+        return [nothing(request, versions, Outcome.DENIED, f"{_line(error)} {needed}")]
+    except DatabaseError as error:
+        if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
+            items = sorted(versions.items())
+            halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
+            return [a for h in halves for a in await _attempt(workspace, request, h, commit=commit, until=until)]
+        if not commit and not _narrows(error):
             raise
-        return [_all(request, versions, Outcome.REFUSED, f"{_line(error)} Nothing was changed.")]
+        return [nothing(request, versions, _outcome(error), f"{_line(error)} Nothing was changed.")]
+    return [attempt]
+
+
+def _narrows(error: DatabaseError) -> bool:
+    """Whether some nodes may be to blame, so that the others can go on without them. Class 22 is a bad value."""
+    return isinstance(error, BusyError | ConflictError | SlowError) or error.code.startswith("22")
 
 
 async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
@@ -197,41 +217,47 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
         await attempt.run(transaction, request.witness)
         if not commit or not attempt.live:
             return
-        mine = (await transaction.rows(statement("xact_id"), {}))[0]
-        xid = str(mine["xid"])
-        entry = _entry(request, attempt, xid)
+        mark = await settle.mark(transaction)
+        entry = _entry(request, attempt, mark.xid)
         if file is None:
             await ledger.append(transaction, entry)
         else:
             file.append(entry, intended=True)
         try:
-            answer = await transaction.control("COMMIT")
-            status = "committed" if answer == "COMMIT" else "aborted"
-        except LostError:
-            status = None
-        except DatabaseError as error:
-            # A deferred constraint may still fail here; the server has rolled back then.
-            raise ConflictError(str(error), code=error.code) from error
+            status = await _ended(transaction)
+        except ConflictError as error:
+            attempt.fail(Outcome.CONFLICT, _line(error))
+            _tell(file, _entry(request, attempt, mark.xid, entry.id))
+            raise
     if status is None:
-        status = await settled(workspace.database, xid, mine["history"])
-    if status == "committed":
-        attempt.xid = xid
+        status = await settle.settled(database, mark, attempt, entry, table=file is None)
+    if status == settle.COMMITTED:
+        attempt.xid = mark.xid
+    elif status == settle.ABORTED:
+        attempt.fail(Outcome.REFUSED, ROLLED_BACK)
+        attempt.changes = ()
     else:
-        known = status == "aborted"
-        why = (
-            "the connection broke before the server had committed: it rolled everything back"
-            if known
-            else f"the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
-        )
-        for node_id in list(attempt.live):
-            attempt.drop(node_id, Outcome.REFUSED if known else Outcome.UNKNOWN, why)
-        attempt.changes = () if known else attempt.changes
+        attempt.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
+    _tell(file, _entry(request, attempt, mark.xid, entry.id))
+
+
+async def _ended(transaction: Transaction) -> str | None:
+    """Send COMMIT: ``committed`` or ``aborted``, None where no answer came. Raises ConflictError."""
+    try:
+        answer = await transaction.control("COMMIT")
+    except LostError:
+        return None
+    except DatabaseError as error:
+        # A deferred constraint may still fail here; the server has rolled back then.
+        raise ConflictError(str(error), code=error.code) from error
+    return settle.COMMITTED if answer == "COMMIT" else settle.ABORTED
+
+
+def _tell(file: ledger.File | None, entry: LedgerEntry) -> None:
+    """Add the outcome to the local ledger. Where that fails its intent stands there alone, which reads as unknown."""
     if file is not None:
-        try:
-            file.append(_entry(request, attempt, xid, entry.id), intended=False)
-        except DatabaseError as error:
-            # It is done: a ledger that stops here must not make it look undone.
-            attempt.note = f"The ledger has the intent only. {_line(error)}"
+        with contextlib.suppress(DatabaseError):
+            file.append(entry, intended=False)
 
 
 def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> LedgerEntry:
@@ -253,16 +279,10 @@ def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> 
     )
 
 
-def _all(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> Attempt:
-    """An attempt that came to nothing, for the same reason at every node."""
-    attempt = Attempt(request, versions)
-    for node_id in list(attempt.live):
-        attempt.drop(node_id, outcome, why)
-    return attempt
-
-
 def _outcome(error: DatabaseError) -> Outcome:
-    return {BusyError: Outcome.BUSY, ConflictError: Outcome.CONFLICT}.get(type(error), Outcome.REFUSED)
+    if isinstance(error, BusyError):
+        return Outcome.BUSY
+    return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED
 
 
 def _line(error: DatabaseError) -> str:

@@ -1,4 +1,4 @@
-"""One transaction's worth of a verb: which nodes are in it, what it does to their rows, who drops out and why."""
+"""One transaction's worth of a verb: lock, refuse, copy, change, copy again; who drops out on the way, and why."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import msgspec
 
 from queries import ledger
 from queries.database import Transaction
-from queries.fault import DatabaseError
+from queries.fault import BusyError, DatabaseError
 from queries.model import Outcome, Record, Result, RowChange
 from queries.read import Reader
 from queries.spec import Verb
 from queries.statement import Statement
 
+Rows = Mapping[tuple[str, str, str], dict[str, Any]]  # by node, table and key
+
 
 class Request(Record):
-    """What is asked for, the same for every chunk of it."""
+    """What is asked for, the same for every chunk of it. ``witness`` is what the rehearsal showed, at a commit."""
 
     reader: Reader
     verb: Verb
@@ -28,8 +30,20 @@ class Request(Record):
     witness: Mapping[str, str] = {}
 
 
+class GuardMissedError(DatabaseError):
+    """A change touched fewer nodes than were locked for it; the transaction is rolled back."""
+
+    def __init__(self, missed: Sequence[str]) -> None:
+        super().__init__("The change did not reach every node.")
+        self.missed = missed
+
+
+class TableBusyError(BusyError):
+    """Somebody holds a whole table: no node is to blame, and trying fewer of them would not help."""
+
+
 class Attempt:
-    """One transaction's worth of a verb: which nodes are still in, and what became of the others."""
+    """Which nodes are still in, and what became of the others."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
         self.reader, self.verb = request.reader, request.verb
@@ -39,7 +53,7 @@ class Attempt:
         self.changes: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
-        self.note = ""
+        self._sections = self.reader.system.verbs[self.verb.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
             "reason": request.reason,
@@ -49,44 +63,65 @@ class Attempt:
         }
 
     def drop(self, node_id: str, outcome: Outcome, why: str) -> None:
+        """Leave a node out, by name."""
         self.dropped[node_id] = Result(id=node_id, outcome=outcome, why=why)
         self.live.remove(node_id)
 
+    def fail(self, outcome: Outcome, why: str) -> None:
+        """Leave out all that are still in."""
+        for node_id in list(self.live):
+            self.drop(node_id, outcome, why)
+
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
-        changed = {i: Result(id=i, outcome=Outcome.CHANGED, why=self.note) for i in self.live}
+        changed = {i: Result(id=i, outcome=Outcome.CHANGED) for i in self.live}
         return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str]) -> None:
         """Everything up to the end of the transaction. ``seen`` is the witness of the rehearsal, at a commit."""
-        sections = self.reader.system.verbs[self.verb.script]
-        fixed = self._fixed
-        await self._lock(transaction, sections["lock"], fixed)
-        for refused in sections.get("refused", ()):
-            for row in await self._rows(transaction, refused, fixed):
-                node_id = self._full(row["id"])
-                if node_id in self.live:
-                    self.drop(node_id, Outcome.REFUSED, row["why"])
-        before = await self._copy(transaction, sections["rows"], fixed)
-        self.witness = _digests(self.live, before)
-        if self.verb.guard == "rows":
-            for node_id in [i for i in self.live if seen.get(i, self.witness[i]) != self.witness[i]]:
-                self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
+        try:
+            before = await self._prepare(transaction, seen)
+        except BusyError as error:
+            raise TableBusyError(str(error), code=error.code) from error
         if not self.live:
             return
-        for change in sections["change"]:
-            rows = await self._rows(transaction, change, fixed)
+        rows: Sequence[Mapping[str, Any]] = ()
+        for change in self._sections["change"]:
+            rows = await self._rows(transaction, change)
         changed = {self._full(row["id"]) for row in rows}
         missed = [i for i in self.live if i not in changed]
         if missed:
             raise GuardMissedError(missed)
-        after = await self._copy(transaction, sections["rows"], fixed)
+        after = await self._copy(transaction)
         self.changes = tuple(_differences(set(self.live), before, after))
 
-    async def _lock(self, transaction: Transaction, lock: Sequence[Statement], fixed: Mapping[str, Any]) -> None:
+    async def stands(self, transaction: Transaction) -> bool | None:
+        """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
+        now = await self._copy(transaction)
+        there = [now.get((c.id, c.table, c.key)) for c in self.changes]
+        if there == [c.after for c in self.changes]:
+            return True
+        return False if there == [c.before for c in self.changes] else None
+
+    async def _prepare(self, transaction: Transaction, seen: Mapping[str, str]) -> Rows:
+        """Lock and look: whoever cannot take part drops out here. Nothing in it waits for a row."""
+        await self._lock(transaction)
+        for refused in self._sections.get("refused", ()):
+            for row in await self._rows(transaction, refused):
+                node_id = self._full(row["id"])
+                if node_id in self.live:
+                    self.drop(node_id, Outcome.REFUSED, row["why"])
+        before = await self._copy(transaction)
+        self.witness = _digests(self.live, before)
+        if self.verb.guard == "rows":
+            for node_id in [i for i in self.live if seen.get(i, self.witness[i]) != self.witness[i]]:
+                self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
+        return before
+
+    async def _lock(self, transaction: Transaction) -> None:
         now: dict[str, str] = {}
-        for part in lock:
-            for row in await self._rows(transaction, part, fixed):
+        for part in self._sections["lock"]:
+            for row in await self._rows(transaction, part):
                 now[self._full(row["id"])] = row["version"]
         absent = [i for i in self.live if i not in now]
         there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
@@ -98,37 +133,29 @@ class Attempt:
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
             self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
 
-    async def _copy(
-        self, transaction: Transaction, rows: Sequence[Statement], fixed: Mapping[str, Any]
-    ) -> dict[tuple[str, str, str], dict[str, Any]]:
+    async def _copy(self, transaction: Transaction) -> Rows:
         copied = {}
-        for part in rows:
-            for row in await self._rows(transaction, part, fixed):
+        for part in self._sections["rows"]:
+            for row in await self._rows(transaction, part):
                 copied[self._full(row["id"]), row["table"], row["key"]] = msgspec.json.decode(row["row"])
         return copied
 
-    async def _rows(
-        self, transaction: Transaction, part: Statement, fixed: Mapping[str, Any]
-    ) -> Sequence[Mapping[str, Any]]:
+    async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
         if not self.live:
             return []
         ids = [self.reader.local(i) for i in self.live]
-        values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **fixed}
+        values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **self._fixed}
         return await transaction.rows(part, values)
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
 
 
-class GuardMissedError(DatabaseError):
-    """A change touched fewer nodes than were locked for it; the transaction is rolled back."""
-
-    def __init__(self, missed: Sequence[str]) -> None:
-        super().__init__("The change did not reach every node.")
-        self.missed = missed
-
-
-Rows = Mapping[tuple[str, str, str], dict[str, Any]]
+def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> Attempt:
+    """An attempt that came to nothing, for the same reason at every node."""
+    attempt = Attempt(request, versions)
+    attempt.fail(outcome, why)
+    return attempt
 
 
 def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:

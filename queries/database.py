@@ -31,6 +31,7 @@ ASKED_TIMEOUT = 60.0  # seconds, for what the operator asked for knowing its cos
 LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0
 IDLE_TIMEOUT = 10.0
+SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 
 
@@ -283,6 +284,8 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
 
 def _begin(mode: str, search_path: Sequence[str], settings: Mapping[str, float]) -> str:
     path = ", ".join('"' + schema.replace('"', '""') + '"' for schema in (*search_path, "pg_temp"))
-    commands = [mode, f"SET LOCAL search_path = {path}", "SET LOCAL TimeZone = 'UTC'", "SET LOCAL jit = off"]
+    commands = [mode, f"SET LOCAL search_path = {path}", "SET LOCAL jit = off"]
+    # Dates and intervals go to and fro as text in cursors and copies of rows: one spelling, whoever had the connection.
+    commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]
     return "; ".join(commands)

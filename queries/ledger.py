@@ -6,8 +6,7 @@ import getpass
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
-from importlib import resources
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import platformdirs
 
 from queries.database import APPLICATION, Database, Transaction
 from queries.fault import DatabaseError
-from queries.files import statement
-from queries.model import LedgerEntry, Record, Result, RowChange
+from queries.files import FOLDER, statement
+from queries.model import LedgerEntry, Outcome, Record, Result, RowChange
 
 TABLE = "table"
 
@@ -58,6 +57,12 @@ async def append(transaction: Transaction, entry: LedgerEntry) -> None:
     await transaction.rows(statement("ledger_append"), {"args": msgspec.json.encode(_plain(entry)).decode()})
 
 
+async def holds(transaction: Transaction, entry: LedgerEntry) -> bool:
+    """Whether the table has this entry, which is to say that its transaction was committed. Raises DatabaseError."""
+    values = {"id": entry.xid, "args": msgspec.json.encode(_plain(entry)).decode()}
+    return bool((await transaction.rows(statement("ledger_holds"), values))[0]["holds"])
+
+
 def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
     return {**msgspec.to_builtins(entry), "application": APPLICATION}
 
@@ -81,13 +86,25 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
 
 def ddl() -> str:
     """What ``unstick init`` runs."""
-    return (resources.files("queries") / "sql" / "ledger_schema.sql").read_text("utf-8")
+    return (FOLDER / "ledger_schema.sql").read_text("utf-8")
 
 
 def grants(role: str) -> str:
     """What lets ``role`` write to the ledger."""
     quoted = '"' + role.replace('"', '""') + '"'
-    return (resources.files("queries") / "sql" / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+    return (FOLDER / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+
+
+def script(operators: Iterable[str]) -> str:
+    """All that ``unstick init`` runs: the table, and the rights of these roles."""
+    return "\n".join([ddl(), *map(grants, operators)])
+
+
+async def create(database: Database, operators: Iterable[str]) -> None:
+    """Run the script, all or nothing; a ledger that is there stays as it is. Raises DatabaseError."""
+    async with database.writing(()) as transaction:
+        await transaction.control(script(operators))
+        await transaction.control("COMMIT")
 
 
 class File:
@@ -125,13 +142,24 @@ class File:
             try:
                 fields = msgspec.json.decode(line)
                 entry = msgspec.convert(fields, LedgerEntry, strict=False)
-            except (msgspec.MsgspecError, ValueError):
+                intended = bool(fields["intended"])
+            except (msgspec.MsgspecError, ValueError, KeyError):
                 continue
             if entry.id in told:
                 continue
             told.add(entry.id)
+            if intended:
+                entry = msgspec.structs.replace(entry, results=tuple(map(_untold, entry.results)))
             if node_id is None or any(r.id == node_id for r in entry.results):
                 yield entry
+
+
+def _untold(result: Result) -> Result:
+    """What an intent alone tells of a node."""
+    if result.outcome is not Outcome.CHANGED:
+        return result
+    why = "what came of it was not written down: the console or its disk failed around COMMIT"
+    return Result(id=result.id, outcome=Outcome.UNKNOWN, why=why)
 
 
 def entry_id() -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from queries import duration, toml
+from queries import duration
+from queries.kept import kept
 from queries.model import Record
 from queries.spec import Kind, Spec, Verb
 from queries.statement import ReadingError, Statement, parse_sections, parse_statement
@@ -58,8 +58,10 @@ def choose(variants: Iterable[Statement], have: frozenset[str], version: int, ki
     return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
-def load(folder: Traversable, name: str) -> System:
+def load(folder: Path, name: str) -> System:
     """Load and check one system's folder. Raises BrokenSystemError naming file and line of what is wrong."""
+    from queries import toml
+
     try:
         path = folder / "system.toml"
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
@@ -76,12 +78,12 @@ def load(folder: Traversable, name: str) -> System:
 @cache
 def builtin() -> tuple[System, ...]:
     """The systems that come with the program, in the order of their names."""
-    home = resources.files("queries") / "systems"
+    home = Path(__file__).parent / "systems"
     folders = sorted((f for f in home.iterdir() if (f / "system.toml").is_file()), key=lambda f: f.name)
-    return tuple(load(f, f.name) for f in folders)
+    return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
-def _statements(folder: Traversable) -> dict[str, tuple[Statement, ...]]:
+def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
     found: dict[str, list[Statement]] = {}
     for place, prefix in ((folder, ""), *((folder / d, f"{d}/") for d in ("findings", "samples", "detail"))):
         if not place.is_dir():
@@ -94,7 +96,7 @@ def _statements(folder: Traversable) -> dict[str, tuple[Statement, ...]]:
     return {key: tuple(variants) for key, variants in found.items()}
 
 
-def _verb(file: Traversable) -> dict[str, tuple[Statement, ...]]:
+def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
     sections = parse_sections(file.read_text("utf-8"), str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
@@ -105,7 +107,7 @@ def _verb(file: Traversable) -> dict[str, tuple[Statement, ...]]:
     return sections
 
 
-def _check(folder: Traversable, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
+def _check(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
     """What the types cannot say: names that must point at something."""
     file = folder / "system.toml"
     for name in REQUIRED:

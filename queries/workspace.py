@@ -35,7 +35,8 @@ class Workspace:
         self.systems: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.looked_for = looked_for(systems)
-        self.ledger_file: ledger.File | None = ledger.File(file)
+        self._file = ledger.File(file)
+        self.ledger_file: ledger.File | None = self._file
         self.ledger_readable = False
         self._known = systems
         self._overrides = overrides
@@ -75,8 +76,7 @@ class Workspace:
             reader = Reader(self.database, found, read_only=self.read_only)
             await reader.recognise(self._overrides.get(found.system.name, {}))
             self.systems[found.label] = reader
-        if state.writable and self.ledger_file is not None:
-            self.ledger_file = None
+        self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
 
     @property

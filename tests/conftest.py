@@ -46,3 +46,11 @@ def eternaltwin(server: TestbedServer) -> Iterator[str]:
     dsn = server.fresh("eternaltwin")
     yield dsn
     server.drop(dsn)
+
+
+@pytest.fixture
+def eternaltwin_demo(server: TestbedServer) -> Iterator[str]:
+    """DSN of a new database with eternaltwin's tables and the demo's data in ``public``; no runner is at work."""
+    dsn = server.fresh("eternaltwin", filled=True)
+    yield dsn
+    server.drop(dsn)

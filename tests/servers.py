@@ -1,11 +1,12 @@
 """Real PostgreSQL servers for the tests, and fresh databases on them. Fixtures are in ``tests/conftest.py``.
 
     async def test_x(eternaltwin: str) -> None:      # DSN of a new database with the engine's schema in `public`, empty
+    async def test_x(eternaltwin_demo: str) -> None: # ... and the demo's data, one of everything that can be stuck
     async def test_x(database: str) -> None:         # DSN of a new, empty database
     def test_x(server: TestbedServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
     def test_x(own_server: TestbedServer) -> None:   # a server for this test alone, to halt, start and break
 
-``@both_versions`` above a test that uses any of the first three runs it on PostgreSQL 15 too, where that is installed.
+``@both_versions`` above a test that uses any of the first four runs it on PostgreSQL 15 too, where that is installed.
 ``database`` and the like are dropped after the test, whoever is still connected.
 
 On a server, from sync and async tests alike (all of these block for a few milliseconds):
@@ -13,6 +14,7 @@ On a server, from sync and async tests alike (all of these block for a few milli
     server.sql("CREATE ROLE ...")                    # as superuser in the database `postgres`
     server.sql("GRANT ...", dsn)                     # ... or in another
     dsn = server.fresh("eternaltwin")                # one more database, made from a template
+    dsn = server.fresh("eternaltwin", filled=True)   # ... with the demo's data in it, nobody at work
     dsn = server.fresh()                             # ... an empty one
     server.unique("role")                            # a name nobody else has; roles are shared by all databases
     server.dsn("db", user="u", password="p")         # a DSN for a role (without user: the superuser)
@@ -34,9 +36,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from console.demo.run import ENGINES
 from console.demo.server import Server, wheel_binaries
 
-SYSTEMS = Path(__file__).parents[1] / "queries" / "systems"
 BINARIES = {"18": None, "15": Path("/usr/lib/postgresql/15/bin")}
 VERSIONS = [version for version, folder in BINARIES.items() if folder is None or (folder / "postgres").exists()]
 
@@ -54,6 +56,7 @@ class TestbedServer(Server):
         self._numbers = itertools.count(1)
         self._templates: set[str] = set()
         self._admin: asyncpg.Connection[Any] | None = None
+        self._busy = asyncio.Lock()  # a database may still be dropped while the next test begins
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="testbed")
         self._thread.start()
@@ -66,9 +69,9 @@ class TestbedServer(Server):
         """Run statements as superuser in the database ``postgres`` or that of ``dsn``. Returns the last one's tag."""
         return self._await(self._execute(text, dsn))
 
-    def fresh(self, system: str | None = None) -> str:
-        """The DSN of a new database: empty, or with a system's ``schema.sql``."""
-        template = self._template(system) if system else "template0"
+    def fresh(self, system: str | None = None, *, filled: bool = False) -> str:
+        """The DSN of a new database: empty, or with a system's ``schema.sql``, or that and the demo's data (seed 1)."""
+        template = self._template(system, filled) if system else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
         return self.dsn(name)
@@ -96,11 +99,11 @@ class TestbedServer(Server):
         self._thread.join()
         self._loop.close()
 
-    def _template(self, system: str) -> str:
-        name = f"template_{system}"
+    def _template(self, system: str, filled: bool) -> str:
+        name = f"template_{system}_{'filled' if filled else 'empty'}"
         if name not in self._templates:
             self.sql(f"CREATE DATABASE {name} TEMPLATE template0 {self._strategy()}")
-            self.sql((SYSTEMS / system / "schema.sql").read_text(), self.dsn(name))
+            self._await(_build(self.dsn(name), system, filled))
             self._templates.add(name)
         return name
 
@@ -117,14 +120,27 @@ class TestbedServer(Server):
                 return str(await connection.execute(text))
             finally:
                 await connection.close()
-        if self._admin is None or self._admin.is_closed():
-            self._admin = await asyncpg.connect(self.dsn())
-        return str(await self._admin.execute(text))
+        async with self._busy:
+            if self._admin is None or self._admin.is_closed():
+                self._admin = await asyncpg.connect(self.dsn())
+            return str(await self._admin.execute(text))
 
     def _forget(self) -> None:
         admin, self._admin = self._admin, None
         if admin is not None and not admin.is_closed():
             self._loop.call_soon_threadsafe(admin.terminate)
+
+
+async def _build(dsn: str, system: str, filled: bool) -> str:
+    engine = next(engine for engine in ENGINES if engine.name == system)()
+    connection = await asyncpg.connect(dsn)
+    try:
+        await engine.install(connection)
+        if filled:
+            await engine.fill(connection, 1)
+        return str(await connection.execute("ANALYZE"))
+    finally:
+        await connection.close()
 
 
 class Servers:

@@ -15,6 +15,7 @@ import asyncpg
 from console.demo.engine import Engine, Statements, connect, drive
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
+from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
@@ -84,6 +85,12 @@ class Demo:
         try:
             await connection.execute(SQL["database"])
             await connection.execute(SQL["roles"])
+        finally:
+            await connection.close()
+        # With a table of its own: what is tried out here shall not stand in the ledger file of whoever tries it.
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            await connection.execute(ledger.ddl() + ledger.grants("operator"))
         finally:
             await connection.close()
 

@@ -1,4 +1,4 @@
--- This transaction's id, and which line of history it belongs to: by both its commit can be settled when the answer
--- is lost. Another server, or this one after a failover, may know the same id for another transaction.
+-- This transaction's id, by which its commit can be settled when the answer is lost, and which life of which server
+-- it is in: a crash makes the server discard its statistics and so changes when they were reset.
 SELECT pg_current_xact_id()::text AS xid,
-       (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS history
+       (SELECT pg_postmaster_start_time() || ' ' || coalesce(b.stats_reset::text, '') FROM pg_stat_bgwriter b) AS life

@@ -155,6 +155,7 @@ def poll(task_id: UUID, kind: str, version: int, raw: bytes, unfinished: int, rn
     """One poll of a task of whose children ``unfinished`` are not complete. CannotPoll where it makes no sense."""
     state = decode(raw)
     phase = phase_of(kind, version, state)
+    children_of(state)
     cpu = phase.cpu * rng.uniform(0.6, 1.5)
     wait = phase.wait * rng.uniform(0.4, 2.0)
     try:

@@ -1,0 +1,29 @@
+"""``init``: the ledger's table, its statements shown before they are run."""
+
+from __future__ import annotations
+
+import click
+
+from console.oneshot.ask import agreed
+from console.oneshot.output import say
+from console.oneshot.target import Target, opened
+from queries import ledger
+
+
+async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
+    """Create the ledger and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
+    script = ledger.script(operators)
+    if sql:
+        target.output.lines(script.rstrip("\n").split("\n"))
+        return 0
+    if target.read_only:
+        raise click.UsageError("This is read-only: nothing can be created.")
+    async with opened(target, empty=True) as workspace:
+        say(*script.rstrip("\n").split("\n"), "")
+        server = workspace.server
+        if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
+            say("Nothing was changed.")
+            return 1
+        await ledger.create(workspace.database, operators)
+    say(f"The ledger is the table unstick.ledger in {server.database} now.")
+    return 0

@@ -1,0 +1,43 @@
+"""``ledger``: who changed what, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from console.oneshot import plain
+from console.oneshot.output import say
+from console.oneshot.target import Target, opened
+from queries.model import LedgerEntry, Record
+
+
+class Entries(Record):
+    """A page of the ledger, newest first; ``cursor`` is for the next."""
+
+    entries: tuple[LedgerEntry, ...]
+    cursor: str | None
+    place: str  # "table", or the file's path
+
+
+async def ledger(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
+    """Show entries, about one node with the rows it changed. The exit code."""
+    async with opened(target, empty=True) as workspace:
+        if node_id is not None:
+            workspace.reader(node_id)
+        entries, cursor = await workspace.ledger(after, limit, node_id)
+        place = workspace.ledger_place
+    answer = Entries(entries=entries, cursor=cursor, place=place)
+    target.output.answer(answer, lambda: _lines(answer, node_id))
+    if not entries:
+        say("The ledger has no entries" + (f" about {node_id}." if node_id else "."))
+    if cursor is not None:
+        say(f"There are more: --after {cursor}")
+    return 0
+
+
+def _lines(answer: Entries, node_id: str | None) -> Iterator[str]:
+    for entry in answer.entries:
+        yield plain.entry(entry)
+        if node_id is not None:
+            about = [result for result in entry.results if result.id == node_id]
+            yield from (f"  {line}" for line in plain.results(about))
+            yield from (f"  {line}" for line in plain.changes(c for c in entry.changes if c.id == node_id))

@@ -1,0 +1,165 @@
+"""What is there and what is stuck: ``systems`` and ``stuck``."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from console import words
+from console.oneshot import plain
+from console.oneshot.output import say
+from console.oneshot.target import Target, chosen, nothing_here, opened
+from queries.fault import DatabaseError, LostError
+from queries.model import Count, Finding, Findings, Record, Unchecked
+from queries.payload import visible
+from queries.read import Reader
+from queries.spec import Verb
+from queries.workspace import Workspace
+
+PAUSE = 1.0  # seconds between two looks of `stuck --watch`
+
+
+class VerbHere(Record):
+    """A verb of a system, and whether it can be done here."""
+
+    verb: Verb
+    available: bool
+    why: str
+
+
+class SystemHere(Record):
+    """A system found: what it is, how many nodes it has, what can be done, which indexes are missing."""
+
+    label: str
+    schema: str
+    title: str
+    about: str
+    counts: tuple[Count, ...]
+    verbs: tuple[VerbHere, ...]
+    missing: tuple[str, ...]  # DDL of indexes that would make something cheap
+    unreadable: str = ""  # why it cannot be read
+
+
+async def systems(target: Target) -> int:
+    """List the systems. The exit code."""
+    async with opened(target, empty=True) as workspace:
+        here = [await _here(reader) for reader in workspace.systems.values()]
+    declined = workspace.declined
+    answer = {"systems": here, "declined": declined, "looked_for": workspace.looked_for}
+    target.output.answer(answer, lambda: (line for system in here for line in _system(system)))
+    if not here:
+        for line in nothing_here(workspace):
+            say(line)
+        return 1
+    for each in declined:
+        say(f"declined {each.system} in schema {each.schema}: {each.why}")
+    return int(any(system.unreadable for system in here))
+
+
+async def _here(reader: Reader) -> SystemHere:
+    counts: tuple[Count, ...] = ()
+    why = ""
+    try:
+        counts = await reader.counts()
+    except LostError:
+        raise
+    except DatabaseError as error:
+        why = str(error).replace("\n", " ")
+    spec = reader.system.spec
+    verbs = []
+    for verb in spec.verbs:
+        available = reader.availability(verb)
+        verbs.append(VerbHere(verb=verb, available=available.ok, why=available.why))
+    return SystemHere(
+        label=reader.label,
+        schema=reader.found.schema,
+        title=spec.title,
+        about=spec.about,
+        counts=counts,
+        verbs=tuple(verbs),
+        missing=tuple(need.ddl for need in reader.found.missing()),
+        unreadable=why,
+    )
+
+
+def _system(of: SystemHere) -> Iterator[str]:
+    yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
+    yield "  " + visible(of.unreadable or plain.counts(of.counts))
+    rows = []
+    for here in of.verbs:
+        said = "" if here.available else f"not here: {here.why}"
+        rows.append(["", here.verb.name, "/".join(here.verb.kinds), said or here.verb.effect])
+    yield from plain.table(rows)
+    for ddl in of.missing:
+        yield visible(f"  would help: {ddl}")
+
+
+async def stuck(target: Target, *, system: str | None, limit: int, watch: float | None) -> int:
+    """List findings, worst first. The exit code."""
+    code = 0
+    parts: list[Findings] = []
+    async with opened(target) as workspace:
+        readers = list(chosen(workspace, system))
+        if watch is not None:
+            await _watch(readers, watch)
+        for reader in readers:
+            try:
+                parts.append(await reader.findings(page=limit))
+            except LostError:
+                raise
+            except DatabaseError as error:
+                say(f"{reader.label}: {error}")
+                code = 1
+        watched = [finding for reader in readers for finding in reader.watched()]
+    answer = _merged(parts, watched, _unwatched(readers) if watch is None else ())
+    target.output.answer(answer, lambda: _stuck(answer, workspace))
+    return code
+
+
+async def _watch(readers: list[Reader], seconds: float) -> None:
+    """Take looks for so long, at least two of them."""
+    until = time.monotonic() + seconds
+    while True:
+        for reader in readers:
+            await reader.sample()
+        left = until - time.monotonic()
+        if left <= 0:
+            return
+        await asyncio.sleep(min(PAUSE, left))
+
+
+def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:
+    """The findings that need several looks, where only one was taken."""
+    for reader in readers:
+        for spec in reader.system.spec.findings:
+            if spec.sample:
+                why = "it takes several looks: stuck --watch SECONDS"
+                yield Unchecked(system=reader.label, code=spec.code, why=why)
+
+
+def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:
+    found = [finding for part in parts for finding in part.found] + watched
+    found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
+    return Findings(
+        found=tuple(found),
+        at=max((part.at for part in parts), default=0.0),
+        unchecked=(*(each for part in parts for each in part.unchecked), *unwatched),
+        capped=tuple(code for part in parts for code in part.capped),
+    )
+
+
+def _stuck(answer: Findings, workspace: Workspace) -> Iterator[str]:
+    for finding in answer.found:
+        since = "" if finding.since is None else f"  for {words.age(answer.at - finding.since)}"
+        yield visible(f"{finding.severity}  {finding.title}{since}  {finding.node_id}")
+        yield visible(f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else ""))
+        if finding.verb:
+            yield visible(f'   → unstick do {finding.verb} {finding.node_id} --reason "..."')
+    if not answer.found:
+        yield f"Nothing is stuck in {', '.join(workspace.systems)}."
+    for code in answer.capped:
+        yield visible(f"There are more of {code}: --limit shows more.")
+    for each in answer.unchecked:
+        yield visible(f"Not looked for: {each.system} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else ""))

@@ -1,0 +1,109 @@
+"""stdout is data, stderr is talk. Whoever stops reading ends neither with a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+import msgspec
+
+from queries.payload import cropped, visible
+
+# JSON escapes what is below a space by itself; these too steer a terminal or hide there.
+_STEERS = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
+
+
+class Output:
+    """Where a command's answer goes, as text or JSON."""
+
+    def __init__(self, *, json: bool = False, ascii: bool = False) -> None:
+        self.json = json
+        self.ascii = ascii or not _unicode(sys.stdout)
+        self.width = _width()
+
+    def answer(self, record: object, text: Callable[[], Iterable[str]]) -> None:
+        """Write ``record`` as JSON, or else the lines of ``text``."""
+        if self.json:
+            self._write((encoded(record, indent=sys.stdout.isatty()),))
+        else:
+            self._write(self._fitting(line) for line in text())
+
+    def lines(self, text: Iterable[str]) -> None:
+        """Write lines to stdout as they are."""
+        self._write(text)
+
+    def say(self, *lines: str) -> None:
+        """Talk: to stderr."""
+        say(*lines)
+
+    def _fitting(self, line: str) -> str:
+        if self.ascii and not line.isascii():
+            line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
+        return line if self.width is None else cropped(line, self.width)
+
+    def _write(self, lines: Iterable[str]) -> None:
+        with _readers_may_leave(sys.stdout):
+            for line in lines:
+                sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+
+
+_PLAIN = str.maketrans({"–": "-", "…": "~", "·": "-", "→": "->", "≈": "~", "µ": "u", "∞": "inf", "␛": "^["})
+
+
+def say(*lines: str) -> None:
+    """Write to stderr, controls made visible."""
+    with _readers_may_leave(sys.stderr):
+        for line in lines:
+            sys.stderr.write(visible(line) + "\n")
+        sys.stderr.flush()
+
+
+def encoded(record: object, *, indent: bool = False) -> str:
+    """A record as JSON. Infinite times are words, as JSON has no number for them."""
+    raw = msgspec.json.encode(_finite(msgspec.to_builtins(record, enc_hook=str)))
+    text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
+    return text if text.isascii() else _STEERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return _ENDLESS.get(value, "nan")
+    return value
+
+
+@contextlib.contextmanager
+def _readers_may_leave(stream: TextIO) -> Any:
+    """``| head`` closes the pipe when it has enough: the rest is written to nowhere, and that is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _unicode(stream: TextIO) -> bool:
+    try:
+        "■–…".encode(stream.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _width() -> int | None:
+    """Columns of the terminal; None where the answer goes elsewhere, and nothing is cut off."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None if sys.stdout.isatty() else None
+    except (OSError, ValueError):
+        return None

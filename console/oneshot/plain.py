@@ -1,0 +1,102 @@
+"""Text for a terminal or a pipe: aligned columns, and values of the database made harmless."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from console import words
+from queries.model import Count, LedgerEntry, Node, Result, RowChange
+from queries.payload import visible
+
+
+def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+    """Rows as lines with aligned columns, two spaces apart; columns in ``right`` are set to the right."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    columns = max((len(row) for row in shown), default=0)
+    widths = [max((cells(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]
+    for row in shown:
+        padded = []
+        for n, cell in enumerate(row):
+            space = " " * (widths[n] - cells(cell))
+            padded.append(space + cell if n in right else cell + space)
+        yield "  ".join(padded).rstrip()
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal ``text`` takes."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.category(character) in ("Mn", "Me", "Cf") for character in text)
+
+
+def counts(of: Iterable[Count]) -> str:
+    """Counts by phase in a line: ``3 blocked, 12 ready``; phases without nodes are left out."""
+    parts = [f"{words.count(count)} {count.phase}" for count in of if count.n != 0]
+    return ", ".join(parts) or "no nodes"
+
+
+def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
+    """A node as cells: phase, title, native status, age, how long since it changed, when it is due, findings, id."""
+    due = words.due(None if of.due_at is None else of.due_at - at) if of.due_at is not None else ""
+    return [
+        f"{words.glyph(of.phase, ascii)} {of.phase}",
+        indent + of.title,
+        of.status or "",
+        words.age(None if of.created_at is None else at - of.created_at),
+        words.age(None if of.changed_at is None else at - of.changed_at),
+        due,
+        " ".join(of.findings),
+        of.id,
+    ]
+
+
+NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
+
+
+def results(of: Iterable[Result], *, would: bool = False) -> Iterator[str]:
+    """Outcomes, a node a line."""
+    for result in of:
+        said = "would be changed" if would and result.outcome == "changed" else result.outcome
+        yield visible(f"{said}  {result.id}" + (f"  {result.why}" if result.why else ""))
+
+
+def changes(of: Iterable[RowChange]) -> Iterator[str]:
+    """Rows before and after, only what differs; a row that came or went is told whole."""
+    for change in of:
+        if change.before is None:
+            yield visible(f"+ {change.table}  {change.key}")
+            yield from _values("    + ", change.after or {})
+        elif change.after is None:
+            yield visible(f"- {change.table}  {change.key}")
+            yield from _values("    - ", change.before)
+        else:
+            yield visible(f"~ {change.table}  {change.key}")
+            for column in dict.fromkeys([*change.before, *change.after]):
+                before, after = change.before.get(column), change.after.get(column)
+                if before != after:
+                    yield visible(f"    {column}: {_value(before)} → {_value(after)}")
+
+
+def _values(mark: str, row: Mapping[str, Any]) -> Iterator[str]:
+    for column, value in row.items():
+        yield visible(f"{mark}{column}: {_value(value)}")
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+
+
+def entry(of: LedgerEntry) -> str:
+    """A ledger entry in one line."""
+    tally: dict[str, int] = {}
+    for result in of.results:
+        tally[result.outcome] = tally.get(result.outcome, 0) + 1
+    outcome = ", ".join(f"{n} {outcome}" for outcome, n in tally.items())
+    who = f"{of.os_user}@{of.host} as {of.role}"
+    asked = "".join(f" {name}={_value(value)}" for name, value in of.arguments.items())
+    return visible(f"{words.instant(of.at)}  {of.system}  {of.verb}{asked}: {outcome}  by {who}: {of.reason}")

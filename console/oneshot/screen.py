@@ -1,0 +1,113 @@
+"""From the command line to the console itself. Textual is imported here and nowhere before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+import click
+
+from console.oneshot.choices import Choices
+from console.oneshot.target import Target, resolve
+
+
+def open_console(choices: Choices) -> int:
+    """Open the console on the chosen target. Its exit code."""
+    _no_json(choices)
+    _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
+    return _run(resolve(choices))
+
+
+def demo(choices: Choices, *, headless: bool, seed: int) -> int:
+    """Serve the demo, with the console on it unless ``headless``. The exit code."""
+    _no_json(choices)
+    if choices.dsn is not None:
+        raise click.UsageError("The demo brings its own database; name no other.")
+    if not headless:
+        _needs_terminal("`unstick demo --headless` serves without one.")
+    from console.demo import run
+
+    try:
+        if headless:
+            return run.headless(seed)
+        target = resolve(choices)
+        with _served(seed) as dsn:
+            return _run(target, dsn)
+    except run.DemoUnavailable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _run(target: Target, demo: str | None = None) -> int:
+    from console.app import run
+    from console.config import Context
+
+    known = target.config.contexts.get(target.context)
+    context = Context(name="demo", dsn=demo) if demo is not None else known
+    text = target.dsn if demo is None else demo
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+    return run(
+        text,
+        target.config,
+        context,
+        read_only=target.read_only,
+        ascii=target.ascii,
+        interval=target.interval,
+    )
+
+
+def _leave(*_: object) -> None:
+    """End as ctrl-C does before the screen is there: with the terminal restored and nothing left behind."""
+    signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _served(seed: int) -> Iterator[str]:
+    """The DSN of a demo that runs in a thread of its own for as long as the context lasts."""
+    from console.demo.run import demo as running
+
+    ready: Future[str] = Future()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        async with running(seed) as dsn:
+            ready.set_result(dsn)
+            await asyncio.Event().wait()
+
+    task = loop.create_task(serve())
+
+    def work() -> None:
+        try:
+            loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            ready.cancel()
+        except BaseException as error:
+            ready.set_exception(error)
+        finally:
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+    thread = threading.Thread(target=work, name="demo")
+    thread.start()
+    try:
+        yield ready.result()
+    finally:
+        with contextlib.suppress(RuntimeError):  # it has ended by itself, and its loop with it
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+
+
+def _needs_terminal(instead: str) -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f"The console needs a terminal, and this is none. {instead}")
+
+
+def _no_json(choices: Choices) -> None:
+    if choices.json:
+        raise click.UsageError("--json goes with a command, such as stuck.")

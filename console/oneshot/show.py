@@ -1,0 +1,113 @@
+"""``show``: one node whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from console import words
+from console.oneshot import plain
+from console.oneshot.output import say
+from console.oneshot.target import Target, opened
+from queries.model import Costly, Detail, Node, Section
+from queries.payload import describe, render, visible
+from queries.read import Reader
+
+WIDTH = 100  # of stored values, where there is no terminal to fit
+TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")
+SPANS = ("cpu", "poll")
+MEASURES = ("revision", "attempts", "max_attempts", "owner", "error")
+
+
+async def show(target: Target, node_id: str, size: int) -> int:
+    """Show a node. The exit code: 3 where it does not exist."""
+    async with opened(target) as workspace:
+        reader = workspace.reader(node_id)
+        detail = await reader.detail(node_id, size)
+        if detail is None:
+            say(f"{node_id} does not exist, or not any more.")
+            return 3
+        entries, _ = await workspace.ledger(page=5, node_id=node_id)
+    verbs = list(_verbs(reader, detail.node))
+    history = [plain.entry(entry) for entry in entries]
+    width = (target.output.width or WIDTH + 2) - 2
+    target.output.answer(detail, lambda: _lines(detail, reader, verbs, history, max(width, 10), target.output.ascii))
+    return 0
+
+
+def _lines(
+    detail: Detail, reader: Reader, verbs: list[list[str]], history: list[str], width: int, ascii: bool
+) -> Iterator[str]:
+    node = detail.node
+    yield visible(f"{words.glyph(node.phase, ascii)} {node.phase}  {node.title}  {node.id}")
+    for finding in detail.findings:
+        yield ""
+        since = "" if finding.since is None else f", since {words.instant(finding.since)}"
+        assumed = " (assumed)" if finding.proof == "assumed" else ""
+        yield visible(f"stuck: {finding.title}{since}")
+        yield visible(f"  {finding.sentence}{assumed}")
+        if finding.verb:
+            yield visible(f'  → unstick do {finding.verb} {node.id} --reason "..."')
+    yield ""
+    yield from plain.table(_columns(node, reader, detail.at))
+    for section in detail.sections:
+        yield ""
+        yield from _section(section, width)
+    for title, rows in (("What can be done", list(plain.table(verbs))), ("What was done", history)):
+        if rows:
+            yield ""
+            yield title
+            yield from (f"  {row}" for row in rows)
+
+
+def _columns(node: Node, reader: Reader, at: float) -> Iterator[list[str]]:
+    """Everything the engine records, and in one line what it does not."""
+    yield ["  status", node.status or words.NONE]
+    for name in ("job_id", "parent_id"):
+        if (value := getattr(node, name)) is not None:
+            yield [f"  {name}", value]
+    for name in TIMES:
+        if (value := getattr(node, name)) is not None:
+            yield [f"  {name}", words.instant(value), _ago(value, at)]
+    for name in SPANS:
+        if (value := getattr(node, name)) is not None:
+            yield [f"  {name}", words.duration(value)]
+    for name in MEASURES:
+        if (value := getattr(node, name)) is not None:
+            yield [f"  {name}", str(value)]
+    kind = reader.system.kind(node.kind)
+    if kind is not None and kind.not_recorded:
+        yield ["  not recorded", ", ".join(kind.not_recorded)]
+
+
+def _ago(value: float, at: float) -> str:
+    return f"{words.age(at - value)} ago" if value <= at else words.due(value - at)
+
+
+def _section(section: Section, width: int) -> Iterator[str]:
+    if section.costly is not None:
+        yield section.title
+        yield from (f"  {line}" for line in _costly(section.costly))
+    elif section.payload is not None:
+        yield f"{section.title}: {describe(section.payload)}"
+        if section.payload.head:
+            yield from (f"  {line}" for line in render(section.payload, width))
+    else:
+        yield section.title
+        rows = [list(section.columns), *([_cell(value) for value in row] for row in section.rows)]
+        yield from (f"  {line}" for line in plain.table(rows))
+
+
+def _costly(costly: Costly) -> Iterator[str]:
+    yield visible(f"not read: {costly.why} (about {costly.pages} blocks to scan)")
+    yield visible(costly.ddl)
+
+
+def _cell(value: Any) -> str:
+    return words.NONE if value is None else str(value)
+
+
+def _verbs(reader: Reader, node: Node) -> Iterator[list[str]]:
+    for verb in reader.verbs(node.kind):
+        available = reader.availability(verb, node)
+        yield [verb.name, verb.effect if available.ok else f"not now: {available.why}"]

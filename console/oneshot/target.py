@@ -1,0 +1,111 @@
+"""From what was chosen to an open workspace: settings, context, connection string."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterable
+
+import click
+
+from console.config import Config, load
+from console.oneshot.choices import Choices
+from console.oneshot.output import Output
+from queries import duration, system
+from queries.fault import DatabaseError
+from queries.model import Record
+from queries.read import Reader
+from queries.redaction import redact
+from queries.workspace import Workspace
+
+
+class Target(Record):
+    """What to connect to and how to speak. ``context`` is a name of the settings, or "" where a string was given."""
+
+    dsn: str
+    context: str
+    color: str
+    production: bool
+    read_only: bool
+    ascii: bool
+    interval: float
+    config: Config
+    output: Output
+
+    def __repr__(self) -> str:
+        return f"Target(dsn={redact(self.dsn)!r}, context={self.context!r})"
+
+    @property
+    def overrides(self) -> dict[str, dict[str, object]]:
+        """Thresholds and options by system."""
+        return self.config.overrides()
+
+
+class NoSystem(DatabaseError):
+    """No known system is in the database; says what was looked for."""
+
+
+def resolve(choices: Choices) -> Target:
+    """Read the settings and find the target. Raises ConfigError, UsageError."""
+    config = load(choices.config)
+    if config.thresholds or config.options:
+        known = system.builtin()
+        config.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
+    word = choices.dsn or ""
+    context = config.context(word[1:]) if word.startswith("@") else None
+    plain = choices.ascii or config.ascii
+    return Target(
+        dsn=context.dsn if context else word,
+        context=context.name if context else "",
+        color=context.color if context else "",
+        production=bool(context and context.production),
+        read_only=choices.read_only or bool(context and context.read_only),
+        ascii=plain,
+        interval=config.interval if choices.interval is None else _interval(choices.interval),
+        config=config,
+        output=Output(json=choices.json, ascii=plain),
+    )
+
+
+def _interval(written: str) -> float:
+    try:
+        seconds = duration.parse(written)
+    except ValueError as error:
+        raise click.UsageError(f"--interval: {error}") from None
+    if not 0.2 <= seconds <= 3600:
+        raise click.UsageError("--interval: between 0.2 and 3600 seconds")
+    return seconds
+
+
+@contextlib.asynccontextmanager
+async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
+    """Connect. Raises DatabaseError, also where there is no system (unless ``empty`` will do)."""
+    workspace = await Workspace.open(target.dsn, target.overrides, read_only=target.read_only)
+    try:
+        if not (workspace.systems or empty):
+            raise NoSystem(*nothing_here(workspace))
+        yield workspace
+    finally:
+        await workspace.close()
+
+
+def nothing_here(workspace: Workspace) -> list[str]:
+    """Why there is no system: what looked like one and is not, and what was looked for."""
+    lines = [f"There is no task engine that unstick knows in the database {workspace.server.database}."]
+    lines += [f"Declined {d.system} in schema {d.schema}: {d.why}." for d in workspace.declined]
+    return lines + [f"Looked for {line}" for line in workspace.looked_for]
+
+
+def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
+    """The readers of one system or all. Raises UsageError."""
+    if label is None:
+        return workspace.systems.values()
+    if label not in workspace.systems:
+        raise click.UsageError(f"There is no system {label!r} here; there is {', '.join(workspace.systems)}.")
+    return (workspace.systems[label],)
+
+
+def of_environment() -> str:
+    """The target that the libpq environment names, in words."""
+    parts = [f"{n}={os.environ[v]}" for n, v in (("host", "PGHOST"), ("dbname", "PGDATABASE")) if v in os.environ]
+    return " ".join(parts) or "the libpq environment"

@@ -1,0 +1,160 @@
+"""``tree``: nodes as a tree or a flat list, narrowed by a filter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from console.filter import Filter, FilterError, matches, parse
+from console.oneshot import plain
+from console.oneshot.output import say
+from console.oneshot.target import Target, chosen, opened
+from queries.fault import DatabaseError, LostError
+from queries.model import Costly, Node, Page
+from queries.read import Reader
+
+AT_ONCE = 100  # nodes of a page
+
+
+class Row(NamedTuple):
+    """A node at its depth in the tree, 0 at the top."""
+
+    node: Node
+    depth: int
+
+
+class Found:
+    """What was read of all systems, in the order of the tree."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.at = 0.0
+        self.costly: Costly | None = None
+        self.more: list[str] = []  # of what there is more than was read
+
+    def note(self, page: Page) -> None:
+        """Keep what a page says beside its nodes."""
+        self.at = max(self.at, page.at)
+        self.costly = self.costly or page.costly
+
+
+async def tree(
+    target: Target, text: str, *, system: str | None, depth: int, limit: int, live: bool, asked: bool
+) -> int:
+    """Show nodes. The exit code."""
+    try:
+        narrowed = parse(text)
+    except FilterError as error:
+        raise click.UsageError(f"The filter: {error.message} (at character {error.position + 1})") from None
+    found, code = Found(), 0
+    async with opened(target) as workspace:
+        for reader in chosen(workspace, system):
+            reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, asked, found)
+            try:
+                rows = [row async for row in reading]
+                rows = await _with_findings(reader, rows)
+            except LostError:
+                raise
+            except DatabaseError as error:
+                say(f"{reader.label}: {error}")
+                code = 1
+                continue
+            found.rows += _narrow(rows, narrowed, found.at)
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, costly=found.costly)
+    target.output.answer(page, lambda: _lines(found, target.output.ascii))
+    if found.costly is not None:
+        say(f"Not read: {found.costly.why}. --asked reads it all the same; an index would make it cheap:")
+        say(f"  {found.costly.ddl}")
+    for what in found.more:
+        say(f"There is more {what}: --limit shows more.")
+    return code
+
+
+async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
+    cursor, left = None, limit
+    while left > 0:
+        page = await reader.live(cursor, min(left, AT_ONCE))
+        found.note(page)
+        for node in page.nodes:
+            yield Row(node, 0)
+        cursor, left = page.cursor, left - len(page.nodes)
+        if cursor is None:
+            return
+    found.more.append(f"unfinished in {reader.label}")
+
+
+async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Found) -> AsyncIterator[Row]:
+    """A node, then all below it, without recursion: a tree may be deeper than the stack."""
+    with_children = {kind.name for kind in reader.system.spec.kinds if kind.children}
+    waiting: list[Row] = []
+    cursor, left = None, limit
+    while left > 0:
+        page = await reader.roots(cursor, min(left, AT_ONCE))
+        found.note(page)
+        cursor, left = page.cursor, left - len(page.nodes)
+        waiting = [Row(node, 0) for node in reversed(page.nodes)]
+        while waiting:
+            row = waiting.pop()
+            yield row
+            if row.depth + 1 < depth and row.node.kind in with_children:
+                children = await _children(reader, row.node.id, asked, found)
+                waiting += [Row(node, row.depth + 1) for node in reversed(children)]
+        if cursor is None:
+            return
+    found.more.append(f"at the top of {reader.label}")
+
+
+async def _children(reader: Reader, parent: str, asked: bool, found: Found) -> list[Node]:
+    """All children of a node, page by page; none where that would scan a large table unasked."""
+    nodes: list[Node] = []
+    if found.costly is not None and not asked:
+        return nodes
+    cursor = None
+    while True:
+        page = await reader.children(parent, cursor, AT_ONCE, asked=asked)
+        found.note(page)
+        nodes += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return nodes
+
+
+async def _with_findings(reader: Reader, rows: list[Row]) -> list[Row]:
+    if not rows:
+        return rows
+    codes: dict[str, list[str]] = {}
+    for start in range(0, len(rows), AT_ONCE * 5):
+        ids = [row.node.id for row in rows[start : start + AT_ONCE * 5]]
+        for finding in (await reader.findings(ids, page=len(ids))).found:
+            codes.setdefault(finding.node_id, []).append(finding.code)
+    return [
+        Row(msgspec.structs.replace(row.node, findings=tuple(codes[row.node.id])), row.depth)
+        if row.node.id in codes
+        else row
+        for row in rows
+    ]
+
+
+def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
+    """The rows that match, and those above them: a match without its job would say little."""
+    if not narrowed.terms:
+        return rows
+    kept: list[Row] = []
+    above = -1  # the depth of the nearest row below that is kept and whose parents are still to come
+    for row in reversed(rows):
+        if row.depth < above or matches(narrowed, row.node, at, {}):
+            kept.append(row)
+            above = row.depth
+        elif row.depth == 0:
+            above = -1
+    kept.reverse()
+    return kept
+
+
+def _lines(found: Found, ascii: bool) -> Iterator[str]:
+    cells = [plain.NODE] if found.rows else []
+    cells += [plain.node(row.node, found.at, ascii=ascii, indent="  " * row.depth) for row in found.rows]
+    return plain.table(cells, right=(3, 4))

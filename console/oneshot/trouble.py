@@ -1,0 +1,99 @@
+"""What went wrong, in a line or two and an exit code; a fault of our own leaves a crash file instead of a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from console.oneshot.output import say
+from queries.redaction import HIDDEN, redact
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+def told(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say on stderr what ``error`` means for the one who typed ``arguments``. The exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        say("Interrupted.")
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    code = _known(error)
+    if code is None:
+        return _crash(error, arguments)
+    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(str(error).splitlines())))
+    return code
+
+
+def _usage(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "unstick"
+    say(f"unstick: {error.format_message()}")
+    if isinstance(error, click.UsageError):
+        say(f"  Try: {path} --help")
+        return USAGE
+    return error.exit_code
+
+
+def _known(error: BaseException) -> int | None:
+    from console.config import ConfigError
+    from queries.fault import DatabaseError
+    from queries.system import BrokenSystemError
+    from queries.workspace import UnknownError
+
+    if isinstance(error, DatabaseError | BrokenSystemError):
+        return FAILED
+    return USAGE if isinstance(error, ConfigError | UnknownError) else None
+
+
+def _crash(error: BaseException, arguments: Sequence[str]) -> int:
+    """Write what a bug report needs, without secrets and without values of variables."""
+    say(f"unstick: this is a fault in unstick itself ({type(error).__name__}); nothing more was done.")
+    try:
+        path = _write(error, arguments)
+    except OSError as failure:
+        say(f"  No crash file could be written: {failure.strerror}.")
+    else:
+        say(f"  What happened is written in {path}; it holds no passwords.")
+    return FAILED
+
+
+def _write(error: BaseException, arguments: Sequence[str]) -> Path:
+    from console.oneshot.program import state_dir, version
+
+    text = "\n".join(
+        [
+            f"unstick {version()}, Python {sys.version.split()[0]}, {sys.platform}",
+            f"arguments: {[redact(word) for word in arguments]}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    folder = state_dir()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", errors="replace") as file:
+        file.write(without_secrets(text, arguments))
+    return path
+
+
+def without_secrets(text: str, arguments: Sequence[str]) -> str:
+    """``text`` without the passwords of connection strings in it, in the arguments or in the environment."""
+    secrets = {os.environ.get("PGPASSWORD", "")}
+    for word in arguments:
+        secrets |= set(re.findall(r"://[^:/@\s]*:(.+)@", word))
+        secrets |= set(re.findall(r"password\s*=\s*'?([^\s'&]+)", word, re.IGNORECASE))
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return re.sub(r"\bpostgres(?:ql)?://[^\s'\"]+", lambda match: redact(match[0]), text)

@@ -1,0 +1,170 @@
+"""The columns of the tree as data: what a node says in each, how wide it is, and which go first on a narrow screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from console import words
+from queries.model import Node, Record
+
+GAP = 1
+LEAST = 16  # cells that the first column keeps as long as another can go instead
+
+Cell = tuple[str, str]
+"""Text, and the name of its style (a component class of the widget without its prefix; empty for none)."""
+
+
+class Look(Record):
+    """What a cell may need besides its node. ``now``: the server's clock. ``codes``: the console's own findings."""
+
+    now: float = 0.0
+    ascii: bool = False
+    codes: Mapping[str, Collection[str]] = {}
+
+
+class Column(Record):
+    """One column. ``fields``: those of ``Node`` whose change is a change of this cell. The lowest ``priority`` goes
+    first where there is no room. ``flex`` is its share of the room that is left over. ``foreign``: the text is not
+    ours, anything may be in it."""
+
+    key: str
+    title: str
+    width: int
+    render: Callable[[Node, Look], Cell]
+    fields: frozenset[str] = frozenset()
+    align: words.Align = "left"
+    priority: int = 0
+    flex: int = 0
+    foreign: bool = False
+
+
+Layout = tuple[tuple[Column, int], ...]
+
+
+def layout(columns: Sequence[Column], width: int) -> Layout:
+    """The columns that fit into ``width`` cells, each with its width. The first always does."""
+    kept = list(columns)
+    while len(kept) > 1 and _needed(kept) > width:
+        kept.remove(min(kept[1:], key=lambda column: column.priority))
+    spare = max(width - _needed(kept), 0)
+    shares = sum(column.flex for column in kept)
+    widths = [column.width + (spare * column.flex // shares if shares else 0) for column in kept]
+    widths[0] = max(width - sum(widths[1:]) - GAP * (len(kept) - 1), 1)
+    return tuple(zip(kept, widths, strict=True))
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    first, *rest = columns
+    return min(first.width, LEAST) + sum(column.width + GAP for column in rest)
+
+
+def _title(node: Node, look: Look) -> Cell:
+    return node.title, ""
+
+
+def _status(node: Node, look: Look) -> Cell:
+    word = node.phase if node.status is None else node.status
+    return f"{words.glyph(node.phase, look.ascii)} {word}", f"phase-{node.phase}"
+
+
+def _number(value: int | None) -> Cell:
+    return (words.NONE, "muted") if value is None else (str(value), "")
+
+
+def _duration(seconds: float | None) -> Cell:
+    return words.duration(seconds), "muted" if not seconds else ""
+
+
+def _share(node: Node, look: Look) -> Cell:
+    text = words.bar(node.cpu, node.poll, 6, look.ascii)
+    return text, "muted" if text == words.NONE else "bar"
+
+
+def _since(instant: float | None, look: Look) -> Cell:
+    return words.age(None if instant is None else look.now - instant), "muted" if instant is None else ""
+
+
+def _due(node: Node, look: Look) -> Cell:
+    if node.due_at is None:
+        return words.NONE, "muted"
+    left = node.due_at - look.now
+    return words.due(left), "late" if left < 0 else ""
+
+
+def _findings(node: Node, look: Look) -> Cell:
+    codes = list(dict.fromkeys((*node.findings, *look.codes.get(node.id, ()))))
+    if not codes:
+        return "", ""
+    more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
+    return f"{codes[0].replace('_', ' ')}{more}", "finding"
+
+
+TASKS: tuple[Column, ...] = (
+    Column(key="title", title="task", width=24, render=_title, fields=frozenset({"title"}), flex=3, foreign=True),
+    Column(
+        key="status",
+        title="status",
+        width=14,
+        render=_status,
+        fields=frozenset({"status", "phase"}),
+        priority=90,
+        foreign=True,
+    ),
+    Column(
+        key="revision",
+        title="rev",
+        width=5,
+        render=lambda node, _: _number(node.revision),
+        fields=frozenset({"revision"}),
+        align="right",
+        priority=40,
+    ),
+    Column(
+        key="cpu",
+        title="cpu",
+        width=6,
+        render=lambda node, _: _duration(node.cpu),
+        fields=frozenset({"cpu"}),
+        align="right",
+        priority=20,
+    ),
+    Column(
+        key="poll",
+        title="poll",
+        width=6,
+        render=lambda node, _: _duration(node.poll),
+        fields=frozenset({"poll"}),
+        align="right",
+        priority=30,
+    ),
+    Column(key="share", title="cpu %", width=6, render=_share, fields=frozenset({"cpu", "poll"}), priority=10),
+    Column(
+        key="age",
+        title="age",
+        width=6,
+        render=lambda node, look: _since(node.created_at, look),
+        fields=frozenset({"created_at"}),
+        align="right",
+        priority=50,
+    ),
+    Column(
+        key="changed",
+        title="polled",
+        width=6,
+        render=lambda node, look: _since(node.changed_at, look),
+        fields=frozenset({"changed_at"}),
+        align="right",
+        priority=60,
+    ),
+    Column(key="due", title="due", width=9, render=_due, fields=frozenset({"due_at"}), align="right", priority=70),
+    Column(
+        key="findings",
+        title="findings",
+        width=15,
+        render=_findings,
+        fields=frozenset({"findings"}),
+        priority=80,
+        flex=1,
+        foreign=True,
+    ),
+)

@@ -1,0 +1,210 @@
+"""A forest's lines on the screen: which are visible, how they stay in place, and that only what differs is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.cache import LRUCache
+from textual.color import Color, ColorParseError
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from console.forest import Forest, Row
+from queries.model import Phase
+
+from . import paint
+from .columns import Column, Layout, Look, layout
+
+PHASES = tuple(f"phase-{phase}" for phase in Phase)
+ROW_STYLES = frozenset({"cursor", "cursor-blurred", "changed"})  # those that have a background
+
+
+class TreeLines(ScrollView):
+    """Line 0 is the header and stays; line 1 shows the row at the scroll position. Moves nothing by itself."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"tree-table--{name}"
+        for name in (
+            "header",
+            "cursor",
+            "cursor-blurred",
+            "marked",
+            "marker",
+            "changed",
+            "guides",
+            "dimmed",
+            "muted",
+            "tail",
+            "bar",
+            "late",
+            "finding",
+            *PHASES,
+        )
+    }
+
+    def __init__(
+        self, forest: Forest, columns: Sequence[Column], ascii: bool, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.forest = forest
+        self._columns = columns
+        self._look = Look(ascii=ascii)
+        self._cells: Mapping[str, frozenset[str]] = {}
+        self._widths: Layout = layout(columns, 80)
+        self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(512)
+        self._painted: dict[int, Strip] = {}
+        self._inks: dict[tuple[str, ...], Style] = {}
+        self._hold: tuple[str, int] | None = None  # a row and its line of the screen, to be kept through changes
+
+    def scrolled(self) -> None:
+        """Other rows are on the screen, or more of them."""
+
+    @property
+    def _top(self) -> int:
+        return round(self.scroll_y)
+
+    @property
+    def _page(self) -> int:
+        return max(self.size.height - 1, 1)
+
+    def _row(self) -> Row:
+        return self.forest.row(self._index())
+
+    def _index(self) -> int:
+        at = self.forest.cursor
+        return (self.forest.index(at) if at is not None else None) or 0
+
+    def _grow(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self.forest) + 1)
+
+    def _follow(self) -> None:
+        """Scroll as far as it takes to have the cursor on the screen."""
+        index, top = self._index(), self._top
+        target = min(max(top, index - self._page + 1), index)
+        if target != top:
+            self._scroll(target)
+        self._remember()
+
+    def _scroll(self, top: int) -> None:
+        self.scroll_to(y=top, animate=False, force=True)
+
+    def _remember(self) -> None:
+        """Note which row the screen hangs on: the cursor's where it is on the screen, else the first one."""
+        top, index = self._top, self._index()
+        at = self.forest.cursor
+        if at is not None and top <= index < top + self._page:
+            self._hold = (at, index - top)
+        else:
+            first = self.forest.rows(top, top + 1)
+            self._hold = (first[0].id, 0) if first else None
+
+    def _anchor(self) -> None:
+        """Scroll so that the row the screen hangs on keeps its line; where it is gone, the cursor takes its place."""
+        if self._hold is not None:
+            row_id, line = self._hold
+            index = self.forest.index(row_id)
+            top = (self._index() if index is None else index) - line
+            if max(top, 0) != self._top:
+                self._scroll(max(top, 0))
+        self._remember()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._painted.clear()
+        self._remember()
+        self.scrolled()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width has room for other columns; the cursor stays in sight."""
+        was_visible = self._hold is not None and self._hold[0] == self.forest.cursor
+        self._lay_out()
+        self._grow()
+        if was_visible:
+            self._follow()
+        self.scrolled()
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
+        self._paint_line(self._index() - self._top + 1)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._inks.clear()
+        self._strips.clear()
+        self._painted.clear()
+
+    # painting
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y == 0:
+            return paint.header(self._widths, self._ink, width)
+        strip = self._painted.get(y)
+        if strip is None:
+            strip = self._painted[y] = self._line(self._top + y - 1, width)
+        return strip
+
+    def _line(self, index: int, width: int) -> Strip:
+        if index >= len(self.forest):
+            return Strip.blank(width, self._ink(()))
+        row_id = self.forest.id_at(index)
+        state = ""
+        if row_id == self.forest.cursor:
+            state = "cursor" if self.has_focus else "cursor-blurred"
+        strip = self._strips.get((row_id, state))
+        if strip is None:
+            changed = self._cells.get(row_id, frozenset())
+            strip = paint.line(self.forest.row(index), self._widths, self._look, self._ink, state, changed)
+            strip = strip.adjust_cell_length(width, self._ink((state,) if state else ()))
+            self._strips[row_id, state] = strip
+        return strip
+
+    def _repaint(self) -> None:
+        """Make the visible lines anew; have those that differ sent to the terminal."""
+        self._strips.clear()
+        for y, before in list(self._painted.items()):
+            fresh = self._line(self._top + y - 1, self.size.width)
+            if fresh != before:
+                self._painted[y] = fresh
+                self._send(y)
+
+    def _paint_line(self, y: int) -> None:
+        self._painted.pop(y, None)
+        self._send(y)
+
+    def _send(self, y: int) -> None:
+        if 0 < y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def _lay_out(self) -> None:
+        self._widths = layout(self._columns, self.size.width - paint.GUTTER)
+        self._strips.clear()
+        self._painted.clear()
+        self.refresh()
+
+    def _ink(self, names: tuple[str, ...]) -> Style:
+        style = self._inks.get(names)
+        if style is None:
+            style = self.rich_style
+            for name in names:
+                style += self._component(name)
+            self._inks[names] = style
+        return style
+
+    def _component(self, name: str) -> Style:
+        """The style of a component class; only those of rows and changed cells have a background."""
+        full = self.get_component_rich_style(f"tree-table--{name}")
+        own = self.get_component_rich_style(f"tree-table--{name}", partial=True)
+        themed = self.app.theme_variables.get(name)
+        color = full.color if own.color is not None else None
+        if themed is not None and name in PHASES:
+            try:
+                color = Color.parse(themed).rich_color
+            except ColorParseError:
+                color = full.color
+        attributes = Style(bold=own.bold, italic=own.italic, underline=own.underline, dim=own.dim, reverse=own.reverse)
+        return attributes + Style(color=color, bgcolor=full.bgcolor if name in ROW_STYLES else None)

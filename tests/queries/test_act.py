@@ -1,0 +1,344 @@
+"""The write path: who drops out and why, many at once, a rehearsal's traces, two consoles at one node."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, ledger
+from queries.fault import DatabaseError
+from queries.model import Outcome, Rehearsal
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, seen, told, why
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, MOVED, GONE, BUSY, REFUSED, DENIED, CONFLICT = (
+    Outcome.CHANGED, Outcome.MOVED, Outcome.GONE, Outcome.BUSY, Outcome.REFUSED, Outcome.DENIED, Outcome.CONFLICT
+)  # fmt: skip
+
+
+@pytest.fixture
+async def other(eternaltwin: str) -> AsyncIterator[asyncpg.Connection]:
+    """Somebody else's connection, to hold locks with."""
+    connection = await asyncpg.connect(eternaltwin)
+    yield connection
+    await connection.close()
+
+
+async def commit(workspace: Workspace, rehearsal: Rehearsal) -> dict[str, Outcome]:
+    return told(await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR))
+
+
+def ids_of(twin: Twin, tasks: list[uuid.UUID]) -> list[str]:
+    return [twin.id(task) for task in tasks]
+
+
+# How a node drops out
+
+
+@both_versions
+async def test_each_node_drops_out_by_name_and_the_others_go_on(
+    twin: Twin, workspace: Workspace, other: asyncpg.Connection
+) -> None:
+    tasks = await twin.tasks(await twin.jobs(7), status="Blocked", timer=30)
+    fine, moved, gone, busy, complete, timed, timer_held = ids = ids_of(twin, tasks)
+    await twin.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", tasks[4])
+    rehearsal = await rehearsed(workspace, "cancel", ids)
+    assert told(rehearsal) == {i: REFUSED if i == complete else CHANGED for i in ids}
+
+    await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", tasks[1])
+    await twin.sql("DELETE FROM task WHERE task_id = $1", tasks[2])
+    await twin.timers([tasks[5]], 99)
+    before = {task: dict(row) for task in tasks if (row := await twin.row(task))}
+    async with other.transaction():
+        await other.execute("SELECT FROM task WHERE task_id = $1 FOR NO KEY UPDATE", tasks[3])
+        await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
+        outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+
+    assert told(outcomes) == {
+        fine: CHANGED,
+        moved: MOVED,
+        gone: GONE,
+        busy: BUSY,
+        complete: REFUSED,
+        timed: MOVED,
+        timer_held: BUSY,
+    }
+    assert why(outcomes, moved) == "somebody changed it since it was shown"
+    assert why(outcomes, gone) == "it does not exist any more"
+    assert why(outcomes, busy) == "another transaction holds it, or a part of it, right now"
+    assert why(outcomes, complete) == "it is Complete already"
+    assert why(outcomes, timed) == "rows that this touches have changed since the rehearsal"
+    assert why(outcomes, timer_held) == "Somebody else holds a lock on it. Nothing was changed."
+    for task in before:
+        if task != tasks[0]:
+            assert dict(await twin.row(task)) == before[task]
+    assert {c.id for c in outcomes.changes} == {fine}
+
+
+@pytest.mark.parametrize("held", ["task", "task_timer"])
+async def test_a_held_table_makes_all_busy_at_once(
+    twin: Twin, workspace: Workspace, other: asyncpg.Connection, held: str
+) -> None:
+    tasks = await twin.tasks(await twin.jobs(64), status="Blocked", timer=30)
+    versions = await seen(workspace, ids_of(twin, tasks))
+    async with other.transaction():
+        await other.execute(f"LOCK TABLE {held} IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        rehearsal = await rehearsed(workspace, "wake", versions)
+        took = time.monotonic() - began
+    assert set(told(rehearsal).values()) == {BUSY}
+    assert took < 2.0, "one lock timeout, not one for each node"
+
+
+async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
+    twin: Twin, workspace: Workspace, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CREATE INDEX lets rows be locked but not written: that the whole table is held shows only at the change."""
+    monkeypatch.setattr(act, "NARROWING", 0.0)
+    versions = await seen(workspace, ids_of(twin, await twin.tasks(await twin.jobs(64), status="Blocked", timer=30)))
+    async with other.transaction():
+        await other.execute("LOCK TABLE task IN SHARE MODE")
+        began = time.monotonic()
+        assert set(told(await rehearsed(workspace, "wake", versions)).values()) == {BUSY}
+    assert time.monotonic() - began < 2.0
+
+
+async def test_what_dropped_out_of_the_rehearsal_stays_out(
+    twin: Twin, workspace: Workspace, other: asyncpg.Connection
+) -> None:
+    """Nobody was shown what would be done to it."""
+    held, free = await twin.tasks(await twin.jobs(2))
+    async with other.transaction():
+        await other.execute("SELECT FROM task WHERE task_id = $1 FOR UPDATE", held)
+        rehearsal = await rehearsed(workspace, "cancel", ids_of(twin, [held, free]))
+    assert told(rehearsal) == {twin.id(held): BUSY, twin.id(free): CHANGED}
+    assert await commit(workspace, rehearsal) == {twin.id(held): BUSY, twin.id(free): CHANGED}
+    assert (await twin.row(held))["status"] == "Available"
+
+
+async def test_an_id_that_cannot_be_one_does_not_stop_the_others(twin: Twin, workspace: Workspace) -> None:
+    good = twin.id(await twin.task())
+    odd = f"{LABEL}/task:not-a-uuid"
+    outcomes = await do(workspace, "cancel", {**await seen(workspace, [good]), odd: "1:Available:7"})
+    assert told(outcomes) == {good: CHANGED, odd: REFUSED}
+    assert "not-a-uuid" in why(outcomes, odd)
+
+
+@both_versions
+async def test_a_missing_privilege_is_named(
+    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = twin.id(await twin.task())
+    role = server.unique("viewer")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin)
+    workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
+    try:
+        outcomes = await do(workspace, "cancel", [task])
+        assert told(outcomes) == {task: DENIED}
+        assert why(outcomes, task) == f"the role {role} lacks UPDATE task, DELETE task_timer"
+
+        # The right to update one column is some right to update; only the server knows that it is not enough.
+        grants = f"GRANT UPDATE (output) ON task TO {role}; GRANT DELETE ON task_timer TO {role}"
+        server.sql(grants, eternaltwin)
+        await workspace.look()
+        outcomes = await do(workspace, "cancel", [task])
+        assert told(outcomes) == {task: DENIED}
+        assert why(outcomes, task).startswith("Permission denied for table task. The verb needs UPDATE task, DELETE ")
+    finally:
+        await workspace.close()
+
+
+async def test_a_reason_must_be_given(twin: Twin, workspace: Workspace) -> None:
+    versions = await seen(workspace, [twin.id(await twin.task())])
+    with pytest.raises(DatabaseError, match="A reason is needed"):
+        await act.rehearse(workspace, LABEL, "cancel", versions, "  ", {})
+
+
+async def test_a_read_only_console_changes_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    task = twin.id(await twin.task())
+    before = await twin.digest()
+    workspace = await opened(eternaltwin, tmp_path, read_only=True)
+    outcomes = await do(workspace, "cancel", [task])
+    await workspace.close()
+    assert told(outcomes) == {task: REFUSED}
+    assert why(outcomes, task) == "this console is read-only"
+    assert await twin.digest() == before
+
+
+# The database breaks it off
+
+POISON = """
+CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF new.kind = 'Poisoned' THEN RAISE unique_violation USING MESSAGE = 'no two alike'; END IF;
+  IF new.kind = 'Skipped' THEN RETURN NULL; END IF;
+  RETURN new;
+END $$;
+CREATE TRIGGER poison BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION poison();
+"""
+
+
+@both_versions
+async def test_one_poisoned_node_among_many_is_found_by_halving(twin: Twin, ledgered: Workspace) -> None:
+    await twin.sql(POISON)
+    fine = ids_of(twin, await twin.tasks(await twin.jobs(299)))
+    poisoned = twin.id(await twin.task(kind="Poisoned"))
+    outcomes = await do(ledgered, "cancel", [*fine, poisoned])
+    assert told(outcomes) == {**dict.fromkeys(fine, CHANGED), poisoned: CONFLICT}
+    assert why(outcomes, poisoned) == "No two alike. Nothing was changed."
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 299
+    assert await twin.value("SELECT sum(jsonb_array_length(changes)) FROM unstick.ledger") == 299
+    assert sorted(outcomes.xid.split()) == sorted(
+        r["xid"] for r in await twin.connection.fetch("SELECT xid::text FROM unstick.ledger")
+    )
+
+
+async def test_a_row_that_the_change_does_not_reach_is_told(twin: Twin, workspace: Workspace) -> None:
+    await twin.sql(POISON)
+    fine, skipped = twin.id(await twin.task()), twin.id(await twin.task(kind="Skipped"))
+    outcomes = await do(workspace, "cancel", [fine, skipped])
+    assert told(outcomes) == {fine: CHANGED, skipped: MOVED}
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_a_constraint_that_fails_at_commit_is_a_conflict(
+    twin: Twin, eternaltwin: str, tmp_path: Path, place: str
+) -> None:
+    await twin.sql(
+        "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF new.kind = 'Late' THEN RAISE check_violation USING MESSAGE = 'too late'; END IF; RETURN NULL; END $$;"
+        "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION late()"
+    )
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    late, fine = twin.id(await twin.task(kind="Late")), twin.id(await twin.task())
+    outcomes = await do(workspace, "cancel", [late, fine])
+    entries, _ = await workspace.ledger()
+    await workspace.close()
+    assert told(outcomes) == {late: CONFLICT, fine: CHANGED}
+    assert why(outcomes, late) == "Too late. Nothing was changed."
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
+    kept = [told(e.results) for e in entries]
+    assert {fine: CHANGED} in kept
+    assert all(e.get(late) in (None, CONFLICT) for e in kept)
+
+
+# Many at once
+
+
+async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, ledgered: Workspace) -> None:
+    tasks = await twin.tasks(await twin.jobs(1200), status="Blocked", timer=60)
+    rehearsal = await rehearsed(ledgered, "wake", await seen(ledgered, ids_of(twin, tasks)))
+    assert len(rehearsal.results) == 500
+    stop = asyncio.Event()
+    done = []
+    async for progress in act.bulk(ledgered, LABEL, "wake", rehearsal, OPERATOR, stop):
+        done.append((progress.done, progress.total, len(progress.chunk.results)))
+        if progress.done == 1000:
+            stop.set()
+    assert done == [(500, 1200, 500), (1000, 1200, 500)]
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1000
+    assert await twin.value("SELECT count(*) FROM task_timer") == 200
+
+    again = await rehearsed(ledgered, "wake", await seen(ledgered, ids_of(twin, tasks)))
+    outcomes = await act.commit(ledgered, LABEL, "wake", again, OPERATOR)
+    assert sorted(told(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
+    assert await twin.value("SELECT count(*) FROM unstick.ledger") == 3
+
+
+async def test_one_verb_on_jobs_and_tasks_together(twin: Twin, workspace: Workspace) -> None:
+    job = await twin.job()
+    await twin.task(job)
+    ids = [twin.id(job, "job"), twin.id(await twin.task())]
+    assert set(told(await do(workspace, "cancel", ids)).values()) == {CHANGED}
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 2
+
+
+# A rehearsal leaves no trace
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("verb", "kind", "arguments"),
+    [
+        ("wake", "task", {"untimed": True}),
+        ("cancel", "task", {}),
+        ("cancel", "job", {}),
+        ("restart", "job", {"confirm": "SendEmail v1"}),
+        ("delete", "job", {}),
+    ],
+)
+async def test_a_rehearsal_leaves_no_trace(
+    twin: Twin, ledgered: Workspace, verb: str, kind: str, arguments: dict[str, object]
+) -> None:
+    job = await twin.job()
+    task = await twin.task(job, age=900, status="Blocked", timer=30)
+    await twin.task(job, age=90)
+    tables = ("users", "job", "task", "task_timer", "unstick.ledger")
+    before = await twin.digest(tables)
+    rehearsal = await rehearsed(ledgered, verb, [twin.id(task if kind == "task" else job, kind)], arguments)
+    assert list(told(rehearsal).values()) == [CHANGED]
+    assert rehearsal.changes
+    assert await twin.digest(tables) == before
+    held = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'unstick'"
+    assert await twin.value(held) == 0
+    idle = "SELECT array_agg(DISTINCT state) FROM pg_stat_activity WHERE application_name = 'unstick'"
+    assert await twin.value(idle) == ["idle"]
+
+
+async def test_a_commit_does_what_its_rehearsal_showed(twin: Twin, workspace: Workspace) -> None:
+    job = await twin.job()
+    await twin.task(job, age=900, status="Blocked", timer=30)
+    await twin.task(job, age=90)
+    rehearsal = await rehearsed(workspace, "restart", [twin.id(job, "job")], {"confirm": "SendEmail v1"})
+    outcomes = await act.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
+    assert outcomes.changes == rehearsal.changes
+
+
+# Two consoles
+
+
+@both_versions
+async def test_of_two_consoles_at_one_node_exactly_one_changes_it(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    """The other is told ``moved``, or ``busy`` where it came while the first had the lock."""
+    consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
+    met = []
+    for _ in range(40):
+        task = await twin.task()
+        rehearsals = [await rehearsed(console, "cancel", [twin.id(task)]) for console in consoles]
+        outcomes = await asyncio.gather(*(commit(c, r) for c, r in zip(consoles, rehearsals, strict=True)))
+        met.append(sorted(o[twin.id(task)] for o in outcomes))
+        assert (await twin.row(task))["revision"] == 4
+    for console in consoles:
+        await console.close()
+    assert all(pair in ([CHANGED, MOVED], [BUSY, CHANGED]) for pair in met)
+    assert len(met) == 40
+
+
+async def test_two_consoles_with_crossing_selections_never_deadlock(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
+    for _ in range(10):
+        ids = ids_of(twin, await twin.tasks(await twin.jobs(30)))
+        rehearsals = [
+            await rehearsed(consoles[0], "cancel", await seen(consoles[0], ids)),
+            await rehearsed(consoles[1], "cancel", await seen(consoles[1], reversed(ids))),
+        ]
+        first, second = await asyncio.gather(*(commit(c, r) for c, r in zip(consoles, rehearsals, strict=True)))
+        for node in ids:
+            assert sorted((first[node], second[node])) in ([CHANGED, MOVED], [BUSY, CHANGED])
+    for console in consoles:
+        await console.close()
+    assert await twin.value("SELECT count(*) FROM task WHERE revision <> 4") == 0
+    assert await twin.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
