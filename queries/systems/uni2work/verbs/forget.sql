@@ -1,0 +1,37 @@
+-- A record of a last execution goes: to cron, the job was never executed. Refused while a worker executes equal
+-- content, which would record it again.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each: the time, and who wrote the row
+-- $3 limits jsonb
+-- Indexes: cron_last_exec_pkey; queued_job_pkey from its beginning.
+
+-- :lock
+SELECT 'cron:' || c.id AS id, c."time" || ':' || c.xmin AS version
+  FROM cron_last_exec c
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+ ORDER BY c.id
+   FOR UPDATE SKIP LOCKED
+
+-- :refused
+WITH busy AS MATERIALIZED (
+  SELECT w.id, w.content
+    FROM (SELECT o.id, o.content, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::int) AS w
+   WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
+)
+SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' is locked with the same content: a worker may be at it, and will record it' AS why
+  FROM cron_last_exec c JOIN busy b ON b.content = c.job
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+ GROUP BY c.id
+
+-- :rows
+SELECT 'cron:' || c.id AS id, 'cron_last_exec' AS "table", c.id::text AS key,
+       to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
+  FROM cron_last_exec c
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+
+-- :change
+DELETE FROM cron_last_exec c
+ USING unnest($1::text[], $2::text[]) AS seen(id, version)
+ WHERE c.id = substr(seen.id, 6)::int8
+   AND c."time" || ':' || c.xmin = seen.version
+RETURNING 'cron:' || c.id AS id
