@@ -56,9 +56,9 @@ class Job(Record):
         """The kind of the job. ValueError where the code cannot read it."""
         content = msgspec.json.decode(self.content)
         kind = content.get("job") if isinstance(content, dict) else None
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"no such job: {self.content[:80]}")
-        return str(kind)
+        return kind
 
 
 Work = Callable[[Job], Awaitable[None]]

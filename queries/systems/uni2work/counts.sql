@@ -4,9 +4,9 @@
 WITH seen AS (
   SELECT CASE WHEN (w.lock_instance IS NULL) <> (w.lock_time IS NULL) THEN 'unknown'
               WHEN w.lock_instance IS NULL THEN 'ready' ELSE 'running' END AS phase
-    FROM (SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($1::jsonb ->> 'window')::int + 1) AS w
+    FROM (SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($1::jsonb ->> 'window')::float8::int + 1) AS w
 ), honest AS (
-  SELECT CASE WHEN count(*) > ($1::jsonb ->> 'window')::int THEN 'capped' ELSE 'exact' END AS honesty FROM seen
+  SELECT CASE WHEN count(*) > ($1::jsonb ->> 'window')::float8::int THEN 'capped' ELSE 'exact' END AS honesty FROM seen
 )
 SELECT p.phase, (SELECT count(*) FROM seen s WHERE s.phase = p.phase)::int8 AS n, h.honesty
   FROM unnest(ARRAY['running', 'ready', 'unknown']) AS p(phase) CROSS JOIN honest h

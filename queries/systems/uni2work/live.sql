@@ -7,13 +7,13 @@
 -- Indexes: queued_job_pkey, and one on queued_job(lock_time) where there is one.
 WITH late AS MATERIALIZED (
   SELECT w.id, w.lock_time
-    FROM (SELECT q.id, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::int) AS w
+    FROM (SELECT q.id, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_time < now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)
   UNION
   (SELECT q.id, q.lock_time FROM queued_job q
     WHERE q.lock_time < now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)
       AND 'queue_by_lock_time' = ANY ($4::text[])
-    ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'window')::int)
+    ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'window')::float8::int)
 ), urgent AS (
   SELECT 1 AS part, l.id, l.lock_time
     FROM late l

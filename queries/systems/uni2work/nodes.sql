@@ -11,16 +11,16 @@ WITH wanted AS MATERIALIZED (
 head AS MATERIALIZED (
   SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
          CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END AS content
-    FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::int
+    FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ),
 locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::int) AS w
+    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
   UNION
   (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
 ),
 seen AS MATERIALIZED (
   -- Unlocked rows of the head, and every locked row that can be found.
@@ -36,9 +36,9 @@ life AS (
   SELECT s.instance, max(s.at) AS at
     FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
           UNION ALL
-          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::int)
+          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
           UNION ALL
-          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::int)) AS s
+          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS s
    WHERE isfinite(s.at) AND EXISTS (SELECT FROM wanted WHERE kind = 'holder')
    GROUP BY s.instance
 ),
@@ -59,7 +59,7 @@ groups AS (
    GROUP BY s.holder, s.sort
 ),
 size AS (
-  SELECT count(*) AS head, count(*) >= ($2::jsonb ->> 'head')::int AS partial, min(creation_time) AS oldest,
+  SELECT count(*) AS head, count(*) >= ($2::jsonb ->> 'head')::float8::int AS partial, min(creation_time) AS oldest,
          (SELECT count(*) FROM locked) AS locked
     FROM head
 )

@@ -8,7 +8,7 @@ SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
                           'period', make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)::text) AS evidence
   FROM (SELECT a.id, a.job, a."time" FROM cron_last_exec a WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)
         UNION
-        (SELECT b.id, b.job, b."time" FROM cron_last_exec b ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::int)) AS c
+        (SELECT b.id, b.job, b."time" FROM cron_last_exec b ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS c
  WHERE EXISTS (SELECT FROM jsonb_each($2::jsonb) AS o WHERE jsonb_typeof(o.value) = 'object' AND o.value ? 'period')
    AND jsonb_typeof(c.job -> 'job') = 'string'
    AND jsonb_typeof($2::jsonb -> (c.job ->> 'job')) = 'object'

@@ -9,7 +9,7 @@ SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS sinc
                           'last', coalesce((SELECT date_trunc('second', c."time")::text FROM cron_last_exec c WHERE c.job = w.content),
                                            'never, as far as is recorded')) AS evidence
   FROM (SELECT q.id, q.content, q.creation_time
-          FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::int) AS q
+          FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
          WHERE q.write_last_exec
            AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
            AND ($1::text[] IS NULL OR 'job:' || q.id = ANY ($1::text[]))

@@ -1,4 +1,4 @@
--- Locked for long, and nothing later is to be seen of the instance that holds the lock.
+-- Locked for long by an instance of which nothing much later is to be seen, or nothing for very long.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]
@@ -7,21 +7,21 @@
 -- 160 MB, else its newest entries.
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::int) AS w
+    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
   UNION
   (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
 ),
 life AS (
   -- The newest thing each instance has left in the database: a lock, a job it made, a cron job it executed.
   SELECT s.instance, max(s.at) AS at
     FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
           UNION ALL
-          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::int)
+          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
           UNION ALL
-          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::int)
+          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
           UNION ALL
           SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
    WHERE isfinite(s.at)
@@ -35,7 +35,8 @@ SELECT 'job:' || l.id AS id, extract(epoch FROM l.lock_time)::float8 AS since,
   FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
  WHERE l.lock_instance IS NOT NULL
    AND l.lock_time < now() - make_interval(secs => ($2::jsonb ->> 'stale')::float8)
-   AND (f.at IS NULL OR f.at <= l.lock_time)
+   AND (f.at IS NULL OR f.at <= l.lock_time + make_interval(secs => ($2::jsonb ->> 'stale')::float8)
+        OR f.at < now() - make_interval(secs => ($2::jsonb ->> 'silent')::float8))
    AND ($1::text[] IS NULL OR 'job:' || l.id = ANY ($1::text[]))
  ORDER BY l.lock_time, l.id
  LIMIT $4::int

@@ -36,11 +36,11 @@ SELECT r.id, r.why
           FROM queued_job q
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w)
+                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
                SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
         WHERE isfinite(s.at)
@@ -54,17 +54,17 @@ SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last sign of life',
          coalesce((SELECT date_trunc('second', l.at)::text FROM (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w
+                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
                  WHERE w.id <> ALL (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i)))
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
                SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l
-                    WHERE l.instance = split_part($2::text[] [array_position($1::text[], 'job:' || q.id)], '@', 1)), 'none seen')) AS row
+                    WHERE l.instance = split_part(($2::text[])[array_position($1::text[], 'job:' || q.id)], '@', 1)), 'none seen')) AS row
   FROM queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 

@@ -13,12 +13,12 @@
 -- A holder counts as locked when every one of the rows to be released is; one that somebody holds makes it busy.
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w
+    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL AND w.lock_time IS NOT NULL
   UNION
   (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
-    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::int)
+    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::float8::int)
 ), held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
     FROM queued_job q
@@ -50,12 +50,12 @@ SELECT i AS id, v AS version FROM unnest($1::text[], $2::text[]) AS s(i, v) WHER
 -- :refused
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w
+    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL AND w.lock_time IS NOT NULL
   UNION
   (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
-    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::int)
+    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::float8::int)
 )
 SELECT r.id, r.why
   FROM (SELECT i AS id,
@@ -71,11 +71,11 @@ SELECT r.id, r.why
           FROM unnest($1::text[]) AS i
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w)
+                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
                SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
         WHERE isfinite(s.at)
@@ -92,12 +92,12 @@ SELECT i, 'sign of life', i, jsonb_build_object('last', coalesce(date_trunc('sec
   FROM unnest($1::text[]) AS i
   LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::int) AS w
+                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
                  WHERE NOT (coalesce(nullif(current_setting('unstick.held', true), ''), '{}')::jsonb ? w.id::text))
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::int)
+               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
                SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
         WHERE isfinite(s.at)

@@ -20,9 +20,9 @@ SELECT 'cron:' || e.id AS id, e.version
 
 -- :refused
 WITH queued AS MATERIALIZED (
-  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::int) AS a
+  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS a
   UNION ALL
-  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::int) AS b
+  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
 )
 SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id) AS why
   FROM cron_last_exec c JOIN queued q ON q.content = c.job
@@ -34,7 +34,7 @@ SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id)
 SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
   FROM cron_last_exec c
-  JOIN (SELECT o.* FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::int) AS q ON q.content = c.job
+  JOIN (SELECT o.* FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS q ON q.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)

@@ -15,12 +15,30 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
-SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
-   AND q.lock_instance IS NULL AND q.lock_time IS NULL
- ORDER BY q.id
-   FOR UPDATE SKIP LOCKED
+-- Along with every other row of equal content: a worker that takes one of those now would, in the end, write the record
+-- that we write. Where somebody holds one of them, the job is busy.
+WITH wanted AS MATERIALIZED (
+  SELECT q.id, q.content
+    FROM queued_job q
+   WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+     AND q.lock_instance IS NULL AND q.lock_time IS NULL
+), equal AS MATERIALIZED (
+  SELECT w.id, w.id AS wanted FROM wanted w
+  UNION
+  SELECT o.id, w.id
+    FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.content = o.content
+   WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
+), held AS MATERIALIZED (
+  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+    FROM queued_job q
+   WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
+     AND q.lock_instance IS NULL AND q.lock_time IS NULL
+   ORDER BY q.id
+     FOR UPDATE SKIP LOCKED
+)
+SELECT 'job:' || h.id AS id, h.version
+  FROM held h
+ WHERE NOT EXISTS (SELECT FROM equal e WHERE e.wanted = h.id AND e.id NOT IN (SELECT o.id FROM held o))
 
 -- :refused
 SELECT r.id, r.why
@@ -29,7 +47,7 @@ SELECT r.id, r.why
                       THEN 'it is locked: a worker may be at it, and will record it itself'
                     WHEN NOT q.write_last_exec THEN 'its success is not to be recorded (write_last_exec): cancel it instead'
                     WHEN EXISTS (SELECT FROM (SELECT w.content
-                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::int) AS w
+                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
                                                WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
                                               UNION ALL
                                               SELECT o.content FROM queued_job o
