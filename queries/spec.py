@@ -23,7 +23,7 @@ class FunctionSpec(Record, forbid_unknown_fields=True):
 class Recognise(Record, forbid_unknown_fields=True):
     """How the system is told from others: by structure, never by name alone."""
 
-    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either, ``*``: any)
+    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either; ``*``)
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
     functions: tuple[FunctionSpec, ...] = ()

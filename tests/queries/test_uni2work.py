@@ -69,8 +69,7 @@ async def test_lookalikes_are_declined_by_name(uni: Uni, tmp_path: Path, change:
 
 
 OTHERS = (
-    "CREATE TABLE jobs (id bigserial PRIMARY KEY, queue text, payload text, attempts int2, reserved_at int, available_at"
-    " int, created_at int)",
+    "CREATE TABLE jobs (id bigserial, queue text, payload text, attempts int2, reserved_at int, available_at int)",
     "CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state text, queue text, worker text, args jsonb)",
     "CREATE TABLE good_jobs (id uuid PRIMARY KEY, queue_name text, locked_by_id uuid, locked_at timestamptz)",
     "CREATE TABLE queued_job (id bigserial, payload text)",

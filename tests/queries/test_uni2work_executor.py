@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -198,11 +198,10 @@ async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None
     await uni.sql(ledger.ddl())
     rng = Random(7)
     connections = [await asyncpg.connect(uni.dsn) for _ in range(2)]
-    failing: Callable[[], bool] = lambda: rng.random() < 0.3  # noqa: E731
 
     async def work(_: Job) -> None:
         await asyncio.sleep(0)
-        if failing():
+        if rng.random() < 0.3:
             raise JobFailed("now and then")
 
     instances = [Instance(c, u, work=work) for c, u in zip(connections, (LIVE, OTHER), strict=True)]
@@ -225,20 +224,8 @@ async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None
 
     workspace = await opened(uni.dsn, tmp_path)
     running = asyncio.create_task(run())
-    removed: list[str] = []
-    tally: dict[tuple[str, Outcome], int] = {}
     try:
-        for _ in range(400):
-            verb, node = await pick(workspace, rng)
-            if verb:
-                arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
-                rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
-                outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
-                (outcome,) = told(outcomes).values()
-                tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
-                if outcome == CHANGED and verb in ("cancel", "skip"):
-                    removed.append(node.id.rpartition(":")[2])
-            assert not running.done()
+        tally, removed = await rain(workspace, rng, running)
     finally:
         going = False
         await running
@@ -258,6 +245,26 @@ async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None
     assert {"cancel", "run_now", "forget", "release", "skip", "refill"} <= changed, tally
     for connection in connections:
         await connection.close()
+
+
+async def rain(
+    workspace: Workspace, rng: Random, running: asyncio.Task[None]
+) -> tuple[dict[tuple[str, Outcome], int], list[str]]:
+    """Verbs at random: how often each came to what, and the rows that were deleted."""
+    removed: list[str] = []
+    tally: dict[tuple[str, Outcome], int] = {}
+    for _ in range(400):
+        verb, node = await pick(workspace, rng)
+        if verb:
+            arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
+            rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
+            outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+            (outcome,) = told(outcomes).values()
+            tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
+            if outcome == CHANGED and verb in ("cancel", "skip"):
+                removed.append(node.id.rpartition(":")[2])
+        assert not running.done()
+    return tally, removed
 
 
 async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:

@@ -1,4 +1,4 @@
-"""Every verb of uni2work: the rows before and after, and what is refused, with the traps of a queue without a status."""
+"""Every verb of uni2work: the rows before and after, what is refused, and the traps of a queue without a status."""
 
 from __future__ import annotations
 
@@ -167,6 +167,19 @@ async def test_all_locks_of_an_instance(uni: Uni, uni_workspace: Workspace) -> N
     assert all(c.before and c.after and c.after["lock_instance"] is None for c in outcomes.changes)
     assert [(await uni.row(j))["lock_time"] for j in jobs] == [None] * 3
     assert (await uni.row(other))["lock_instance"] == OTHER
+
+
+async def test_a_lock_from_the_end_of_time_is_never_old(uni: Uni, uni_workspace: Workspace) -> None:
+    old, never = await uni.job(held=900), await uni.job(held=900)
+    await uni.sql("UPDATE queued_job SET lock_time = 'infinity' WHERE id = $1", never)
+    node = uni.id(DEAD, "holder")
+    assert told(await do(uni_workspace, "release", [node, uni.id(never)], GONE, LABEL)) == {
+        node: CHANGED,
+        uni.id(never): REFUSED,
+    }
+    assert [(await uni.row(j))["lock_instance"] for j in (old, never)] == [None, DEAD]
+    again = await do(uni_workspace, "release", [node], GONE, LABEL)
+    assert "none of its locks is older than 00:05:00" in why(again, node)
 
 
 async def test_two_instances_at_once_are_told_apart(uni: Uni, uni_workspace: Workspace) -> None:
