@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from queries.model import Honesty, Phase
+from queries.model import Phase
 from queries.workspace import Workspace
-from tests.queries.builders import opened, reader
-from tests.queries.estuary.rows import LABEL, ZERO, Rows
-from tests.servers import TestbedServer, both_versions
+from tests.queries.builders import reader
+from tests.queries.estuary.rows import LABEL, Rows
+from tests.servers import both_versions
 
 
 @both_versions
