@@ -1,8 +1,8 @@
 """Rows for eternaltwin's tables in one readable call each, and short ways to act on them.
 
-job = await twin.job()
-task = await twin.task(job, status="Blocked", timer=30)     # times are seconds from now; ages count back
-outcomes = await do(workspace, "wake", [twin.id(task)])
+    job = await twin.job()
+    task = await twin.task(job, status="Blocked", timer=30)     # times are seconds from now; ages count back
+    outcomes = await do(workspace, "wake", [twin.id(task)])
 """
 
 from __future__ import annotations
