@@ -21,7 +21,7 @@ TYPED = re.compile(r"^-- \$\d+ \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
 NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} | {"now"}
 COLUMNS = {
     "nodes": NODE,
-    **dict.fromkeys(("roots", "children", "live"), {"id", "cursor"}),
+    **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
     "find": {"id"},
     "counts": {"phase", "n", "honesty"},
     "findings": {"id", "since", "evidence"},
