@@ -204,3 +204,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         self._start()
+
+
+def _first(error: DatabaseError) -> str:
+    return str(error).partition("\n")[0]
