@@ -130,13 +130,9 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = len(watched.keys() - now.keys())
         moved = sum(now[i] != version for i, version in watched.items() if i in now)
-        told = [f"{gone} do not exist any more" if gone > 1 else "it does not exist any more"] if gone else []
-        told += (
-            [f"{moved} were changed by somebody else" if moved > 1 else "it was changed by somebody else"]
-            if moved
-            else []
-        )
-        if told and rehearsal is self._rehearsal:
+        if (gone or moved) and rehearsal is self._rehearsal:
+            told = _told(gone, "does not exist any more", "do not exist any more")
+            told += _told(moved, "was changed by somebody else", "were changed by somebody else")
             self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
 
     def _say(self, said: str) -> None:
@@ -204,3 +200,13 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         self._start()
+
+
+def _told(number: int, one: str, more: str) -> list[str]:
+    if not number:
+        return []
+    return [f"it {one}" if number == 1 else f"{number} {more}"]
+
+
+def _first(error: DatabaseError) -> str:
+    return str(error).partition("\n")[0]
