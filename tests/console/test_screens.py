@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from console import theme
 from console.config import Context
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer
@@ -287,6 +288,16 @@ async def test_ascii_draws_nothing_else(twin: Twin, eternaltwin: str, tmp_path: 
     async with staged(eternaltwin, tmp_path, ascii=True) as stage:
         await stage.until("0/1", "1 stuck", "@ 1 scheduled")
         assert stage.text.isascii(), [line for line in stage.text.splitlines() if not line.isascii()]
+
+
+async def test_production_looks_different(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    seen = {}
+    for production in (False, True):
+        async with staged(eternaltwin, tmp_path, context=Context(name="here", production=production)) as stage:
+            await stage.until("There are no jobs.", "PRODUCTION" if production else "here")
+            seen[production] = stage.app.screen.query_one("#header").background_colors[1].hex
+    assert seen[True] == theme.CONTEXT_COLORS["red"].upper()
+    assert seen[False] != seen[True]
 
 
 async def test_no_known_system(database: str, tmp_path: Path) -> None:
