@@ -15,6 +15,7 @@ import contextlib
 import re
 import signal
 import sys
+import termios
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -93,11 +94,11 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End it, if it still runs, as a closed window does; and only if that does not help, at once."""
-        if self._child.isalive():
-            self.signal(signal.SIGHUP)
+        if self._alive():
             with contextlib.suppress(AssertionError):
-                self.ended(10)
-        self._child.close(force=True)
+                self.signal(signal.SIGHUP).ended(10)
+        with contextlib.suppress(pexpect.ExceptionPexpect):
+            self._child.close(force=True)
 
     # what is to be seen
 
@@ -146,6 +147,10 @@ class Terminal:
         """Every SGR attribute that was ever sent, colours and their arguments aside."""
         return {number for parameters in _SGR.findall(bytes(self.raw)) for number in _attributes(parameters)}
 
+    def settings(self) -> list[object]:
+        """The line discipline's settings, as ``termios.tcgetattr`` gives them; they can be read after its end too."""
+        return termios.tcgetattr(self._child.child_fd)
+
     # what is done to it
 
     def press(self, *keys: str) -> Self:
@@ -191,7 +196,7 @@ class Terminal:
         deadline = time.monotonic() + seconds
         while missing := [each for each in wanted if not self._holds(each)]:
             assert time.monotonic() < deadline, f"never saw {missing} in:\n{self.text}"
-            assert self._read(0.1) or self._child.isalive(), f"ended without {missing}:\n{self.text}"
+            assert self._read(0.1) or self._alive(), f"ended without {missing}:\n{self.text}"
         return self
 
     def without(self, *unwanted: Wanted, seconds: float = SECONDS) -> Self:
@@ -214,12 +219,18 @@ class Terminal:
         """Wait until it has ended; its exit code."""
         deadline = time.monotonic() + seconds
         with contextlib.suppress(ValueError, pexpect.EOF):  # ValueError: the terminal was closed
-            while self._read(0.1, to_the_end=True) or self._child.isalive():
+            while self._read(0.1, to_the_end=True) or self._alive():
                 assert time.monotonic() < deadline, f"does not end:\n{self.text}"
-        while self._child.isalive():
+        while self._alive():
             assert time.monotonic() < deadline, f"does not end:\n{self.text}"
             time.sleep(0.01)
         return self._child.exitstatus if self._child.exitstatus is not None else -int(self._child.signalstatus or 0)
+
+    def _alive(self) -> bool:
+        try:
+            return bool(self._child.isalive())
+        except pexpect.ExceptionPexpect:  # somebody else heard how it ended
+            return False
 
     def _holds(self, wanted: Wanted) -> bool:
         if isinstance(wanted, str):
