@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -256,6 +257,27 @@ async def test_hostile_data_is_text(twin: Twin, eternaltwin: str, tmp_path: Path
         await stage.until("1 changed", "[red]not[/] markup [/]")
         await stage.press("enter")
         await stage.until("by postgres", "[red]not[/] markup [/]")
+
+
+async def test_a_role_named_like_markup(twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path) -> None:
+    """Its name stands in the header, in errors and in the palette, which reads markup."""
+    await twin.task(status="Blocked", timer=60)
+    role = server.unique("[/red] \x1b[31m")
+    server.sql(f"""CREATE ROLE "{role}" LOGIN PASSWORD 'v'""")
+    server.sql(f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{role}"', eternaltwin)
+    try:
+        dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="v")
+        async with staged(dsn, tmp_path, size=(160, 40)) as stage:
+            await stage.until("0/1", "[/red] ␛[31m")
+            await stage.press("C")
+            await stage.until("lacks UPDATE task")
+            await stage.press("ctrl+p")
+            await stage.type("cancel")
+            await stage.until("Cancel job (C)", "[/red] ␛[31m")
+            assert "\x1b" not in stage.text
+    finally:
+        server.sql(f'DROP OWNED BY "{role}"', eternaltwin)
+        server.sql(f'DROP ROLE "{role}"')
 
 
 @pytest.mark.parametrize("size", [(40, 10), (60, 20), (20, 6), (250, 80)])
