@@ -34,7 +34,7 @@ def main() -> None:
     """Measure and print, what each costs first, and the figures that have a goal last."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
     figures = _commands_and_console()
-    print("", flush=True)
+    print(flush=True)
     subprocess.run([sys.executable, "-m", TREE], check=True)
     print(f"\n{'figure':64}{'measured':>7}{'goal':>9}", *figures, f"load {_load()}", sep="\n")
 
