@@ -73,6 +73,14 @@ class Display:
         if visible:
             self._cut(self.rows.index(visible[0]), self.span(visible[-1])[1])
 
+    def rise(self, entry: Entry) -> None:
+        """Bring a cursor that is below ``entry`` up to it."""
+        at = self.cursor
+        while at is not None and at.depth > entry.depth:
+            at = at.parent
+        if at is entry:
+            self.cursor = entry
+
     def begin(self) -> None:
         """Rows may go from now on: watch the cursor's."""
         self._anchor, self._nexts, self._befores = self.cursor, [], []

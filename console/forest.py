@@ -178,7 +178,7 @@ class Forest:
             return False
         entry.expanded = False
         if entry.block is not None:
-            self._rise(entry)
+            self._display.rise(entry)
             self._display.fold(entry)
         return True
 
@@ -195,14 +195,6 @@ class Forest:
         if entry.block is not None and entry.expanded:
             self._display.unfold(entry)
         self._display.settle(self._entries)
-
-    def _rise(self, entry: Entry) -> None:
-        """Bring a cursor that is below ``entry`` up to it."""
-        at = self._display.cursor
-        while at is not None and at.depth > entry.depth:
-            at = at.parent
-        if at is entry:
-            self._display.cursor = entry
 
     # what the database says
 
@@ -302,9 +294,12 @@ class Forest:
     ) -> list[Entry]:
         """Entries for the nodes read, old or new, without doubles and without ancestors of the parent (a loop in the
         data). One that was under another parent begins anew here."""
-        above = {entry.id for entry in parent.ancestors()} | {parent.id}
-        latest = {node.id: node for node in nodes if node.id not in above}
-        known = [self._entries[node_id] for node_id in latest if node_id in self._entries]
+        latest = {node.id: node for node in nodes}
+        known = {self._entries[node_id] for node_id in latest if node_id in self._entries}
+        for above in (parent, *parent.ancestors()) if known else ():
+            if above in known:
+                known.remove(above)
+                del latest[above.id]
         self._drop((entry for entry in known if entry.parent is not parent), removed)
         found: list[Entry] = []
         for node in latest.values():

@@ -8,7 +8,7 @@ from console import words
 from queries.model import Node, Record
 
 GAP = 1
-LEAST = 16  # cells that the first column keeps as long as another can go instead
+LEAST = 20  # cells that the first column keeps as long as another can go instead
 
 Cell = tuple[str, str]
 """Text, and the name of its style (a component class of the widget without its prefix; empty for none)."""

@@ -82,7 +82,7 @@ def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: fr
     flag = (signs.unfolded if row.expanded else signs.folded) if row.expandable else NOTHING
     segments = [Segment(gutter, ink((*base, "marker"))), Segment((guides + flag)[:room], ink((*base, "guides")))]
     segments += _cells(row, layout, room - len(guides) - FLAG, look, ink, base, changed)
-    return Strip(segments)
+    return Strip(segments).simplify()
 
 
 def _cells(

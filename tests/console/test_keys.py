@@ -9,9 +9,9 @@ import pytest
 from textual.binding import Binding
 
 from console import keys
-from console.start import run
 from console.config import ConfigError, parse
 from console.screens import frame
+from console.start import run
 from console.widgets.page import Page
 from console.widgets.table import Table
 from console.widgets.tree_table import TreeTable

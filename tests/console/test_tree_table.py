@@ -1,0 +1,544 @@
+"""The tree on the screen: what it says, that it keeps its place, what it asks for, and how little it repaints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.theme import Theme
+
+from console.forest import Tail
+from console.widgets.columns import TASKS, Column, layout
+from console.widgets.tree_table import TreeTable
+from queries.model import Node, Phase
+
+NOW = 1_000_000_000.0
+MESSAGES = (TreeTable.Cursor, TreeTable.Open, TreeTable.Expand, TreeTable.More, TreeTable.Marked)
+
+
+def node(key: object, phase: Phase = Phase.RUNNING, **fields: object) -> Node:
+    known: dict[str, object] = {"system": "e", "id": f"e/task:{key}", "kind": "task", "title": f"task {key}"}
+    known |= {"phase": phase, "version": "1", "status": phase.title()}
+    return Node(**(known | fields))  # type: ignore[arg-type]
+
+
+def nodes(keys: Iterable[object]) -> list[Node]:
+    return [node(key) for key in keys]
+
+
+class Watched(TreeTable):
+    """Remembers which lines were painted."""
+
+    lines: list[int]
+
+    def render_line(self, y: int) -> Strip:
+        self.lines.append(y)
+        return super().render_line(y)
+
+
+class Stage(App[None]):
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__()
+        self.table = Watched(ascii=ascii, id="table")
+        self.table.lines = []
+        self.heard: list[tuple[object, ...]] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+
+    def on_mount(self) -> None:
+        self.table.focus()
+
+    def _note(self, message: Message, *what: object) -> None:
+        self.heard.append((type(message).__name__, *what))
+
+    def on_tree_table_cursor(self, message: TreeTable.Cursor) -> None:
+        assert message.control is self.table
+        self._note(message, message.id)
+
+    def on_tree_table_open(self, message: TreeTable.Open) -> None:
+        self._note(message, message.id)
+
+    def on_tree_table_expand(self, message: TreeTable.Expand) -> None:
+        self._note(message, message.id)
+
+    def on_tree_table_more(self, message: TreeTable.More) -> None:
+        self._note(message, message.parent_id, message.asked, message.costly)
+
+    def on_tree_table_marked(self, message: TreeTable.Marked) -> None:
+        self._note(message, message.ids)
+
+    def text(self) -> list[str]:
+        """The lines of the screen, header first, up to the last that says anything."""
+        lines = [self.table.render_line(y).text.rstrip() for y in range(self.table.size.height)]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    def titles(self) -> list[str]:
+        """The first column as it is, without the header."""
+        return [line[:22].rstrip() for line in self.text()[1:]]
+
+
+def fill(app: Stage, roots: Iterable[object] = range(1, 4), complete: bool = True) -> None:
+    app.table.forest.set_children(None, nodes(roots), complete)
+    app.table.sync(now=NOW)
+
+
+def test_narrow_screens_drop_columns_by_priority() -> None:
+    keys = {width: [column.key for column, _ in layout(TASKS, width)] for width in (200, 100, 78, 60, 38, 10)}
+    assert keys[200] == [column.key for column in TASKS]
+    assert keys[100] == [column.key for column in TASKS if column.key != "share"]
+    assert keys[78] == ["title", "status", "age", "changed", "due", "findings"]
+    assert keys[60] == ["title", "status", "findings"]
+    assert keys[38] == ["title", "status"]
+    assert keys[10] == ["title"]
+    for width in range(1, 220):
+        fitted = layout(TASKS, width)
+        assert sum(cells for _, cells in fitted) + len(fitted) - 1 == width
+
+
+async def test_a_row_says_what_is_known_and_what_is_not() -> None:
+    app = Stage()
+    async with app.run_test(size=(130, 10)):
+        app.table.forest.set_children(
+            None,
+            [
+                node(
+                    1,
+                    Phase.BLOCKED,
+                    status="Blocked",
+                    revision=12,
+                    cpu=0.5,
+                    poll=1.0,
+                    created_at=NOW - 4000,
+                    changed_at=NOW - 3,
+                    due_at=NOW - 12,
+                    findings=("overdue_timer", "spinning"),
+                ),
+                node(2, Phase.READY, status=None),
+            ],
+            complete=True,
+        )
+        app.table.sync(now=NOW)
+        header, known, unknown = app.text()
+        titles = ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "polled", "due", "findings"]
+        assert header.split() == titles
+        assert " ".join(known.split()) == "▌ ▸ task 1 ■ Blocked 12 500ms 1.00s ███ 1h06m 3s 12s late overdue timer +1"
+        assert " ".join(unknown.split()) == "▸ task 2 ○ ready – – – – – – –"
+        app.table.sync(codes={"e/task:2": ["runner_silent"]})
+        assert app.text()[2].endswith("runner silent")
+
+
+async def test_ages_move_only_when_told_the_time() -> None:
+    app = Stage()
+    async with app.run_test(size=(130, 10)):
+        app.table.forest.set_children(None, [node(1, created_at=NOW - 5)], complete=True)
+        app.table.sync(now=NOW)
+        assert " 5s " in app.text()[1]
+        app.table.sync(now=NOW + 10)
+        assert " 15s " in app.text()[1]
+        assert app.table.now == NOW + 10
+
+
+async def test_guides_show_the_tree() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 12)):
+        fill(app)
+        forest = app.table.forest
+        forest.set_children("e/task:2", nodes(["a", "b"]), complete=False)
+        forest.set_children("e/task:a", nodes(["deep"]), complete=True)
+        forest.set_children("e/task:deep", (), complete=True)
+        forest.expand_loaded("e/task:2")
+        forest.set_children("e/task:3", (), complete=True)
+        app.table.sync()
+        assert app.titles() == [
+            "▌ ▸ task 1",
+            "  ▾ task 2",
+            "  ├ ▾ task a",
+            "  │ └   task deep",
+            "  ├ ▸ task b",
+            "  └   more…",
+            "    task 3",
+        ]
+
+
+async def test_ascii_keeps_the_meaning() -> None:
+    app = Stage(ascii=True)
+    async with app.run_test(size=(130, 12)):
+        app.table.forest.set_children(
+            None, [node(1, Phase.FAILED, cpu=1e-6, poll=1e-6), node(2, title="naïve\n")], complete=False
+        )
+        app.table.forest.mark(["e/task:1"])
+        app.table.sync(now=NOW)
+        _, first, second, more = app.text()
+        assert first.startswith(">*+ task 1")
+        assert "x Failed" in first
+        assert "1us" in first
+        assert "naïve\\n" in second  # data stays what it is, but for what would act on the terminal
+        assert more.strip() == "more..."
+        assert (first + more).isascii()
+
+
+async def test_data_is_text_and_cannot_reach_the_terminal() -> None:
+    app = Stage()
+    nasty = "[bold red]\x1b[2J\x9b31m\u202e\nx[/]日本"
+    async with app.run_test(size=(80, 6)):
+        app.table.forest.set_children(None, [node(1, title=nasty, status="\x1b]0;owned\a")], complete=True)
+        app.table.sync(now=NOW)
+        strip = app.table.render_line(1)
+        assert "[bold red]␛[2J" in strip.text
+        assert strip.text.isprintable()
+        assert strip.cell_length == 80
+        app.table.forest.set_tail(None, Tail.COSTLY, "1 GB\x1b[5m to read")
+        app.table.sync()
+        assert app.text()[2].strip() == "costly: not read (1 GB␛[5m to read)"
+
+
+async def test_every_width_gives_full_lines() -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 6)) as pilot:
+        forest = app.table.forest
+        fill(app, range(2))
+        for level in range(40):
+            forest.set_children(f"e/task:{level}", nodes([level + 100 if level == 0 else level + 1]), complete=True)
+        forest.set_children("e/task:100", nodes(["日本語日本語"]), complete=True)
+        forest.expand_loaded("e/task:0")
+        forest.expand_loaded("e/task:1")
+        for width in (200, 77, 40, 39, 20, 7, 3):
+            await pilot.resize_terminal(width, 6)
+            app.table.sync()
+            for y in range(6):
+                assert app.table.render_line(y).cell_length == app.table.size.width
+
+
+async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 8)) as pilot:
+        forest = app.table.forest
+        fill(app, [0])
+        for level in range(1_000):
+            forest.set_children(f"e/task:{level}", nodes([level + 1]), complete=True)
+        forest.expand_loaded("e/task:0")
+        app.table.sync()
+        await pilot.press("end")
+        assert app.text()[-1].split()[:6] == ["▌", "…1000", "└", "▸", "task", "1000"]
+
+
+async def test_keys_move_the_cursor_and_say_so() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 6)) as pilot:
+        fill(app, range(20))
+        await pilot.press("down")
+        assert app.heard == [("Cursor", "e/task:1")]
+        await pilot.press("pagedown")
+        assert app.table.cursor == "e/task:5"
+        assert app.titles() == [f"  ▸ task {i}" for i in (1, 2, 3, 4)] + ["▌ ▸ task 5"]
+        await pilot.press("end")
+        assert app.table.cursor == "e/task:19"
+        assert app.titles()[-1] == "▌ ▸ task 19"
+        await pilot.press("k", "k", "j")
+        assert app.table.cursor == "e/task:18"
+        await pilot.press("home", "up", "pageup")
+        assert app.titles()[0] == "▌ ▸ task 0"
+        assert app.table.visible_ids == [f"e/task:{i}" for i in range(5)]
+
+
+async def test_keys_on_an_empty_tree_do_nothing() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 6)) as pilot:
+        keys = [key for binding in TreeTable.BINDINGS for key in binding.key.split(",")]  # type: ignore[union-attr]
+        await pilot.press(*keys)
+        await pilot.click(app.table, offset=(3, 2))
+        assert app.heard == []
+        assert app.table.cursor is None
+
+
+async def test_unfolding_asks_for_children_that_were_never_read() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 8)) as pilot:
+        fill(app)
+        await pilot.press("right")
+        assert app.heard == [("Expand", "e/task:1")]
+        assert app.titles()[:2] == ["▌ ▾ task 1", "  └   loading…"]
+        app.table.forest.set_children("e/task:1", nodes(["a"]), complete=True)
+        app.table.sync()
+        assert app.titles()[:3] == ["▌ ▾ task 1", "  └ ▸ task a", "  ▸ task 2"]
+        await pilot.press("right")
+        assert app.table.cursor == "e/task:a"
+        await pilot.press("left")
+        assert app.table.cursor == "e/task:1"
+        await pilot.press("left")
+        assert app.titles() == ["▌ ▸ task 1", "  ▸ task 2", "  ▸ task 3"]
+        app.heard.clear()
+        await pilot.press("right")
+        assert app.heard == []  # they are known now
+        app.table.forest.set_children("e/task:a", (), complete=True)
+        await pilot.press("right", "right")
+        assert ("Open", "e/task:a") in app.heard
+
+
+async def test_enter_opens_a_node_and_asks_for_what_a_row_stands_for() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 8)) as pilot:
+        fill(app)
+        await pilot.press("enter")
+        app.table.forest.expand("e/task:3")
+        app.table.forest.set_tail("e/task:3", Tail.COSTLY, "a scan")
+        app.table.sync()
+        await pilot.press("end", "enter")
+        assert app.heard[0] == ("Open", "e/task:1")
+        assert app.heard[-1] == ("More", "e/task:3", True, True)
+        assert app.table.cursor is None
+        app.heard.clear()
+        app.table.forest.set_tail("e/task:3", Tail.LOADING)
+        await pilot.press("enter", "space")
+        assert app.heard == []
+
+
+async def test_the_next_page_is_asked_for_once_before_its_end_is_reached() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 11)) as pilot:
+        fill(app, range(100), complete=False)
+        await pilot.press("pagedown", "pagedown")
+        assert not [heard for heard in app.heard if heard[0] == "More"]
+        await pilot.press(*["pagedown"] * 8, "down", "up", "end")
+        assert [heard for heard in app.heard if heard[0] == "More"] == [("More", None, False, False)]
+        app.heard.clear()
+        app.table.forest.append_children(None, nodes(range(100, 105)), complete=False)
+        app.table.sync()
+        await pilot.pause()
+        assert [heard for heard in app.heard if heard[0] == "More"] == [("More", None, False, False)]
+        app.heard.clear()
+        app.table.forest.set_tail(None, Tail.MORE, "the server is gone")
+        app.table.sync()
+        await pilot.pause()
+        assert app.heard == []  # it failed: only a key asks again
+        await pilot.press("end", "enter")
+        assert app.heard[-1] == ("More", None, True, False)
+
+
+async def test_space_marks_and_goes_on() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 8)) as pilot:
+        fill(app)
+        await pilot.press("space", "space", "up", "space")
+        assert app.table.forest.marks == {"e/task:1"}
+        assert [heard[1] for heard in app.heard if heard[0] == "Marked"][-1] == frozenset({"e/task:1"})
+        assert app.titles() == [" ●▸ task 1", "  ▸ task 2", "▌ ▸ task 3"]
+        app.table.mark(["e/task:1"], on=False)
+        assert app.titles()[0] == "  ▸ task 1"
+
+
+async def test_clicks_choose_fold_and_open() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 8)) as pilot:
+        fill(app)
+        app.table.forest.set_children("e/task:2", nodes(["a"]), complete=True)
+        await pilot.click(app.table, offset=(10, 2))
+        assert app.table.cursor == "e/task:2"
+        await pilot.click(app.table, offset=(2, 2))
+        assert app.titles()[2] == "  └ ▸ task a"
+        await pilot.click(app.table, offset=(2, 2))
+        assert app.titles()[2] == "  ▸ task 3"
+        await pilot.click(app.table, offset=(10, 0))
+        await pilot.click(app.table, offset=(10, 7))
+        assert app.table.cursor == "e/task:2"
+        await pilot.click(app.table, offset=(10, 3), times=2)
+        assert app.heard[-1] == ("Open", "e/task:3")
+        await pilot.click(app.table, offset=(2, 1))
+        assert app.heard[-1] == ("Expand", "e/task:1")
+
+
+async def place(pilot: Pilot[None], app: Stage) -> int:
+    """The line of the screen that the cursor is on."""
+    await pilot.pause()
+    return next(y for y, line in enumerate(app.text()) if line.startswith("▌"))
+
+
+async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_above() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 11)) as pilot:
+        fill(app, range(100))
+        await pilot.press(*["pagedown"] * 4, *["up"] * 3)
+        at, line = app.table.cursor, await place(pilot, app)
+        app.table.forest.merge_children(None, nodes(f"new{i}" for i in range(7)))
+        app.table.sync(now=NOW)
+        assert (app.table.cursor, await place(pilot, app)) == (at, line)
+        app.table.forest.remove([f"e/task:new{i}" for i in range(5)])
+        app.table.sync(now=NOW)
+        assert (app.table.cursor, await place(pilot, app)) == (at, line)
+        change = app.table.forest.remove([at or ""])
+        app.table.sync(change.cells, now=NOW)
+        assert change.lost is not None
+        assert change.lost.id == at
+        assert (app.table.cursor, await place(pilot, app)) == ("e/task:34", line)
+
+
+async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 11)) as pilot:
+        fill(app, range(100))
+        await pilot.pause()
+        app.table.scroll_to(y=50, animate=False)
+        await pilot.pause()
+        assert app.titles()[0] == "  ▸ task 50"
+        app.table.forest.merge_children(None, nodes(["new"]))
+        app.table.sync(now=NOW)
+        await pilot.pause()
+        assert app.titles()[0] == "  ▸ task 50"
+        assert app.table.cursor == "e/task:0"
+
+
+async def test_a_tree_that_shrinks_to_nothing_and_grows_again_is_shown() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 11)) as pilot:
+        fill(app, range(100))
+        await pilot.press("end")
+        app.table.forest.set_filter(lambda item: item.title == "task 7")
+        app.table.sync()
+        await pilot.pause()
+        assert app.titles() == ["▌ ▸ task 7"]
+        app.table.forest.set_filter(lambda item: False)
+        app.table.sync()
+        await pilot.pause()
+        assert app.titles() == []
+        app.table.forest.set_filter(None)
+        app.table.sync()
+        await pilot.pause()
+        assert app.titles()[0] == "▌ ▸ task 0"
+
+
+async def test_the_cursor_stays_in_sight_when_the_terminal_shrinks() -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 21)) as pilot:
+        fill(app, range(100))
+        await pilot.press("pagedown")
+        await pilot.resize_terminal(40, 6)
+        await pilot.pause()
+        assert app.table.cursor == "e/task:19"
+        assert any(line.startswith("▌ ▸ task 19") for line in app.titles())
+
+
+def backgrounds(app: Stage, y: int) -> set[str]:
+    return {str(segment.style.bgcolor) for segment in app.table.render_line(y) if segment.style is not None}
+
+
+async def test_changed_cells_are_shown_until_the_next_update() -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 8)) as pilot:
+        fill(app)
+        plain = backgrounds(app, 2)
+        change = app.table.forest.update([node(2, Phase.FAILED)])
+        app.table.sync(change.cells, now=NOW)
+        assert len(backgrounds(app, 2)) == 2
+        assert any(
+            "Failed" in segment.text for segment in app.table.render_line(2) if segment.style and segment.style.bold
+        )
+        await pilot.press("space")
+        assert len(backgrounds(app, 2) - plain) >= 1  # a key does not end it
+        await pilot.press("down")
+        app.table.sync({}, now=NOW + 1)
+        assert backgrounds(app, 2) == plain
+
+
+async def test_only_lines_that_differ_are_painted_again() -> None:
+    app = Stage()
+    async with app.run_test(size=(130, 24)) as pilot:
+        app.table.forest.set_children(None, [node(i, created_at=NOW - 40_000 * i) for i in range(100)], complete=True)
+        app.table.sync(now=NOW)
+        await pilot.pause()
+        app.table.lines.clear()
+        await pilot.press("down")
+        await pilot.pause()
+        assert sorted(app.table.lines) == [1, 2]
+        app.table.lines.clear()
+        app.table.sync({}, now=NOW)
+        await pilot.pause()
+        assert app.table.lines == []
+        app.table.sync(app.table.forest.update([node(5, Phase.DONE, created_at=NOW - 200_000)]).cells, now=NOW)
+        await pilot.pause()
+        assert app.table.lines == [6]
+        app.table.lines.clear()
+        app.table.sync({}, now=NOW + 1)
+        await pilot.pause()
+        # 0s became 1s, and line 6 is no longer new; the other ages say the same as before
+        assert sorted(app.table.lines) == [1, 6]
+
+
+async def test_the_cursor_is_told_from_a_cursor_elsewhere() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 6)) as pilot:
+        fill(app)
+        focused = backgrounds(app, 1)
+        app.screen.set_focus(None)
+        await pilot.pause()
+        assert backgrounds(app, 1) != focused
+        assert app.titles()[0] == "▌ ▸ task 1"
+
+
+@pytest.mark.parametrize(("value", "expected"), [("#123456", "#123456"), ("no such colour", None)])
+async def test_phases_take_their_colour_from_the_theme(value: str, expected: str | None) -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 6)) as pilot:
+        fill(app)
+
+        def ink() -> str | None:
+            found = [segment.style for segment in app.table.render_line(2) if "Running" in segment.text]
+            return found[0].color.name if found and found[0] and found[0].color else None
+
+        fallback = ink()
+        app.register_theme(Theme(name="ours", primary="#ff8800", variables={"phase-running": value}))
+        app.theme = "ours"
+        await pilot.pause()
+        assert fallback is not None
+        assert ink() == expected or (expected is None and ink() not in (None, value, fallback))
+
+
+async def test_go_to_unfolds_the_way() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 6)) as pilot:
+        fill(app, range(50))
+        app.table.forest.set_children("e/task:30", nodes(["a"]), complete=True)
+        assert app.table.go_to("e/task:a")
+        await pilot.pause()
+        assert app.table.cursor == "e/task:a"
+        assert any("task a" in line for line in app.titles())
+        assert not app.table.go_to("e/task:nobody")
+
+
+async def test_another_forest_and_other_columns_can_be_shown() -> None:
+    app = Stage()
+    async with app.run_test(size=(50, 6)) as pilot:
+        fill(app, range(50))
+        await pilot.press("end", "e")
+        other = type(app.table.forest)()
+        other.set_children(None, nodes(["x"]), complete=True)
+        only = Column(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
+        app.table.show(other, [only])
+        await pilot.pause()
+        assert app.text() == ["  entry", "▌ ▸ TASK X"]
+
+
+async def test_a_hundred_thousand_rows_and_depth_ten_thousand() -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 30)) as pilot:
+        forest = app.table.forest
+        fill(app, range(100_000))
+        for level in range(10_000):
+            forest.set_children(
+                f"e/task:{50_000 if level == 0 else f'd{level}'}", nodes([f"d{level + 1}"]), complete=True
+            )
+        assert app.table.go_to("e/task:50000")
+        await pilot.press("e")
+        assert len(forest) == 110_000
+        assert app.table.go_to("e/task:d10000")
+        await pilot.press("down", "up", "left")
+        assert app.table.cursor == "e/task:d9999"
+        app.table.go_to("e/task:50000")
+        await pilot.press("left", "end")
+        assert app.table.cursor == "e/task:99999"
