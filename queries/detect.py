@@ -136,7 +136,8 @@ def _why_not(system: System, schema: str, relations: Mapping[str, Relation], par
         return (
             f"there is no {' and no '.join(missing)} beside {', '.join(n for n in wanted.relations if n in relations)}"
         )
-    return _wrong_columns(wanted, relations) or _wrong_types(wanted, schema, parts)
+    why = _wrong_columns(wanted, relations)
+    return _wrong_types(wanted, schema, parts) if why is None else why
 
 
 def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
