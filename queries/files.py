@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from queries.statement import Statement, parse_statement
 from queries.system import PARAMETERS
+
+FOLDER = Path(__file__).parent / "sql"
 
 
 @cache
 def statement(name: str) -> Statement:
     """The statement of ``sql/<name>.sql``."""
-    file = resources.files("queries") / "sql" / f"{name}.sql"
+    file = FOLDER / f"{name}.sql"
     return parse_statement(file.read_text("utf-8"), str(file), PARAMETERS)

@@ -7,16 +7,15 @@ import os
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import platformdirs
 
+from queries import places
 from queries.database import APPLICATION, Database, Transaction
 from queries.fault import DatabaseError
-from queries.files import statement
+from queries.files import FOLDER, statement
 from queries.model import LedgerEntry, Outcome, Record, Result, RowChange
 
 TABLE = "table"
@@ -87,13 +86,13 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
 
 def ddl() -> str:
     """What ``unstick init`` runs."""
-    return (resources.files("queries") / "sql" / "ledger_schema.sql").read_text("utf-8")
+    return (FOLDER / "ledger_schema.sql").read_text("utf-8")
 
 
 def grants(role: str) -> str:
     """What lets ``role`` write to the ledger."""
     quoted = '"' + role.replace('"', '""') + '"'
-    return (resources.files("queries") / "sql" / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+    return (FOLDER / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
 
 
 def script(operators: Iterable[str]) -> str:
@@ -115,7 +114,7 @@ class File:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or Path(platformdirs.user_state_dir("unstick")) / "ledger.jsonl"
+        self.path = path or places.folder("state") / "ledger.jsonl"
 
     def append(self, entry: LedgerEntry, *, intended: bool) -> None:
         """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""

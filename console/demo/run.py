@@ -16,6 +16,7 @@ from console.demo.engine import Engine, Statements, connect, drive
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
+from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
@@ -85,6 +86,12 @@ class Demo:
         try:
             await connection.execute(SQL["database"])
             await connection.execute(SQL["roles"])
+        finally:
+            await connection.close()
+        # With a table of its own: what is tried out here shall not stand in the ledger file of whoever tries it.
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            await connection.execute(ledger.ddl() + ledger.grants("operator"))
         finally:
             await connection.close()
 

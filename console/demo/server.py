@@ -34,6 +34,9 @@ from urllib.parse import quote
 
 START_SECONDS: Final = 30.0
 SOCKET_PATH_BYTES: Final = 100  # the kernels' limit is 104 or 108
+NOEXEC: Final = getattr(os, "ST_NOEXEC", 0)  # containers mount /dev/shm so
+MEMORY: Final = Path("/dev/shm")
+MEMORY_BYTES: Final = 2 << 30  # free, or it is too tight to put a server's folder there
 UNPRIVILEGED: Final = ("nobody", "postgres", "daemon")
 
 # Small and forgetful: a lost demo costs nothing. What tests may want to vary is a setting of `Server`.
@@ -85,6 +88,7 @@ class Server:
         self, *, binaries: Path | None = None, settings: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
         self._binaries = binaries
+        self._programs = Path()  # where they are run from: there, or a copy
         self._settings = {**SETTINGS, **({} if durable else FORGETFUL), **(settings or {})}
         self._folder: Path | None = None
         self._postmaster: subprocess.Popen[bytes] | None = None
@@ -181,14 +185,15 @@ class Server:
         source = self._binaries or wheel_binaries()
         atexit.register(self.stop)
         self._identity = _identity()
-        self._folder = _new_folder(self._identity)
+        reachable = _reachable(source / "postgres", self._identity)
+        self._folder = _new_folder(self._identity, runs_programs=not reachable)
         self._watchdog = self._spawn(["/bin/sh", "-c", WATCHDOG, "watchdog", str(self._folder)], stdin=subprocess.PIPE)
-        self._binaries = source if _reachable(source / "postgres", self._identity) else _copy(source, self._folder)
+        self._programs = source if reachable else _copy(source, self._folder)
         secret = self._folder / "password"
         secret.write_text(self.password)
         self._own(secret)
         command = [
-            *(str(self._binaries / "initdb"), "-D", str(self.data), "-U", self.user, "--pwfile", str(secret)),
+            *(str(self._programs / "initdb"), "-D", str(self.data), "-U", self.user, "--pwfile", str(secret)),
             *("--auth-local=trust", "--auth-host=scram-sha-256", "--no-locale", "-E", "UTF8"),
             *("--no-sync", "--no-instructions"),
         ]
@@ -205,7 +210,7 @@ class Server:
         for _ in range(tries):
             port = self.port or _free_port()
             command = [
-                *(str((self._binaries or Path()) / "postgres"), "-D", str(self.data), "-p", str(port)),
+                *(str(self._programs / "postgres"), "-D", str(self.data), "-p", str(port)),
                 *("-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}"),
             ]
             with self._log() as log:
@@ -295,11 +300,11 @@ def _identity() -> dict[str, Any]:
     )
 
 
-def _new_folder(identity: Mapping[str, Any]) -> Path:
+def _new_folder(identity: Mapping[str, Any], *, runs_programs: bool) -> Path:
     """A new folder that the server's user owns and reaches, short enough for a socket's path."""
     for place in _places():
         fits = len(os.fsencode(place)) + len("/unstick-xxxxxxxx/.s.PGSQL.65535") <= SOCKET_PATH_BYTES
-        if not (fits and _reachable(place, identity)):
+        if not (fits and _reachable(place, identity)) or (runs_programs and os.statvfs(place).f_flag & NOEXEC):
             continue
         with contextlib.suppress(OSError):
             folder = Path(tempfile.mkdtemp(prefix="unstick-", dir=place))
@@ -312,7 +317,10 @@ def _new_folder(identity: Mapping[str, Any]) -> Path:
 
 
 def _places() -> Iterator[Path]:
-    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):
+    """Where a folder could be made, best first: in memory (it halves the time to start) unless TMPDIR is set."""
+    if not os.environ.get("TMPDIR") and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
+        yield MEMORY
+    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
         yield Path(place).resolve()
 
 

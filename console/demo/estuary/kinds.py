@@ -139,8 +139,7 @@ def _tagged(*types: str) -> Callable[[Any], bool]:
 TAKES: Final[Mapping[int, Callable[[Any], bool]]] = {
     DATA_PLANE: lambda m: (
         m in ("disable", "enable", "refresh", "converge")
-        or isinstance(m, dict)
-        and not {"start", "preview"}.isdisjoint(m)
+        or (isinstance(m, dict) and not {"start", "preview"}.isdisjoint(m))
     ),
     LIVE_SPEC: _tagged(
         *(

@@ -52,7 +52,10 @@ async def test_a_foreign_key_is_respected(rows: Rows, workspace: Workspace, serv
     for arguments in ({}, {"owned": True}):
         outcome, because = await apply(workspace, "delete", task, **arguments)
         assert outcome is REFUSED
-        assert "live_specs.controller_task_id points at it, by the foreign key live_specs_controller_task_id_fkey" in because
+        assert (
+            "live_specs.controller_task_id points at it, by the foreign key live_specs_controller_task_id_fkey"
+            in because
+        )
     await rows.sql("DELETE FROM live_specs")
     assert (await apply(workspace, "delete", task))[0] is CHANGED
 

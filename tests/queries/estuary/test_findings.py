@@ -224,7 +224,11 @@ async def test_what_got_on_is_no_crash_loop(rows: Rows, workspace: Workspace) ->
     for n in range(6):
         assert await looks(workspace) == ()
         await retried(rows, task, 303)
-        change = "inner_state = json_build_object('n', $2::int)" if n % 2 else "wake_at = now() - make_interval(secs => $2::int)"
+        change = (
+            "inner_state = json_build_object('n', $2::int)"
+            if n % 2
+            else "wake_at = now() - make_interval(secs => $2::int)"
+        )
         await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task, n)
 
 

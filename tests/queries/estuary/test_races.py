@@ -63,7 +63,9 @@ async def engine(estuary: str, rows: Rows) -> AsyncIterator[Engine]:
 
 
 @pytest.mark.parametrize("age", [0, 149, 299])
-async def test_no_release_lets_a_second_executor_in(engine: Engine, rows: Rows, workspace: Workspace, age: float) -> None:
+async def test_no_release_lets_a_second_executor_in(
+    engine: Engine, rows: Rows, workspace: Workspace, age: float
+) -> None:
     task = await rows.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(age)
@@ -104,7 +106,9 @@ async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(engine: Engine, ro
     assert list(engine.two.held) == [task]
 
 
-async def test_a_poll_that_ends_before_it_meets_the_fence_counts(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+async def test_a_poll_that_ends_before_it_meets_the_fence_counts(
+    engine: Engine, rows: Rows, workspace: Workspace
+) -> None:
     task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
     held = await engine.taken(task)
     assert (await apply(workspace, "fence", task))[0] is CHANGED
@@ -176,7 +180,9 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
 
 
 @pytest.mark.parametrize("verb", ["wake", "send", "park", "restart", "delete"])
-async def test_no_lock_is_held_while_a_person_thinks(engine: Engine, rows: Rows, workspace: Workspace, verb: str) -> None:
+async def test_no_lock_is_held_while_a_person_thinks(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str
+) -> None:
     """A lock would make the dequeue pass the task over and block the triggers that send to it."""
     task = await rows.task(wake=60)
     before = await rows.digest()

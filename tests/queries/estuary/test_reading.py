@@ -38,7 +38,9 @@ async def test_it_is_recognised_as_upstream_has_it(database: str, server: Testbe
     """The domain in public, all else in internal; columns that came later do not matter."""
     types = "CREATE SEQUENCE shard_0_id_sequence; CREATE DOMAIN flowid AS macaddr8;"
     assert types.split("; ")[1].rstrip(";") in SCHEMA
-    rest = SCHEMA.replace("CREATE DOMAIN flowid AS macaddr8;", "").replace("ALTER DOMAIN flowid", "ALTER DOMAIN public.flowid")
+    rest = SCHEMA.replace("CREATE DOMAIN flowid AS macaddr8;", "").replace(
+        "ALTER DOMAIN flowid", "ALTER DOMAIN public.flowid"
+    )
     server.sql("CREATE SCHEMA internal; CREATE DOMAIN public.flowid AS macaddr8;", database)
     server.sql(f"SET search_path = internal, public; {rest}; ALTER TABLE tasks ADD note text", database)
     assert await systems(database, tmp_path) == ([(LABEL, "internal")], [])
@@ -87,7 +89,7 @@ async def test_what_is_almost_it_is_declined(
     [
         "CREATE TABLE tasks (id uuid PRIMARY KEY, status text, created_at timestamptz)",
         "CREATE TABLE tasks (task_id uuid PRIMARY KEY, heartbeat timestamptz, worker text, payload jsonb)",
-        "CREATE TABLE tasks (id bigserial PRIMARY KEY, queue_name text, task_type text, payload json, wake_at timestamptz)",
+        "CREATE TABLE tasks (id bigserial PRIMARY KEY, queue text, task_type text, payload json, wake_at timestamptz)",
         "CREATE VIEW tasks AS SELECT 1 AS task_id",
     ],
 )
@@ -138,7 +140,9 @@ async def test_a_state_is_told_from_heartbeat_and_wake_at(
 
 async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
-    node = (await r.nodes([rows.id(await rows.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))])).nodes[0]
+    node = (
+        await r.nodes([rows.id(await rows.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))])
+    ).nodes[0]
     kind = r.system.kind("task")
     assert kind is not None
     assert [getattr(node, field) for field in kind.not_recorded] == [None] * len(kind.not_recorded)
@@ -156,7 +160,9 @@ async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: W
         ("7f:00:00:00:00:00:00:00", None),
     ],
 )
-async def test_the_creation_time_is_in_the_id(rows: Rows, workspace: Workspace, id_: str, created: float | None) -> None:
+async def test_the_creation_time_is_in_the_id(
+    rows: Rows, workspace: Workspace, id_: str, created: float | None
+) -> None:
     await rows.task(id_=id_)
     node = (await reader(workspace, LABEL).nodes([rows.id(id_)])).nodes[0]
     assert node.created_at == created
@@ -204,7 +210,9 @@ async def all_of(page: Callable[[str | None], Coroutine[Any, Any, Page]]) -> lis
 async def test_a_root_has_no_parent_that_exists(rows: Rows, workspace: Workspace) -> None:
     """Most rows of the real engine name a parent at random, by the default of the id's domain."""
     r = reader(workspace, LABEL)
-    random = await rows.value("INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), 2) RETURNING task_id::text")
+    random = await rows.value(
+        "INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), 2) RETURNING task_id::text"
+    )
     assert await rows.value("SELECT parent_id IS NOT NULL FROM tasks")
     self_ = "16:00:00:00:00:00:00:77"
     roots = {
@@ -240,7 +248,20 @@ async def test_a_ring_of_parents_harms_nothing(rows: Rows, workspace: Workspace)
 
 @both_versions
 async def test_pages_lose_nothing_and_repeat_nothing(rows: Rows, workspace: Workspace) -> None:
-    times: list[Any] = [-50, -50, "-infinity", "2020-01-01", "2020-01-01", "2020-01-01", 70, "infinity", "infinity", None, None, None]
+    times: list[Any] = [
+        -50,
+        -50,
+        "-infinity",
+        "2020-01-01",
+        "2020-01-01",
+        "2020-01-01",
+        70,
+        "infinity",
+        "infinity",
+        None,
+        None,
+        None,
+    ]
     tasks = [await rows.task(wake=wake) for wake in times]
     r = reader(workspace, LABEL)
     for page in (1, 2, 5, 100):
@@ -266,7 +287,15 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(rows: Rows, work
     async def found(text: str) -> list[str]:
         return [n.id for n in (await r.find(text)).nodes]
 
-    for text in (one, "16BA2AE38C000400", "16ba.2ae3.8c00.0400", "16:ba:2a", f"estuary/task:{one}", f"task:{one}", " 16ba2ae "):
+    for text in (
+        one,
+        "16BA2AE38C000400",
+        "16ba.2ae3.8c00.0400",
+        "16:ba:2a",
+        f"estuary/task:{one}",
+        f"task:{one}",
+        " 16ba2ae ",
+    ):
         assert await found(text) == [rows.id(one)], text
     assert await found("16ba") == [rows.id(one), rows.id(two)]
     assert await found("data_plane") == [rows.id(two)]
@@ -276,7 +305,14 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(rows: Rows, work
 
 
 async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: Workspace) -> None:
-    for columns in ({"wake": None}, {"wake": None}, {"wake": 5}, {"wake": -5}, {"wake": -900, "beat": 1}, {"beat": 900}):
+    for columns in (
+        {"wake": None},
+        {"wake": None},
+        {"wake": 5},
+        {"wake": -5},
+        {"wake": -900, "beat": 1},
+        {"beat": 900},
+    ):
         await rows.task(**columns)  # type: ignore[arg-type]
     counts = await reader(workspace, LABEL).counts()
     assert {c.phase: c.n for c in counts} == {

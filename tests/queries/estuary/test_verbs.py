@@ -6,17 +6,15 @@ while it polls; a heartbeat of the year 1, and no other, says that nobody polls.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, rehearsed, seen, told, why
+from tests.queries.builders import do, opened, seen, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
 from tests.servers import both_versions
 
@@ -58,7 +56,9 @@ async def test_wake_makes_an_idle_task_due_and_nothing_else(rows: Rows, workspac
     assert changed(other, await rows.row(other["task_id"])) == {}
 
 
-@pytest.mark.parametrize(("wake", "beat", "reason"), [(-9, 5, "held"), (-9, 500, "held"), (60, 5, "held"), (-9, None, "due already")])
+@pytest.mark.parametrize(
+    ("wake", "beat", "reason"), [(-9, 5, "held"), (-9, 500, "held"), (60, 5, "held"), (-9, None, "due already")]
+)
 async def test_wake_leaves_held_and_due_tasks(
     rows: Rows, workspace: Workspace, wake: float, beat: float | None, reason: str
 ) -> None:
@@ -98,7 +98,9 @@ async def test_wake_asks_twice_where_a_poll_without_a_message_fails(
 @pytest.mark.parametrize("beat", [None, 10, 400, "-infinity", "2090-01-01"])
 async def test_send_goes_where_the_engine_puts_it(rows: Rows, workspace: Workspace, beat: Any) -> None:
     old = sent(DEPENDENCY)
-    task = await rows.task(wake=100 if beat is None else -100, beat=beat, inbox=[old], inbox_next=None if beat is None else [old])
+    task = await rows.task(
+        wake=100 if beat is None else -100, beat=beat, inbox=[old], inbox_next=None if beat is None else [old]
+    )
     before = await rows.row(task)
     assert await apply(workspace, "send", task, message=SHARD) == (CHANGED, "")
     after = await rows.row(task)
@@ -238,12 +240,16 @@ async def test_fence_is_for_live_polls(rows: Rows, workspace: Workspace, beat: A
 
 
 @both_versions
-@pytest.mark.parametrize(("type_", "wake", "beat"), [(2, -900, 301), (2, None, 301), (2, 50, 301), (1, -90, 61), (2, None, "-infinity")])
+@pytest.mark.parametrize(
+    ("type_", "wake", "beat"), [(2, -900, 301), (2, None, 301), (2, 50, 301), (1, -90, 61), (2, None, "-infinity")]
+)
 async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
     rows: Rows, workspace: Workspace, type_: int, wake: Any, beat: Any
 ) -> None:
     first, second, third = ({"type": "republish", "reason": str(n)} for n in range(3))
-    task = await rows.task(type_, wake=wake, beat=beat, inbox=[(ZERO, first)], inbox_next=[(ZERO, second), (ZERO, third)])
+    task = await rows.task(
+        type_, wake=wake, beat=beat, inbox=[(ZERO, first)], inbox_next=[(ZERO, second), (ZERO, third)]
+    )
     before = await rows.row(task)
     assert await apply(workspace, "release", task) == (CHANGED, "")
     after = await rows.row(task)
@@ -263,7 +269,9 @@ async def test_release_without_messages_leaves_no_empty_box(rows: Rows, workspac
     assert (await rows.row(task))["inbox"] is None
 
 
-@pytest.mark.parametrize(("type_", "beat", "reason"), [(2, 299, "Fence"), (2, 0, "Fence"), (1, 59, "Fence"), (2, None, "nobody holds")])
+@pytest.mark.parametrize(
+    ("type_", "beat", "reason"), [(2, 299, "Fence"), (2, 0, "Fence"), (1, 59, "Fence"), (2, None, "nobody holds")]
+)
 async def test_release_is_refused_below_the_timeout(
     rows: Rows, workspace: Workspace, type_: int, beat: Any, reason: str
 ) -> None:
@@ -302,7 +310,12 @@ async def test_park_suspends(rows: Rows, workspace: Workspace, wake: float) -> N
 
 @pytest.mark.parametrize(
     ("wake", "beat", "inbox", "reason"),
-    [(-5, 10, None, "held"), (-5, 400, None, "held"), (60, None, [(ZERO, SHARD)], "inbox"), (None, None, None, "already")],
+    [
+        (-5, 10, None, "held"),
+        (-5, 400, None, "held"),
+        (60, None, [(ZERO, SHARD)], "inbox"),
+        (None, None, None, "already"),
+    ],
 )
 async def test_park_is_refused_where_it_would_strand_the_task(
     rows: Rows, workspace: Workspace, wake: Any, beat: Any, inbox: Any, reason: str
@@ -318,7 +331,9 @@ async def test_park_is_refused_where_it_would_strand_the_task(
 @both_versions
 @pytest.mark.parametrize("beat", [None, 400])
 @pytest.mark.parametrize(("position", "left"), [(1, "bc"), (2, "ac"), (3, "ab")])
-async def test_drop_takes_one_message_out(rows: Rows, workspace: Workspace, beat: Any, position: int, left: str) -> None:
+async def test_drop_takes_one_message_out(
+    rows: Rows, workspace: Workspace, beat: Any, position: int, left: str
+) -> None:
     inbox = ['"poison"' if n == position else sent(c) for n, c in enumerate("abc", 1)]
     aside = [sent("d")] if beat else None
     task = await rows.task(wake=-900, beat=beat, inbox=inbox, inbox_next=aside)
@@ -340,7 +355,8 @@ async def test_dropping_the_only_message_leaves_no_box(rows: Rows, workspace: Wo
 
 
 @pytest.mark.parametrize(
-    ("beat", "position", "reason"), [(10, 1, "may still be polled"), (None, 0, "no message 0"), (None, 3, "which holds 2"), (None, -1, "no message")]
+    ("beat", "position", "reason"),
+    [(10, 1, "may still be polled"), (None, 0, "no message 0"), (None, 3, "which holds 2"), (None, -1, "no message")],
 )
 async def test_drop_is_refused(rows: Rows, workspace: Workspace, beat: Any, position: int, reason: str) -> None:
     task = await rows.task(wake=-900, beat=beat, inbox=[sent("a"), sent("b")])

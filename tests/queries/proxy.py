@@ -1,0 +1,151 @@
+"""A TCP proxy between console and server that can fail at COMMIT, in every way a network can.
+
+async with Proxy(server.port) as proxy:
+    workspace = await Workspace.open(proxy.through(dsn))
+    proxy.fail = "before"          # the next COMMIT; see `Failure`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+
+Failure = Literal[
+    "before",  # COMMIT is lost, and both ends see the connection break
+    "silent",  # COMMIT is lost, the console sees the connection break, the server does not
+    "flying",  # COMMIT arrives, and both ends see the connection break at once
+    "after",  # COMMIT is answered, the answer is lost, and both ends see the connection break
+    "late",  # COMMIT is answered, and the answer comes only when `answer` is set
+]
+
+
+class Proxy:
+    """``fail`` says what becomes of the next COMMIT, once; ``meanwhile`` runs before the console learns of it."""
+
+    def __init__(self, port: int) -> None:
+        self.fail: Failure | None = None
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        self.answer = asyncio.Event()
+        self.failed = 0
+        self.port = 0
+        self._target = port
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._open: set[asyncio.StreamWriter] = set()
+
+    def through(self, dsn: str) -> str:
+        """``dsn`` by way of this proxy."""
+        return dsn.replace(f":{urlsplit(dsn).port}/", f":{self.port}/")
+
+    async def cut(self) -> None:
+        """Break all connections there are."""
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+        await self.cut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        try:
+            from_server, to_server = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._open |= {writer, to_server}
+        back = asyncio.create_task(self._pump(from_server, writer))
+        try:
+            await self._forward(reader, to_server, back, writer)
+        finally:
+            back.cancel()
+            self._open -= {writer, to_server}
+            writer.transport.abort()
+            to_server.transport.abort()
+
+    async def _forward(
+        self,
+        reader: asyncio.StreamReader,
+        to_server: asyncio.StreamWriter,
+        back: asyncio.Task[None],
+        to_console: asyncio.StreamWriter,
+    ) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65536):
+                if self.fail is not None and data.endswith(COMMIT):
+                    fail, self.fail = self.fail, None
+                    self.failed += 1
+                    await self._fail(fail, data, to_server, back, to_console)
+                    return
+                to_server.write(data)
+                await to_server.drain()
+
+    async def _fail(
+        self,
+        fail: Failure,
+        data: bytes,
+        to_server: asyncio.StreamWriter,
+        back: asyncio.Task[None],
+        to_console: asyncio.StreamWriter,
+    ) -> None:
+        if fail == "late":
+            held, self._holding = asyncio.Event(), to_console
+            self._held = held
+            to_server.write(data)
+            await self.answer.wait()
+            held.set()
+            await back
+            return
+        if fail == "after":
+            self._holding, self._held, arrived = to_console, None, asyncio.Event()
+            self._arrived = arrived
+            to_server.write(data)
+            await arrived.wait()
+        if fail == "flying":
+            to_server.write(data)
+            await to_server.drain()
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        if fail == "silent":
+            to_console.transport.abort()
+            await asyncio.shield(back)
+
+    _holding: asyncio.StreamWriter | None = None
+    _held: asyncio.Event | None = None
+    _arrived: asyncio.Event | None = None
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """From the server to the console; an answer to COMMIT that is to be lost or late stops here."""
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65536):
+                if self._holding is writer:
+                    self._holding = None
+                    if self._held is None:
+                        if self._arrived is not None:
+                            self._arrived.set()
+                        return
+                    await self._held.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()

@@ -1,0 +1,257 @@
+"""A connection lost around COMMIT, a server killed at every moment: what is reported is what is in the table."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, database, ledger, settle
+from queries.fault import DatabaseError
+from queries.model import Outcome
+from queries.statement import Statement
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.proxy import Failure, Proxy
+from tests.servers import TestbedServer
+
+CHANGED, REFUSED, UNKNOWN = Outcome.CHANGED, Outcome.REFUSED, Outcome.UNKNOWN
+WENT_THROUGH: dict[Failure, bool] = {"before": False, "flying": True, "after": True, "late": True}
+
+
+@pytest.fixture
+async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
+    async with Proxy(server.port) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_what_is_reported_is_what_is_in_the_table(
+    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice a hundred times."""
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    workspace = await opened(proxy.through(eternaltwin), tmp_path)
+    tasks = await twin.tasks(await twin.jobs(100), status="Blocked", timer=60)
+    failures = random.Random(7).choices(["before", "flying", "after", "late"], [8, 5, 6, 1], k=100)
+    wrong = []
+    for task, failure in zip(tasks, failures, strict=True):
+        rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
+        proxy.fail = failure
+        monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
+        monkeypatch.setattr(database, "WRITE_TIMEOUT", 0.05 if failure == "late" else 5.0)
+        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcome = told(outcomes)[twin.id(task)]
+        row = await twin.row(task)
+        changed = (row["status"], row["timers"]) == ("Available", 0)
+        assert changed or (row["status"], row["timers"]) == ("Blocked", 1), "all of it or nothing"
+        if failure != "flying":
+            assert changed == WENT_THROUGH[failure]
+        if outcome != (CHANGED if changed else REFUSED) or (outcomes.xid == row["xmin"]) != changed:
+            wrong.append((failure, outcome, changed))
+        proxy.answer.set()
+        proxy.answer.clear()
+    assert proxy.failed == 100
+    assert wrong == []
+    entries, _ = await workspace.ledger(page=1000)
+    changes = [r.id for e in entries for r in e.results if r.outcome is CHANGED]
+    available = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert sorted(changes) == sorted(twin.id(r[0]) for r in available), "the ledger says the same"
+    assert not any(r.outcome is UNKNOWN for e in entries for r in e.results)
+    await workspace.close()
+
+
+async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gives_it_up(
+    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server goes on waiting for the rest of the transaction until its idle timeout: "in progress" till then."""
+    monkeypatch.setattr(database, "IDLE_TIMEOUT", 0.3)
+    workspace = await opened(proxy.through(eternaltwin), tmp_path)
+    task = await twin.task()
+    proxy.fail = "silent"
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert why(outcomes, twin.id(task)) == act.ROLLED_BACK
+    assert (outcomes.xid, outcomes.changes, outcomes.ledger) == (None, (), None)
+    assert (await twin.row(task))["status"] == "Available"
+    await workspace.close()
+
+
+async def test_unknown_only_where_nobody_answers(
+    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "DEADLINE", 0.2)
+    workspace = await opened(proxy.through(eternaltwin), tmp_path)
+    task = await twin.task()
+
+    async def unplug() -> None:
+        assert proxy._server is not None
+        proxy._server.close()
+        await proxy.cut()
+
+    proxy.fail, proxy.meanwhile = "after", unplug
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): UNKNOWN}
+    xid = (await twin.row(task))["xmin"]
+    assert why(outcomes, twin.id(task)) == act.UNSETTLED.format(xid=xid)
+    entries, _ = await workspace.ledger()
+    assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
+    await workspace.close()
+
+
+# The server killed
+
+
+async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    task = twin.id(await twin.task())
+    await twin.sql(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN PERFORM pg_sleep(4); RETURN new; END $$;"
+        "CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow()"
+    )
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+
+    async def reading() -> None:
+        async with workspace.database.reading() as transaction:
+            await transaction.rows(Statement(text="SELECT pg_sleep(1.9)", source=""), {})
+
+    async def rehearsing() -> None:
+        await rehearsed(workspace, "cancel", [task])
+
+    for doing in (reading, rehearsing):
+        at_it = asyncio.create_task(doing())
+        await until_active(dsn, "pg_sleep" if doing is reading else "UPDATE task")
+        await asyncio.to_thread(own_server.halt, "immediate")
+        with pytest.raises(DatabaseError):
+            await at_it
+        with pytest.raises(DatabaseError, match="Cannot connect"):
+            await reader(workspace).roots()
+        await asyncio.to_thread(own_server.start)
+        page = await reader(workspace).nodes([task])
+        assert [(n.id, n.status, n.revision) for n in page.nodes] == [(task, "Available", 3)]
+    assert not (tmp_path / "ledger.jsonl").exists()
+    await workspace.close()
+
+
+async def until_active(dsn: str, text: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    query = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND wait_event = 'PgSleep' AND query ~ $1"
+    async with asyncio.timeout(5):
+        while not await connection.fetchval(query, text):
+            pass
+    connection.terminate()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, place: str) -> None:
+    """After a crash the server gives the same transaction ids again: another's commit must not be taken for ours."""
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    lost, forgotten, kept = await twin.tasks(await twin.jobs(3), status="Blocked", timer=60)
+    await twin.sql("CREATE TABLE mine (n int)")
+    await twin.sql("CHECKPOINT")
+    await twin.connection.close()
+
+    async def crash(*, others: int = 0) -> None:
+        await asyncio.to_thread(own_server.halt, "immediate")
+        await asyncio.to_thread(own_server.start)
+        async with asyncio.timeout(10):
+            connection = await asyncpg.connect(dsn)
+        for n in range(others):
+            await connection.execute("INSERT INTO mine VALUES ($1)", n)
+        await connection.close()
+
+    async with Proxy(own_server.port) as proxy:
+        workspace = await opened(proxy.through(dsn), tmp_path)
+        for task, others in ((lost, 20), (forgotten, 0)):
+            rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
+            proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
+            outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+            assert told(outcomes) == {twin.id(task): REFUSED}
+            assert why(outcomes, twin.id(task)) == act.ROLLED_BACK
+
+        rehearsal = await rehearsed(workspace, "wake", [twin.id(kept)])
+        proxy.fail, proxy.meanwhile = "after", crash
+        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        assert told(outcomes) == {twin.id(kept): CHANGED}
+        assert outcomes.xid
+        entries, _ = await workspace.ledger()
+        assert told(entries[0].results) == {twin.id(kept): CHANGED}
+        await workspace.close()
+
+    twin = await Twin.open(dsn)
+    assert [(await twin.row(task))["status"] for task in (lost, forgotten)] == ["Blocked"] * 2
+    assert (await twin.row(kept))["status"] == "Available"
+    await twin.connection.close()
+
+
+async def test_an_id_that_was_given_twice_settles_nothing(
+    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id belongs to a committed transaction of somebody else's, and the server has crashed since."""
+    task = await twin.task()
+    theirs = await twin.value(
+        "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
+    )
+    marked = settle.mark
+
+    async def stale(transaction: database.Transaction) -> settle.Mark:
+        await marked(transaction)
+        return settle.Mark(xid=str(theirs), life="before the crash")
+
+    async def lost(transaction: database.Transaction) -> None:
+        await transaction.control("ROLLBACK")
+
+    monkeypatch.setattr(settle, "mark", stale)
+    monkeypatch.setattr(act, "_ended", lost)
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert (await twin.row(task))["status"] == "Available"
+
+
+# The local ledger's disk
+
+
+async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
+    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert workspace.ledger_file is not None
+    append = workspace.ledger_file.append
+    task = await twin.task()
+
+    def full(entry: ledger.LedgerEntry, *, intended: bool) -> None:
+        if not intended:
+            raise DatabaseError("The disk is full.")
+        append(entry, intended=True)
+
+    monkeypatch.setattr(workspace.ledger_file, "append", full)
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): CHANGED}
+    assert (await twin.row(task))["status"] == "Complete"
+    entries, _ = await workspace.ledger()
+    assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}], "an intent alone proves nothing"
+
+
+async def test_a_ledger_that_cannot_be_written_lets_nothing_be_changed(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    task = await twin.task()
+    before = await twin.digest()
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "ledger.jsonl")
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    await workspace.close()
+    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert "cannot be written" in why(outcomes, twin.id(task))
+    assert await twin.digest() == before

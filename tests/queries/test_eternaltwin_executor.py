@@ -1,0 +1,235 @@
+"""The console's verbs while the engine's runner is at work on the same rows."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from console.demo.eternaltwin.kinds import encode
+from console.demo.eternaltwin.runner import SQL, Polled, Runner, Tick
+from queries import act, ledger
+from queries.model import Outcome, Outcomes
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, told
+from tests.servers import both_versions
+
+CHANGED, MOVED = Outcome.CHANGED, Outcome.MOVED
+KIND = {"kind": "SendEmail", "version": 2}
+STATE = encode({"phase": "Compose", "retries": 0})
+
+# What was in the table and who put it there; a trigger cannot be fooled by either side.
+AUDIT = """
+CREATE TABLE audit (n bigint GENERATED ALWAYS AS IDENTITY, xid text, who text, task_id uuid, was jsonb, became jsonb);
+CREATE FUNCTION brief(t task) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT CASE WHEN t.task_id IS NOT NULL THEN jsonb_build_object(
+           'status', t.status, 'revision', t.revision,
+           'state', octet_length(t.state) || ' bytes, md5 ' || md5(t.state),
+           'output', octet_length(t.output) || ' bytes, md5 ' || md5(t.output)) END $$;
+CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO audit (xid, who, task_id, was, became)
+  VALUES (pg_current_xact_id()::text, current_setting('application_name'), coalesce(new.task_id, old.task_id),
+          brief(old), brief(new));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON task FOR EACH ROW EXECUTE FUNCTION audit();
+INSERT INTO audit (xid, who, task_id, was, became) SELECT '', 'beginning', t.task_id, NULL, brief(t) FROM task t;
+"""
+
+
+@pytest.fixture
+async def runner(eternaltwin: str) -> AsyncIterator[Runner]:
+    connection = await asyncpg.connect(eternaltwin, server_settings={"application_name": "runner"})
+    yield Runner(connection, Random(1))
+    await connection.close()
+
+
+# A poll in flight: read before the verb, written after it
+
+
+@both_versions
+async def test_a_poll_in_flight_is_discarded_by_cancel(twin: Twin, workspace: Workspace, runner: Runner) -> None:
+    task = await twin.task(state=STATE, **KIND)
+    polled = await runner.read(task)
+    assert polled is not None
+    assert told(await do(workspace, "cancel", [twin.id(task)])) == {twin.id(task): CHANGED}
+    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
+    row = await twin.row(task)
+    assert (row["status"], row["revision"], row["state"], row["output"]) == ("Complete", 4, STATE, None)
+    assert runner.misses == 1
+
+
+async def test_a_poll_in_flight_is_discarded_by_restart(twin: Twin, workspace: Workspace, runner: Runner) -> None:
+    job = await twin.job(state=encode({"phase": "Compose", "first": True}))
+    task = await twin.task(job, state=STATE, **KIND)
+    polled = await runner.read(task)
+    assert polled is not None
+    await do(workspace, "restart", [twin.id(job, "job")], {"confirm": "SendEmail v2"})
+    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
+    row = await twin.row(task)
+    assert (row["status"], row["revision"]) == ("Available", 4)
+    assert row["state"] == encode({"phase": "Compose", "first": True})
+
+
+async def test_a_poll_in_flight_of_a_deleted_job_is_discarded(twin: Twin, workspace: Workspace, runner: Runner) -> None:
+    job = await twin.job()
+    polled = await runner.read(await twin.task(job, state=STATE, **KIND))
+    assert polled is not None
+    await do(workspace, "delete", [twin.id(job, "job")])
+    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
+    assert await twin.value("SELECT count(*) FROM task") == 0
+
+
+async def test_a_poll_written_between_rehearsal_and_commit_makes_it_moved(
+    twin: Twin, workspace: Workspace, runner: Runner
+) -> None:
+    task = await twin.task(state=STATE, **KIND)
+    versions = {n.id: n.version for n in (await reader(workspace).nodes([twin.id(task)])).nodes}
+    assert await runner.tick() == 1
+    assert told(await do(workspace, "cancel", versions)) == {twin.id(task): MOVED}
+    assert (await twin.row(task))["revision"] == 4
+
+
+async def test_a_woken_task_is_polled_at_the_next_tick(twin: Twin, workspace: Workspace, runner: Runner) -> None:
+    task = await twin.task(status="Blocked", timer=9999, state=STATE, **KIND)
+    assert await runner.tick() == 0
+    await do(workspace, "wake", [twin.id(task)])
+    assert await runner.tick() == 1
+    row = await twin.row(task)
+    assert (row["revision"], row["status"], row["timers"]) == (4, "Available", 0)
+
+
+# Rain
+
+
+class Rain:
+    """An operator who does things at random to whatever is on the screen."""
+
+    def __init__(self, workspace: Workspace, seed: int) -> None:
+        self.workspace, self.rng = workspace, Random(seed)
+        self.done: list[Outcomes] = []
+
+    async def fall(self, steps: int) -> None:
+        for _ in range(steps):
+            await self._one()
+
+    async def _one(self) -> None:
+        reader_, verb = reader(self.workspace), self.rng.choice(["wake", "cancel", "cancel job", "restart", "delete"])
+        if verb in ("wake", "cancel"):
+            nodes = (await reader_.live(page=200)).nodes
+            chosen = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 6)))
+        else:
+            nodes = (await reader_.roots(page=200)).nodes
+            chosen = self.rng.sample(nodes, 1 if verb == "delete" else min(len(nodes), self.rng.randint(1, 3)))
+        if not chosen:
+            return
+        name, versions = verb.partition(" ")[0], {n.id: n.version for n in chosen}
+        arguments: dict[str, Any] = {"untimed": self.rng.random() < 0.5}
+        if verb == "restart":
+            arguments = {"confirm": chosen[0].title.partition(" ·")[0]}
+        rehearsal = await act.rehearse(self.workspace, LABEL, name, versions, "rain", arguments)
+        self.done.append(await act.commit(self.workspace, LABEL, name, rehearsal, OPERATOR))
+
+
+@both_versions
+async def test_verbs_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
+    twin = await Twin.open(eternaltwin_demo)
+    await twin.sql(AUDIT)
+    await twin.sql(ledger.ddl())
+    await twin.sql("CREATE INDEX ON task (job_id); CREATE INDEX ON task_timer (task_id)")
+    engine = await asyncpg.connect(eternaltwin_demo, server_settings={"application_name": "runner"})
+    polls: list[Polled] = []
+    runner = Runner(engine, Random(5), batch=25, on_poll=polls.append)
+    consoles = [Rain(await opened(eternaltwin_demo, tmp_path / str(n)), n) for n in (1, 2)]
+    over = asyncio.Event()
+    written = 0
+
+    async def run() -> None:
+        nonlocal written
+        start, ticks = await twin.value(SQL["clock"]), 0
+        while not over.is_set():
+            ticks += 1
+            written += await runner.tick(start + timedelta(seconds=3 * ticks))
+
+    running = asyncio.create_task(run())
+    await asyncio.gather(*(console.fall(60) for console in consoles))
+    over.set()
+    await running
+    await engine.close()
+    outcomes = [o for console in consoles for o in console.done]
+    for console in consoles:
+        await console.workspace.close()
+
+    audit = await twin.connection.fetch("SELECT * FROM audit ORDER BY n")
+    entries = await twin.connection.fetch("SELECT xid::text, verb, results, changes FROM unstick.ledger")
+    assert await twin.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
+    assert written > 100
+    assert sum(r.outcome is CHANGED for o in outcomes for r in o.results) > 50
+    await twin.connection.close()
+
+    check_revisions(audit, written)
+    check_polls(audit, polls)
+    check_ledger(audit, entries, outcomes)
+
+
+def check_revisions(audit: list[Any], written: int) -> None:
+    """Each row follows on from the one before, and every step up belongs to a poll or to a verb."""
+    last: dict[Any, Any] = {}
+    by_runner = 0
+    for row in audit:
+        was, now = json(row["was"]), json(row["became"])
+        assert was == last.get(row["task_id"])
+        last[row["task_id"]] = now
+        if was and now:
+            step = now["revision"] - was["revision"]
+            assert step in (0, 1), "never back, never two at once"
+            assert step or (was["status"], now["status"]) == ("Blocked", "Available"), "only a wake-up is no step"
+            by_runner += step if row["who"] == "runner" else 0
+    assert by_runner == written, "no poll that was reported as written is lost"
+
+
+def check_polls(audit: list[Any], polls: list[Polled]) -> None:
+    """Whatever was polled was Available, in a state and at a revision that somebody had written."""
+    there = {(r["task_id"], is_["revision"], is_["state"]) for r in audit if (is_ := json(r["became"]))
+             if is_["status"] == "Available"}  # fmt: skip
+    for poll in polls:
+        digest = hashlib.md5(poll.state, usedforsecurity=False).hexdigest()
+        assert (poll.task_id, poll.revision, f"{len(poll.state)} bytes, md5 {digest}") in there
+    assert len(polls) > 100
+
+
+def check_ledger(audit: list[Any], entries: list[Any], outcomes: list[Outcomes]) -> None:
+    """What the ledger says of a task is what was in the table, no less and no more; outcomes say the same."""
+    happened = {(r["xid"], str(r["task_id"])): r for r in audit if r["who"] == "unstick"}
+    said = {}
+    for entry in entries:
+        for change in json(entry["changes"]):
+            if change["table"] == "task":
+                said[entry["xid"], change["key"]] = (entry["verb"], change["before"], change["after"])
+    assert said.keys() == happened.keys()
+    for place, (verb, before, after) in said.items():
+        # A delete keeps the bytes themselves, not their digest.
+        fields = ("status", "revision") if verb == "delete" else ("status", "revision", "state", "output")
+        assert part(before, fields) == part(json(happened[place]["was"]), fields)
+        assert part(after, fields) == part(json(happened[place]["became"]), fields)
+    changed = sorted(r.id for o in outcomes for r in o.results if r.outcome is CHANGED)
+    written_down = sorted(r["id"] for e in entries for r in json(e["results"]) if r["outcome"] == "changed")
+    assert changed == written_down
+    assert sorted(x for o in outcomes if o.xid for x in o.xid.split()) == sorted(e["xid"] for e in entries)
+
+
+def part(row: dict[str, Any] | None, fields: tuple[str, ...]) -> dict[str, Any] | None:
+    return row and {field: row[field] for field in fields}
+
+
+def json(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
