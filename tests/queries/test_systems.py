@@ -26,6 +26,7 @@ COLUMNS = {
     "counts": {"phase", "n", "honesty"},
     "findings": {"id", "since", "evidence"},
     "samples": {"id", "seen"},
+    "options": {"name", "value", "why"},
     "lock": {"id", "version"},
     "refused": {"id", "why"},
     "rows": {"id", "table", "key", "row"},

@@ -1,13 +1,12 @@
 -- Idle tasks with messages in inbox_next, as a release by hand leaves them.
 -- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb
--- $3 page int: how many at most
--- $4 have text[]
+-- $2 page int: how many at most
+-- $3 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; everything where the table is small.
 WITH due AS MATERIALIZED (
   (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($4::text[]) AND (wake_at > now() OR wake_at IS NULL))
+  (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($3::text[]) AND (wake_at > now() OR wake_at IS NULL))
   UNION ALL
   (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
@@ -18,4 +17,4 @@ SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS sinc
  WHERE t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
    AND cardinality(t.inbox_next) > 0
  ORDER BY t.wake_at, t.task_id
- LIMIT $3::int
+ LIMIT $2::int
