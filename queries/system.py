@@ -49,10 +49,13 @@ PARAMETERS = frozenset("ids versions args operator reason id parent cursor page 
 SECTIONS = ("lock", "refused", "rows", "change")
 
 
-def choose(variants: Iterable[Statement], have: frozenset[str], version: int) -> Statement | None:
-    """The variant with the most needs, all met, and the highest server version at most ``version``; None if none is."""
-    usable = [s for s in variants if s.needs <= have and s.server <= version]
-    return max(usable, key=lambda s: (len(s.needs), s.server), default=None)
+def choose(variants: Iterable[Statement], have: frozenset[str], version: int, kind: str = "") -> Statement | None:
+    """The variant for ``kind`` with the most needs, all met, and the highest server version at most ``version``.
+
+    One that names the kind goes before one for any kind. None if there is none.
+    """
+    usable = [s for s in variants if s.needs <= have and s.server <= version and s.is_for(kind)]
+    return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
 def load(folder: Path, name: str) -> System:
@@ -124,7 +127,7 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
         for statement in variants:
             file = Path(statement.source)
             for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
-                line = _line_with(file, "-- needs")
+                line = _line_with(file, "-- needs:")
                 raise ReadingError(f"{file}:{line}: needs {need!r}, which system.toml does not define")
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
@@ -138,14 +141,10 @@ Fault = tuple[tuple[str | int, ...], str]  # where in system.toml, and a sentenc
 
 def _threshold_faults(spec: Spec) -> Iterator[Fault]:
     for name, value in spec.thresholds.items():
-        told: list[tuple[tuple[str, ...], object]] = [((name,), value)]
-        if isinstance(value, Mapping):
-            told = [((name, key), each) for key, each in value.items()]
-        for path, one in told:
-            try:
-                duration.parse(one)
-            except ValueError as error:
-                yield ("thresholds", *path), f"thresholds.{'.'.join(path)}: {error}"
+        try:
+            _limit(value)
+        except ValueError as error:
+            yield ("thresholds", name), f"thresholds.{name}: {error}"
 
 
 def _verb_faults(spec: Spec) -> Iterator[Fault]:
@@ -176,7 +175,7 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
         if (finding.step is None) != (finding.least is None):
-            yield ("findings", n, "code"), f"finding {finding.code}: step and least go together"
+            yield ("findings", n), f"finding {finding.code}: step and least go together"
         for field, name in (("times", finding.times), ("seconds", finding.seconds)):
             if name and name not in spec.thresholds:
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {name!r}"

@@ -202,8 +202,8 @@ async def test_the_headless_demo_serves_and_leaves_nothing_however_it_ends(headl
     out, err = headless.process.communicate(timeout=15)
     assert headless.process.returncode == (-number if number == signal.SIGKILL else 0)
     assert out == ""
-    filling = " ... ".join(f"filling {engine.name}" for engine in ENGINES)
-    assert err == f"demo: starting PostgreSQL ... {filling} ... ready\n"
+    filled = "".join(f"filling {engine.name} ... " for engine in ENGINES)
+    assert err == f"demo: starting PostgreSQL ... {filled}ready\n"
     until(lambda: not folder.exists())
     assert not answers(port)
 

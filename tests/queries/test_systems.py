@@ -21,12 +21,12 @@ TYPED = re.compile(r"^-- \$\d+ \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
 NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} | {"now"}
 COLUMNS = {
     "nodes": NODE,
-    **dict.fromkeys(("roots", "children", "live"), {"id", "cursor"}),
+    **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
+    "options": {"name", "value", "why"},
     "find": {"id"},
     "counts": {"phase", "n", "honesty"},
     "findings": {"id", "since", "evidence"},
     "samples": {"id", "seen"},
-    "options": {"name", "value", "why"},
     "lock": {"id", "version"},
     "refused": {"id", "why"},
     "rows": {"id", "table", "key", "row"},

@@ -88,7 +88,7 @@ class Storm:
         """Somebody sends a controller its next numbered message, by the engine's own way."""
         tasks = await self.tasks(kinds.LIVE_SPEC)
         if not tasks:
-            return await self.new()
+            tasks = [await self.rows.task(kinds.LIVE_SPEC)]
         task = self.rng.choice(tasks)
         self.sent[task] += 1
         await self.rows.send(task, {"type": "republish", "reason": str(self.sent[task])})
