@@ -88,6 +88,24 @@ async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows
     assert engine.ends[1:] == [(task, "persisted")]
 
 
+@pytest.mark.parametrize(("verb", "arguments"), [("release", {}), ("drop", {"position": 1})])
+async def test_early_is_when_the_executor_has_given_up(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
+) -> None:
+    """A task that fails again and again is older than its timeout for moments only."""
+    task = await rows.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
+    held = await engine.taken(task)
+    await engine.pass_(224)
+    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is REFUSED, "it may still be polled"
+    await engine.pass_(3)
+    outcome, because = await apply(workspace, verb, task, **arguments)
+    assert (outcome, "(early)" in because) == (REFUSED, True)
+    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is CHANGED
+    await engine.one.tick()
+    assert engine.ends == [(task, "cancelled")]
+    assert engine.one.held.get(task) is not held
+
+
 async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(engine: Engine, rows: Rows, workspace: Workspace) -> None:
     task = await rows.task(wake=-1)
     await engine.taken(task)

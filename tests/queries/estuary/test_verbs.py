@@ -270,7 +270,7 @@ async def test_release_without_messages_leaves_no_empty_box(rows: Rows, workspac
 
 
 @pytest.mark.parametrize(
-    ("type_", "beat", "reason"), [(2, 299, "Fence"), (2, 0, "Fence"), (1, 59, "Fence"), (2, None, "nobody holds")]
+    ("type_", "beat", "reason"), [(2, 299, "(early)"), (2, 0, "Fence"), (1, 59, "(early)"), (2, None, "nobody holds")]
 )
 async def test_release_is_refused_below_the_timeout(
     rows: Rows, workspace: Workspace, type_: int, beat: Any, reason: str
