@@ -33,7 +33,7 @@ COLLECTIONS: Final = (
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values. Every choice comes from ``rng``; ids tell their times."""
+    """Rows to be inserted, as columns of plain values. Choices come from ``rng``; ids tell when they were made."""
 
     def __init__(self, seed: int, now: float) -> None:
         self.rng = Random(seed)

@@ -1,6 +1,6 @@
 """An executor, as the engine's processes are: it takes what is due, keeps a heartbeat while it polls, and persists.
 
-It takes tasks of its types that are due and whose heartbeat is older than the timeout (an idle task's is of year 1)
+It takes tasks of its types that are due and whose heartbeat is older than the timeout (an idle task's is of the year 1)
 by writing a heartbeat of its own. While a poll lasts it renews that every half timeout, but only where it still is what
 it wrote; where it is not, the poll is broken off. At the end everything a poll comes to is written in one transaction,
 and the heartbeat goes. A poll that fails writes nothing: the task is tried again when its heartbeat has run out.

@@ -18,8 +18,8 @@ ZERO = "00:00:00:00:00:00:00:00"
 COLUMNS = (
     "task_id::text, task_type, parent_id::text, inner_state::text AS state, wake_at::text, heartbeat::text,"
     " heartbeat = '0001-01-01T00:00:00Z' AS idle, inbox::text[], inbox_next::text[], xmin::text AS version,"
-    " extract(epoch FROM wake_at - now())::float8 AS due,"
-    " extract(epoch FROM now() - nullif(heartbeat, '-infinity'))::float8 AS age"
+    " extract(epoch FROM wake_at)::float8 - extract(epoch FROM now())::float8 AS due,"
+    " extract(epoch FROM now())::float8 - extract(epoch FROM heartbeat)::float8 AS age"
 )
 INSERT = """
 INSERT INTO tasks (task_id, task_type, parent_id, inner_state, wake_at, heartbeat, inbox, inbox_next)

@@ -1,17 +1,108 @@
-"""How estuary is read: detection, states, trees, pages, counts, detail."""
+"""How estuary is read: detection, states, trees, pages, counts, detail, and what a large table is spared."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from queries.model import Phase
+from queries import detect
+from queries.model import Honesty, Node, Page, Phase
+from queries.read import Reader
+from queries.system import builtin
 from queries.workspace import Workspace
-from tests.queries.builders import reader
-from tests.queries.estuary.rows import LABEL, Rows
-from tests.servers import both_versions
+from tests.queries.builders import opened, reader
+from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.servers import TestbedServer, both_versions
+
+GHOST = "19:00:00:00:00:00:00:01"
+SCHEMA = (Path(__file__).parents[3] / "queries" / "systems" / LABEL / "schema.sql").read_text()
+
+
+# Detection
+
+
+async def systems(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """Label and schema of each estuary found, and why the others are none."""
+    workspace = await opened(dsn, tmp_path)
+    await workspace.close()
+    found = [(label, r.found.schema) for label, r in workspace.systems.items() if r.system.name == LABEL]
+    return found, [d.why for d in workspace.declined if d.system == LABEL]
 
 
 @both_versions
+async def test_it_is_recognised_as_upstream_has_it(database: str, server: TestbedServer, tmp_path: Path) -> None:
+    """The domain in public, all else in internal; columns that came later do not matter."""
+    types = "CREATE SEQUENCE shard_0_id_sequence; CREATE DOMAIN flowid AS macaddr8;"
+    assert types.split("; ")[1].rstrip(";") in SCHEMA
+    rest = SCHEMA.replace("CREATE DOMAIN flowid AS macaddr8;", "").replace(
+        "ALTER DOMAIN flowid", "ALTER DOMAIN public.flowid"
+    )
+    server.sql("CREATE SCHEMA internal; CREATE DOMAIN public.flowid AS macaddr8;", database)
+    server.sql(f"SET search_path = internal, public; {rest}; ALTER TABLE tasks ADD note text", database)
+    assert await systems(database, tmp_path) == ([(LABEL, "internal")], [])
+    rows = await Rows.open(database, "internal, public".replace(", ", '", "'))
+    workspace = await opened(database, tmp_path)
+    task = await rows.task(2, wake=60)
+    from tests.queries.estuary.test_verbs import apply
+
+    for verb, arguments in (("send", {"message": {"type": "shard_failed"}}), ("delete", {})):
+        assert (await apply(workspace, verb, task, **arguments))[0] == "changed"
+    assert workspace.systems[LABEL].notes[0].startswith("parents: random (flowid has the default")
+    await workspace.close()
+    await rows.connection.close()
+
+
+async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
+    database: str, server: TestbedServer, tmp_path: Path
+) -> None:
+    for schema in ("one", "two"):
+        server.sql(f"CREATE SCHEMA {schema}; SET search_path = {schema}; {SCHEMA.replace('flowid', 'my_id')}", database)
+    server.sql("CREATE FUNCTION one.send_to_task(text) RETURNS void LANGUAGE sql AS ''", database)
+    found, declined = await systems(database, tmp_path)
+    assert found == [(LABEL, "one"), (f"{LABEL}@two", "two")]
+    assert declined == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        ("ALTER TABLE tasks DROP COLUMN inbox_next", "tasks.inbox_next is missing"),
+        ("ALTER TABLE tasks ALTER inner_state TYPE jsonb", "tasks.inner_state is of type jsonb, not json"),
+        ("ALTER TABLE tasks ALTER wake_at TYPE timestamp", "tasks.wake_at is of type timestamp, not timestamptz"),
+        ("ALTER TABLE tasks ALTER task_type TYPE text", "tasks.task_type is of type text, not int2"),
+        ("DROP FUNCTION send_to_task", "the function send_to_task(macaddr8, macaddr8, json) is missing"),
+    ],
+)
+async def test_what_is_almost_it_is_declined(
+    estuary: str, server: TestbedServer, tmp_path: Path, spoil: str, why: str
+) -> None:
+    server.sql(spoil, estuary)
+    assert await systems(estuary, tmp_path) == ([], [why])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "CREATE TABLE tasks (id uuid PRIMARY KEY, status text, created_at timestamptz)",
+        "CREATE TABLE tasks (task_id uuid PRIMARY KEY, heartbeat timestamptz, worker text, payload jsonb)",
+        "CREATE TABLE tasks (id bigserial PRIMARY KEY, queue text, task_type text, payload json, wake_at timestamptz)",
+        "CREATE VIEW tasks AS SELECT 1 AS task_id",
+    ],
+)
+async def test_other_tables_of_that_name_do_not_remind_of_it(
+    database: str, server: TestbedServer, tmp_path: Path, table: str
+) -> None:
+    server.sql(table, database)
+    assert await systems(database, tmp_path) == ([], [])
+
+
+# States
+
+
 @pytest.mark.parametrize(
     ("type_", "wake", "beat", "status", "phase"),
     [
@@ -30,19 +121,312 @@ from tests.servers import both_versions
         (2, -400, "-infinity", "reclaimable", Phase.HELD),
         (2, "infinity", "infinity", "polling", Phase.RUNNING),
         (2, "-infinity", None, "ready", Phase.READY),
+        (2, "294276-12-31 23:59:59+00", "4713-01-01 00:00:00+00 BC", "zombie", Phase.FAILED),
     ],
 )
 async def test_a_state_is_told_from_heartbeat_and_wake_at(
-    rows: Rows,
-    workspace: Workspace,
-    type_: int,
-    wake: float | str | None,
-    beat: float | str | None,
-    status: str,
-    phase: Phase,
+    rows: Rows, workspace: Workspace, type_: int, wake: Any, beat: Any, status: str, phase: Phase
 ) -> None:
     task = await rows.task(type_, wake=wake, beat=beat)
-    node = (await reader(workspace, LABEL).nodes([rows.id(task)])).nodes[0]
+    r = reader(workspace, LABEL)
+    node = (await r.nodes([rows.id(task)])).nodes[0]
     assert (node.status, node.phase) == (status, phase)
     assert (node.heartbeat_at is None) == (beat is None)
-    assert {(s.native, s.phase) for s in reader(workspace, LABEL).system.spec.statuses} >= {(status, phase)}
+    assert {(s.native, s.phase) for s in r.system.spec.statuses} >= {(status, phase)}
+    assert {c.phase: c.n for c in await r.counts()}[phase] == 1
+    assert await r.detail(rows.id(task)) is not None
+    await r.findings()
+
+
+async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: Workspace) -> None:
+    r = reader(workspace, LABEL)
+    node = (
+        await r.nodes([rows.id(await rows.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))])
+    ).nodes[0]
+    kind = r.system.kind("task")
+    assert kind is not None
+    assert [getattr(node, field) for field in kind.not_recorded] == [None] * len(kind.not_recorded)
+    assert node.title == "LIVE_SPEC_CONTROLLER · 3 messages"
+    assert node.due_at is not None
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("id_", "created"),
+    [
+        ("16:ba:2a:e3:8c:00:04:00", 1600000000 + (0x16BA2AE38C000400 >> 23) / 1000),
+        ("00:00:00:00:00:00:00:00", 1600000000.0),
+        ("ff:ff:ff:ff:ff:ff:ff:ff", None),
+        ("7f:00:00:00:00:00:00:00", None),
+    ],
+)
+async def test_the_creation_time_is_in_the_id(
+    rows: Rows, workspace: Workspace, id_: str, created: float | None
+) -> None:
+    await rows.task(id_=id_)
+    node = (await reader(workspace, LABEL).nodes([rows.id(id_)])).nodes[0]
+    assert node.created_at == created
+
+
+async def test_an_id_of_now_was_made_now(rows: Rows, workspace: Workspace) -> None:
+    page = await reader(workspace, LABEL).nodes([rows.id(await rows.task())])
+    created = page.nodes[0].created_at
+    assert created is not None
+    assert abs(page.at - created) < 30
+
+
+async def test_type_names_are_configurable(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: {"names": {"2": "SPECS", "77": "MINE"}}})
+    ids = [rows.id(await rows.task(type_)) for type_ in (1, 2, 77, 78)]
+    titles = [node.title for node in (await reader(workspace, LABEL).nodes(ids)).nodes]
+    assert titles == ["DATA_PLANE_CONTROLLER", "SPECS", "MINE", "type 78"]
+    await workspace.close()
+
+
+async def test_ids_that_are_none_are_of_nothing(rows: Rows, workspace: Workspace) -> None:
+    r = reader(workspace, LABEL)
+    await rows.task()
+    odd = ["estuary/task:x", "estuary/task:", f"estuary/task:{GHOST}", "estuary/task:16:ba", "estuary/task:' OR true"]
+    assert (await r.nodes(odd)).nodes == ()
+    assert [await r.detail(i) for i in odd if not i.endswith(":")] == [None] * 4
+
+
+# Trees and pages
+
+
+async def all_of(page: Callable[[str | None], Coroutine[Any, Any, Page]]) -> list[Node]:
+    """Every node of a list, page by page."""
+    nodes: list[Node] = []
+    cursor: str | None = None
+    while True:
+        read = await page(cursor)
+        nodes += read.nodes
+        cursor = read.cursor
+        if cursor is None:
+            return nodes
+
+
+@both_versions
+async def test_a_root_has_no_parent_that_exists(rows: Rows, workspace: Workspace) -> None:
+    """Most rows of the real engine name a parent at random, by the default of the id's domain."""
+    r = reader(workspace, LABEL)
+    random = await rows.value(
+        "INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), 2) RETURNING task_id::text"
+    )
+    assert await rows.value("SELECT parent_id IS NOT NULL FROM tasks")
+    self_ = "16:00:00:00:00:00:00:77"
+    roots = {
+        random,
+        await rows.task(parent=None),
+        await rows.task(parent=ZERO),
+        await rows.task(parent=GHOST),
+        await rows.task(id_=self_, parent=self_),
+    }
+    top = await rows.task(32767)
+    middle = await rows.task(32767, parent=top)
+    leaves = [await rows.task(32767, parent=middle) for _ in range(3)]
+    found = (await r.roots()).nodes
+    assert {n.id for n in found} == {rows.id(i) for i in (*roots, top)}
+    assert [n.parent_id for n in found] == [None] * len(found)
+    assert [n.id for n in (await r.children(rows.id(top))).nodes] == [rows.id(middle)]
+    below = await all_of(lambda cursor: r.children(rows.id(middle), cursor, 2))
+    assert [n.id for n in below] == [rows.id(i) for i in leaves], "oldest first"
+    assert {n.parent_id for n in below} == {rows.id(middle)}
+    for root in roots:
+        assert (await r.children(rows.id(root))).nodes == ()
+
+
+async def test_a_ring_of_parents_harms_nothing(rows: Rows, workspace: Workspace) -> None:
+    one, two = "16:00:00:00:00:00:00:01", "16:00:00:00:00:00:00:02"
+    await rows.task(id_=one, parent=two, wake=1)
+    await rows.task(id_=two, parent=one, wake=2)
+    r = reader(workspace, LABEL)
+    assert (await r.roots()).nodes == ()
+    assert [n.id for n in (await r.live()).nodes] == [rows.id(one), rows.id(two)]
+    assert [n.id for n in (await r.children(rows.id(one))).nodes] == [rows.id(two)]
+
+
+@both_versions
+async def test_pages_lose_nothing_and_repeat_nothing(rows: Rows, workspace: Workspace) -> None:
+    times: list[Any] = [
+        -50,
+        -50,
+        "-infinity",
+        "2020-01-01",
+        "2020-01-01",
+        "2020-01-01",
+        70,
+        "infinity",
+        "infinity",
+        None,
+        None,
+        None,
+    ]
+    tasks = [await rows.task(wake=wake) for wake in times]
+    r = reader(workspace, LABEL)
+    for page in (1, 2, 5, 100):
+        roots = [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))]
+        assert roots == [rows.id(t) for t in sorted(tasks, reverse=True)], "newest first"
+        live = [n.id for n in await all_of(lambda c, page=page: r.live(c, page))]
+        assert sorted(live) == sorted(roots)
+        assert live == [n.id for n in (await r.live()).nodes]
+    due = [n.due_at for n in (await r.live()).nodes]
+    timed = [d for d in due if d is not None]
+    assert timed == sorted(timed), "longest due first"
+    assert due[-3:] == [None] * 3
+
+
+@both_versions
+async def test_find_takes_ids_in_any_spelling_and_types_by_name(rows: Rows, workspace: Workspace) -> None:
+    one, two = "16:ba:2a:e3:8c:00:04:00", "16:ba:2b:00:00:00:00:01"
+    await rows.task(2, id_=one)
+    await rows.task(1, id_=two, wake=-5)
+    await rows.task(77, id_="17:00:00:00:00:00:00:01")
+    r = reader(workspace, LABEL)
+
+    async def found(text: str) -> list[str]:
+        return [n.id for n in (await r.find(text)).nodes]
+
+    for text in (
+        one,
+        "16BA2AE38C000400",
+        "16ba.2ae3.8c00.0400",
+        "16:ba:2a",
+        f"estuary/task:{one}",
+        f"task:{one}",
+        " 16ba2ae ",
+    ):
+        assert await found(text) == [rows.id(one)], text
+    assert await found("16ba") == [rows.id(one), rows.id(two)]
+    assert await found("data_plane") == [rows.id(two)]
+    assert await found("type 77") == [rows.id("17:00:00:00:00:00:00:01")]
+    for text in ("", "%", "zzz'", "16ba2ae38c00040000", "type 99999999999", "\\", "ff"):
+        assert await found(text) == [], text
+
+
+async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: Workspace) -> None:
+    for columns in (
+        {"wake": None},
+        {"wake": None},
+        {"wake": 5},
+        {"wake": -5},
+        {"wake": -900, "beat": 1},
+        {"beat": 900},
+    ):
+        await rows.task(**columns)  # type: ignore[arg-type]
+    counts = await reader(workspace, LABEL).counts()
+    assert {c.phase: c.n for c in counts} == {
+        Phase.BLOCKED: 2, Phase.SCHEDULED: 1, Phase.READY: 1, Phase.RUNNING: 1, Phase.FAILED: 1, Phase.HELD: 0,
+    }  # fmt: skip
+    assert {c.honesty for c in counts} == {Honesty.EXACT}
+
+
+# One task whole
+
+
+@both_versions
+async def test_detail_tells_messages_with_sender_and_position(rows: Rows, workspace: Workspace) -> None:
+    sender = await rows.task(12)
+    task = await rows.task(
+        32767,
+        state={"Waiting": {"partial": 1, "pending": 1}},
+        parent=GHOST,
+        wake=-9,
+        beat=2,
+        inbox=[(ZERO, {"value": 1}), (sender, None), (GHOST, {"value": [1, {"a": "]"}]}), "17", None],
+        inbox_next=[(sender, {"value": 2})],
+    )
+    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    assert detail is not None
+    sections = {s.name: s for s in detail.sections}
+    inbox = [dict(zip(sections["inbox"].columns, row, strict=True)) for row in sections["inbox"].rows]
+    assert [(m["position"], m["sender"], m["from"], m["message"]) for m in inbox] == [
+        ("1", ZERO, "the system", '{"value": 1}'),
+        ("2", sender, "TENANT_CONTROLLER", "EOF"),
+        ("3", GHOST, "no such task", '{"value": [1, {"a": "]"}]}'),
+        ("4", None, None, "17"),
+        ("5", None, None, "NULL"),
+    ]
+    assert [m["check"].partition(":")[0] for m in inbox] == ["decodable", "decodable", *["undecodable"] * 3]
+    assert len(sections["inbox_next"].rows) == 1
+    payload = sections["state"].payload
+    assert payload is not None
+    assert json.loads(payload.head) == {"Waiting": {"partial": 1, "pending": 1}}
+    times = dict(zip(sections["times"].columns, sections["times"].rows[0], strict=True))
+    assert times["parent"] == f"{GHOST}, which does not exist"
+    assert times["shard"] == "0"
+
+
+async def test_a_huge_state_is_cut(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(state=json.dumps({"x": "é" * 3_000_000}, ensure_ascii=False))
+    detail = await reader(workspace, LABEL).detail(rows.id(task), size=1000)
+    assert detail is not None
+    payload = next(s.payload for s in detail.sections if s.name == "state")
+    assert payload is not None
+    assert (len(payload.head), payload.size) == (1000, 6_000_009)
+
+
+# A large table
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table counts as large."""
+    monkeypatch.setattr(detect, "SMALL", -1)
+
+
+async def test_what_would_scan_a_large_table_is_offered_not_done(
+    large: None, rows: Rows, estuary: str, tmp_path: Path, server: TestbedServer
+) -> None:
+    parent = await rows.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
+    child = await rows.task(32767, parent=parent)
+    zombie = await rows.task(beat=900)
+    unread = await rows.task(inbox=[(ZERO, {"type": "shard_failed"})])
+    workspace = await opened(estuary, tmp_path)
+    r: Reader = reader(workspace, LABEL)
+    page = await r.children(rows.id(parent))
+    assert page.costly is not None
+    assert page.costly.ddl.startswith("CREATE INDEX CONCURRENTLY")
+    assert [n.id for n in (await r.children(rows.id(parent), asked=True)).nodes] == [rows.id(child)]
+    findings = await r.findings()
+    assert {u.code for u in findings.unchecked} == {"zombie", "unread_inbox", "dead_child"}
+    for task, code in ((zombie, "zombie"), (unread, "unread_inbox")):
+        detail = await r.detail(rows.id(task))
+        assert detail is not None
+        assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"
+    counts = {c.phase: c for c in await r.counts()}
+    assert counts[Phase.FAILED].honesty is Honesty.UNKNOWN
+    assert [n.id for n in (await r.live()).nodes] == [], "suspended tasks have no index"
+    assert len((await r.roots()).nodes) == 3
+    await workspace.close()
+
+    server.sql("; ".join(n.ddl.replace("CONCURRENTLY", "") for n in r.found.missing()), estuary)
+    workspace = await opened(estuary, tmp_path)
+    r = reader(workspace, LABEL)
+    assert [n.id for n in (await r.children(rows.id(parent))).nodes] == [rows.id(child)]
+    assert {f.code for f in (await r.findings()).found} == {"zombie"}
+    await workspace.close()
+
+
+async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
+    large: None, rows: Rows, estuary: str, tmp_path: Path
+) -> None:
+    from tests.queries.estuary.test_verbs import apply
+
+    workspace = await opened(estuary, tmp_path)
+    task = await rows.task()
+    outcome, why = await apply(workspace, "delete", task)
+    assert (outcome, "not known here" in why) == ("refused", True)
+    assert (await apply(workspace, "delete", task, childless=True))[0] == "changed"
+    await workspace.close()
+
+
+async def test_one_shot_for_every_verb_there_is_a_word(workspace: Workspace) -> None:
+    r = reader(workspace, LABEL)
+    verbs = {v.name: v for v in r.verbs("task")}
+    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel"} == set(verbs)
+    assert not r.availability(verbs["cancel"]).ok
+    assert len({v.key for v in verbs.values()}) == len(verbs)
+    eternal = next(s for s in builtin() if s.name == "eternaltwin")
+    shared = {v.name: (v.key, v.title) for v in eternal.spec.verbs if v.kinds == ("task",)}
+    assert all((verbs[n].key, verbs[n].title) == said for n, said in shared.items() if n in verbs)

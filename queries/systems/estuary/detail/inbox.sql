@@ -27,7 +27,7 @@ SELECT p.position::text, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS send
                             WHERE s.task_id = translate(p.safe::jsonb ->> 0, ':.-', '')::macaddr8), 'no such task') END AS "from",
        CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)
             WHEN p.safe::jsonb -> 1 = 'null' THEN 'EOF'
-            ELSE left((p.element -> 1)::text, 2000) END AS message,
+            ELSE left(substring(p.element::text FROM '^\s*\[\s*"[^"]*"\s*,\s*(.*?)\s*\]\s*$'), 2000) END AS message,
        CASE WHEN p.element IS NOT NULL AND p.safe IS NULL THEN 'too large to check'
             WHEN NOT p.formed THEN 'undecodable: not [sender, message]'
             WHEN NOT $2::jsonb -> 'messages' ? p.task_type::text THEN 'not known: this type'

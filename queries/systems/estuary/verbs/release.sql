@@ -1,9 +1,11 @@
 -- A task whose executor is gone becomes idle and due. Its heartbeat must be older than the timeout: a younger one may be
--- a live poll's, and a second executor would be let in beside it. Messages set aside follow those in the inbox: left in
+-- a live poll's, and a second executor would be let in beside it. (An executor gives a poll up once its heartbeat is
+-- three quarters of the timeout old; who trusts that may act early.) Messages set aside follow those in the inbox: left in
 -- inbox_next they would be overtaken by later ones.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
 -- $3 limits jsonb: heartbeat_timeout by type
+-- $4 args jsonb: early: from three quarters of the timeout on
 -- Index: tasks_pkey.
 
 -- :lock
@@ -16,11 +18,13 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 -- :refused
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'nobody holds it'
+            WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
+            THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
             ELSE 'its heartbeat is younger than the timeout: it may still be polled. Fence it instead, or wait' END AS why
   FROM tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat >= now() - make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat >= now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
 
 -- :rows
 SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
@@ -36,5 +40,5 @@ UPDATE tasks t
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat < now() - make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat < now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
 RETURNING 'task:' || t.task_id AS id

@@ -3,7 +3,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
 -- $3 args jsonb: first: the first message; confirm: the id in the state of a task whose type is guarded
--- $4 limits jsonb: first, guarded, messages, by type; names
+-- $4 limits jsonb: first, guarded, messages, fits and takes, by type; names
 -- Index: tasks_pkey.
 
 -- :lock
@@ -43,7 +43,10 @@ said AS (
               WHEN m.message IS NULL AND m.template <> '' THEN 'its state does not tell ' || m.field || ': give the first message (first)'
               WHEN m.message IS NOT NULL AND $4::jsonb -> 'messages' ? m.task_type::text
                    AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'messages' ->> m.task_type::text)::jsonpath, '{}', true), false)
-              THEN 'the first message is not one that it can decode; it takes ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'others') END AS why
+              THEN 'the first message is not one that it can decode; it takes ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'others')
+              WHEN m.message IS NOT NULL AND $4::jsonb -> 'fits' ? m.task_type::text
+                   AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'fits' ->> m.task_type::text)::jsonpath, '{"state": null}', true), false)
+              THEN 'in its first state it fails at this message' END AS why
     FROM made m
 )
 SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL

@@ -1,0 +1,133 @@
+"""The demo's estuary: its executors keep the engine's protocol, and its data hold one of everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.estuary import Busy, Estuary, kinds
+from console.demo.estuary.data import make
+from console.demo.estuary.executor import Executor
+from queries.workspace import Workspace
+from tests.queries.builders import opened, reader
+from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.servers import TestbedServer, both_versions
+
+
+@pytest.fixture
+async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[tuple[Rows, Workspace]]:
+    """A database with the demo's data."""
+    dsn = server.fresh(LABEL, filled=True)
+    rows, workspace = await Rows.open(dsn), await opened(dsn, tmp_path)
+    yield rows, workspace
+    await workspace.close()
+    await rows.connection.close()
+    server.drop(dsn)
+
+
+def executor(connection: Any, **options: Any) -> Executor:
+    return Executor(connection, Random(1), lasts=lambda rng: 1, **options)
+
+
+@both_versions
+async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Rows, Workspace]) -> None:
+    rows, workspace = demo
+    r = reader(workspace, LABEL)
+    found = {f.code for f in (await r.findings()).found}
+    assert found == {f.code for f in r.system.spec.findings if not f.sample}
+    statuses = {n.status for n in (await r.live(None, 1000)).nodes}
+    assert statuses == {s.native for s in r.system.spec.statuses}
+    worker = Busy(rows.connection, Random(1))
+    for _ in range(8):
+        await worker.tick()
+        await r.sample()
+    assert {f.code for f in (await r.findings()).found} == found, "what is stuck stays stuck while executors work"
+    hot = next(w for w in r._watchers.values() if w.spec.code == "hot_loop")
+    assert max(watch.changes for watch in hot._watches.values()) >= 1
+
+
+async def test_the_same_seed_makes_the_same(rows: Rows) -> None:
+    one, two, other = make(1, 1.7e9), make(1, 1.7e9), make(2, 1.7e9)
+    assert (one.tasks, one.specs, one.planes, one.odd) == (two.tasks, two.specs, two.planes, two.odd)
+    assert one.tasks != other.tasks
+    assert len({task[0] for task in one.tasks}) == len(one.tasks)
+    await Estuary().fill(rows.connection, 3)
+
+
+@both_versions
+async def test_a_tree_adds_up_and_is_gone(rows: Rows) -> None:
+    parent = await rows.task(kinds.NOTIFICATIONS)
+    root = await rows.task(kinds.FIBONACCI, parent=parent, state='"Init"')
+    await rows.send(root, {"value": 6})
+    one = executor(rows.connection, types=[kinds.FIBONACCI], permits=50)
+    most = 0
+    for _ in range(80):
+        await one.tick()
+        most = max(most, await rows.value("SELECT count(*) FROM tasks"))
+    assert most > 4
+    assert await rows.value("SELECT count(*) FROM tasks") == 1, "a finished task's row is gone"
+    assert (await rows.row(parent))["inbox"] == [f'["{root}", {{"value": 8}}]', f'["{root}", null]']
+
+
+async def test_a_message_that_comes_as_a_task_ends_begins_it_anew(rows: Rows) -> None:
+    task = await rows.task(kinds.PUBLICATIONS, wake=-1, inbox=[(ZERO, {"type": "queued"})])
+    one = executor(rows.connection)
+    await one.take(1)
+    await rows.send(task, {"type": "queued"})
+    assert await one.poll(one.held[task])
+    after = await rows.row(task)
+    assert (after["state"], after["idle"]) == (None, True)
+    assert after["due"] <= 0
+    assert len(after["inbox"]) == 1
+
+
+async def test_a_failing_poll_writes_nothing(rows: Rows) -> None:
+    task = await rows.task(2, wake=-1, inbox=['"poison"'])
+    one = executor(rows.connection)
+    await one.take(1)
+    before = await rows.digest()
+    assert not await one.poll(one.held[task])
+    assert await rows.digest() == before
+    await rows.send(task, {"type": "shard_failed"})
+    await one.take(1)
+    assert one.held == {}, "not before its heartbeat has run out"
+    await rows.age(task, 301)
+    await one.take(1)
+    assert one.held[task].inbox == ['"poison"'], "what came meanwhile is not seen by the retry"
+
+
+async def test_a_lost_row_undoes_the_whole_poll(rows: Rows) -> None:
+    task = await rows.task(kinds.FIBONACCI, wake=-1, state='"Init"', inbox=[(ZERO, {"value": 5})])
+    ends: list[str] = []
+    one = executor(rows.connection, on_end=lambda held, end, outcome: ends.append(end))
+    await one.take(1)
+    held = one.held[task]
+    await rows.sql("DELETE FROM tasks")
+    assert not await one.poll(held)
+    assert ends == ["vanished"]
+    assert await rows.value("SELECT count(*) FROM tasks") == 0, "its child is undone with it"
+
+
+async def test_a_row_that_is_locked_is_passed_over(rows: Rows, estuary: str) -> None:
+    locked, free = await rows.task(wake=-9), await rows.task(wake=-1)
+    holder = await asyncpg.connect(estuary)
+    async with holder.transaction():
+        await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", locked)
+        one = executor(rows.connection)
+        await one.take(5)
+        assert list(one.held) == [free]
+    await holder.close()
+
+
+async def test_states_are_as_the_console_knows_them(workspace: Workspace) -> None:
+    """The demo decodes what the console takes for decodable, and nothing else."""
+    limits = reader(workspace, LABEL).system.limits
+    assert {str(t) for t in kinds.TAKES} <= set(limits["messages"])
+    assert set(limits["messages"]) == set(limits["takes"])
+    assert json.loads(limits["first"]["3"]) == {"type": "queued"}

@@ -1,0 +1,260 @@
+"""Every finding of estuary: a row that has it, and rows beside it that have not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.model import Finding
+from queries.workspace import Workspace
+from tests.queries.builders import opened, reader
+from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.servers import both_versions
+
+SHARD = {"type": "shard_failed"}
+GOOD = (ZERO, SHARD)
+GHOST = "19:00:00:00:00:00:00:01"
+WAITING = {"Waiting": {"partial": 1, "pending": 1}}
+COUNTS = {"messages_processed": 1, "total_failures": 0, "total_successes": 1}
+
+# finding, columns of the row that has it
+POSITIVE: list[tuple[str, dict[str, Any]]] = [
+    ("not_served", {"type_": 5, "wake": -16}),
+    ("not_served", {"type_": 1, "wake": -31}),
+    ("poison", {"wake": -9, "inbox": ['"text"']}),
+    ("poison", {"wake": -9, "beat": 5, "inbox": [GOOD, '{"type": "shard_failed"}']}),
+    ("poison", {"wake": -9, "inbox": [f'["{ZERO}"]']}),
+    ("poison", {"wake": -9, "inbox": ['["me", {"type": "shard_failed"}]']}),
+    ("poison", {"wake": -9, "inbox": ["[null, 1]"]}),
+    ("poison", {"wake": -9, "inbox": [None]}),
+    ("poison", {"wake": -9, "inbox": [(ZERO, {"type": "no such"})]}),
+    ("poison", {"wake": -9, "inbox": [(ZERO, None)]}),
+    ("poison", {"type_": 10, "wake": -9, "inbox": [(ZERO, "resume")]}),
+    ("poison", {"type_": 99, "wake": -9, "inbox": ["7"]}),
+    ("zombie", {"wake": None, "beat": 301}),
+    ("zombie", {"wake": 900, "beat": 301}),
+    ("abandoned", {"wake": -900, "beat": 601}),
+    ("abandoned", {"type_": 1, "wake": -900, "beat": 121}),
+    ("unread_inbox", {"wake": None, "inbox": [GOOD]}),
+    ("heartbeat_infinite", {"wake": -1, "beat": "-infinity"}),
+    ("heartbeat_infinite", {"wake": None, "beat": "-infinity"}),
+    ("heartbeat_ahead", {"wake": -1, "beat": "2090-01-01"}),
+    ("heartbeat_ahead", {"wake": 60, "beat": "infinity"}),
+    ("dead_child", {"type_": 32767, "state": WAITING}),
+    ("stray_messages", {"wake": -1, "inbox_next": [GOOD]}),
+    ("stray_messages", {"wake": None, "inbox_next": [GOOD]}),
+    ("large_inbox", {"wake": -900, "beat": 226, "inbox": [GOOD] * 50, "inbox_next": [GOOD] * 51}),
+    ("long_episode", {"wake": -901, "beat": 5}),
+    ("long_episode", {"wake": -901, "beat": 299}),
+    ("long_episode", {"type_": 1, "wake": -181, "beat": 5}),
+    ("orphan", {"type_": 32767, "parent": GHOST, "wake": 60}),
+]
+
+# finding, columns of a row that has it not
+NEGATIVE: list[tuple[str, dict[str, Any]]] = [
+    ("not_served", {"type_": 5, "wake": -14}),
+    ("not_served", {"type_": 1, "wake": -29}),
+    ("not_served", {"type_": 5, "wake": None}),
+    ("poison", {"wake": -9, "inbox": [GOOD, (ZERO, {"type": "republish", "reason": "x"})]}),
+    ("poison", {"wake": -9, "inbox": []}),
+    ("poison", {"type_": 32767, "wake": -9, "inbox": [(ZERO, None), (GHOST, {"value": 2})]}),
+    ("poison", {"type_": 99, "wake": -9, "inbox": [(ZERO, {"any": "thing"})]}),
+    ("zombie", {"wake": -1, "beat": 301}),
+    ("zombie", {"wake": None, "beat": 299}),
+    ("zombie", {"wake": None}),
+    ("abandoned", {"wake": -900, "beat": 599}),
+    ("abandoned", {"wake": -900}),
+    ("unread_inbox", {"wake": None, "inbox": []}),
+    ("unread_inbox", {"wake": 60, "inbox": [GOOD]}),
+    ("heartbeat_infinite", {"wake": -1}),
+    ("heartbeat_ahead", {"wake": -1, "beat": 0}),
+    ("dead_child", {"type_": 2, "state": COUNTS}),
+    ("dead_child", {"type_": 32767, "state": WAITING, "inbox": [(ZERO, None)], "wake": -1}),
+    ("dead_child", {"type_": 32767, "state": '"Finished"'}),
+    ("dead_child", {"type_": 32767}),
+    ("stray_messages", {"wake": -1, "beat": 5, "inbox_next": [GOOD]}),
+    ("stray_messages", {"wake": -1, "inbox_next": []}),
+    ("large_inbox", {"wake": -900, "beat": 226, "inbox": [GOOD] * 50, "inbox_next": [GOOD] * 50}),
+    ("large_inbox", {"wake": -900, "beat": 5, "inbox": [GOOD] * 101}),
+    ("long_episode", {"wake": -899, "beat": 5}),
+    ("long_episode", {"wake": -901}),
+    ("long_episode", {"wake": -9000, "beat": 700}),
+    ("orphan", {"type_": 2, "parent": GHOST, "wake": -1}),
+    ("orphan", {"type_": 32767, "parent": ZERO, "wake": -1}),
+    ("orphan", {"type_": 32767, "parent": None, "wake": -1}),
+]
+
+
+@both_versions
+async def test_each_finding_is_found_at_the_rows_that_have_it(rows: Rows, workspace: Workspace) -> None:
+    expected = {(code, rows.id(await rows.task(**columns))) for code, columns in POSITIVE if code != "not_served"}
+    found = (await reader(workspace, LABEL).findings()).found
+    assert {(f.code, f.node_id) for f in found} >= expected
+    assert {f.code for f in found} - {"not_served"} == {code for code, _ in expected}
+    for finding in found:
+        assert "?" not in finding.sentence, finding.sentence
+    one = (await reader(workspace, LABEL).findings([i for _, i in expected])).found
+    assert {(f.code, f.node_id) for f in one} >= expected, "the same where certain nodes are asked for"
+
+
+@pytest.mark.parametrize(("code", "columns"), [c for c in POSITIVE if c[0] == "not_served"])
+async def test_a_type_that_nobody_takes_is_told_once(rows: Rows, workspace: Workspace, code: str, columns: Any) -> None:
+    first = await rows.task(**{**columns, "wake": columns["wake"] - 100})
+    second = await rows.task(**columns)
+    await rows.task(2, wake=-5, beat=1)  # another type's process is at work
+    r = reader(workspace, LABEL)
+    found = [f for f in (await r.findings()).found if f.code == code]
+    assert [f.node_id for f in found] == [rows.id(first)]
+    assert "(2, the first since" in found[0].sentence
+    assert [f.code for f in (await r.findings([rows.id(second)])).found] == [code]
+    await rows.task(columns["type_"], wake=-900, beat=20)
+    assert not [f for f in (await r.findings()).found if f.code == code], "one of the type is being polled"
+
+
+@both_versions
+async def test_no_finding_at_rows_that_have_it_not(rows: Rows, workspace: Workspace) -> None:
+    beside = [(code, rows.id(await rows.task(**columns))) for code, columns in NEGATIVE]
+    found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings()).found}
+    assert found.isdisjoint(beside)
+    await rows.sql("DELETE FROM tasks")
+
+
+async def test_a_task_with_children_or_a_live_parent_is_not_alone(rows: Rows, workspace: Workspace) -> None:
+    parent = await rows.task(32767, state=WAITING)
+    await rows.task(32767, parent=parent, wake=60)
+    assert (await reader(workspace, LABEL).findings()).found == ()
+
+
+async def test_thresholds_and_types_are_the_operators(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    mine: dict[str, object] = {
+        "2": {"heartbeat_timeout": 10.0, "large_inbox": 1.0},
+        "names": {"2": "SPECS"},
+        "pending": {"77": "strict $.children > 0"},
+        "yields": "77",
+    }
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
+    expected = {
+        ("abandoned", await rows.task(2, wake=-900, beat=21)),
+        ("large_inbox", await rows.task(2, wake=-9, beat=8, inbox=[GOOD, GOOD])),
+        ("dead_child", await rows.task(77, state={"children": 1})),
+        ("orphan", await rows.task(77, parent=GHOST)),
+    }
+    found = (await reader(workspace, LABEL).findings()).found
+    assert {(f.code, f.node_id) for f in found} == {(code, rows.id(task)) for code, task in expected}
+    await workspace.close()
+
+
+@both_versions
+async def test_findings_survive_any_json(rows: Rows, workspace: Workspace) -> None:
+    """json takes what jsonb refuses: escaped NULs, lone surrogates, numbers beyond all bounds."""
+    odd = [
+        r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\u0000"}]',
+        r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\ud800 \\u0000 \\\\ \""}]',
+        '["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": 1e999999}]',
+        f'["00:00:00:00:00:00:00:00", {{"type": "shard_failed", "x": {"9" * 90_000}}}]',
+        r'["\u0000", 1]',
+        r'"\u0000"',
+    ]
+    good = [rows.id(await rows.task(wake=-1, inbox=[text], state=text)) for text in odd[:4]]
+    bad = [rows.id(await rows.task(wake=-1, inbox=[text])) for text in odd[4:]]
+    waiting = await rows.task(32767, state=r'{"Waiting": {"pending": 1, "x": "\u0000", "y": 1e99999}}')
+    r = reader(workspace, LABEL)
+    found = (await r.findings()).found
+    assert {f.node_id for f in found if f.code == "poison"} == set(bad)
+    assert {f.node_id for f in found if f.code == "dead_child"} == {rows.id(waiting)}
+    for node_id in (*good, *bad, rows.id(waiting)):
+        assert await r.detail(node_id) is not None
+
+
+# What several looks tell
+
+
+async def looks(workspace: Workspace) -> tuple[Finding, ...]:
+    r = reader(workspace, LABEL)
+    await r.sample()
+    return r.watched()
+
+
+async def retried(rows: Rows, task: str, step: float) -> None:
+    """The heartbeat moves so many seconds on, as time would."""
+    await rows.sql(
+        "UPDATE tasks SET heartbeat = heartbeat + make_interval(secs => $2) WHERE task_id = $1::text::macaddr8",
+        *(task, float(step)),
+    )
+
+
+@both_versions
+@pytest.mark.parametrize(("type_", "step"), [(2, 303), (1, 62)])
+async def test_a_crash_loop_is_told_by_its_steps(rows: Rows, workspace: Workspace, type_: int, step: float) -> None:
+    task = await rows.task(type_, wake=-9000, beat=5000, state=COUNTS)
+    assert await looks(workspace) == ()
+    for _ in range(2):
+        assert await looks(workspace) == ()
+        await retried(rows, task, step)
+    (finding,) = await looks(workspace)
+    assert (finding.code, finding.node_id) == ("crash_loop", rows.id(task))
+    assert finding.sentence.startswith("Seen failing 2 times since ")
+    assert len(finding.evidence["timeline"].split()) == 2
+    for _ in range(2):
+        await retried(rows, task, step)
+        (finding,) = await looks(workspace)
+    assert finding.evidence["changes"] == 4
+    assert finding.evidence["timeline"].startswith(finding.evidence["first"])
+    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    assert detail is not None
+    assert "crash_loop" in detail.node.findings
+    (section,) = [s for s in detail.sections if s.name == "held"]
+    assert section.title == "Heartbeats seen by this console"
+    steps = [row[section.columns.index("step")] for row in section.rows]
+    assert steps == [f"+{step:.1f}"] * 4 + [""], "newest first"
+
+
+@pytest.mark.parametrize(("type_", "step"), [(2, 150), (1, 30), (2, 225)])
+async def test_a_long_poll_is_no_crash_loop(rows: Rows, workspace: Workspace, type_: int, step: float) -> None:
+    task = await rows.task(type_, wake=-9000, beat=5000)
+    for _ in range(8):
+        assert await looks(workspace) == ()
+        await retried(rows, task, step)
+
+
+async def test_what_got_on_is_no_crash_loop(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-9000, beat=5000)
+    for n in range(6):
+        assert await looks(workspace) == ()
+        await retried(rows, task, 303)
+        change = (
+            "inner_state = json_build_object('n', $2::int)"
+            if n % 2
+            else "wake_at = now() - make_interval(secs => $2::int)"
+        )
+        await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task, n)
+
+
+async def test_heartbeats_that_are_none_are_not_sampled(rows: Rows, workspace: Workspace) -> None:
+    for beat in ("-infinity", "infinity"):
+        await rows.task(wake=-900, beat=beat)
+    for _ in range(3):
+        assert await looks(workspace) == ()
+
+
+@both_versions
+async def test_a_hot_loop_is_told_by_a_state_that_never_rests(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
+    hot, calm = await rows.task(wake=-1, state={"n": 0}), await rows.task(wake=-1, state={"n": 0})
+    for n in range(6):
+        assert await looks(workspace) == ()
+        await rows.sql(
+            "UPDATE tasks SET inner_state = json_build_object('n', $2::int), wake_at = now()"
+            " WHERE task_id = $1::text::macaddr8", hot, n + 1,
+        )  # fmt: skip
+        if n == 4:
+            break
+    (finding,) = await looks(workspace)
+    assert (finding.code, finding.node_id) == ("hot_loop", rows.id(hot))
+    assert "changed 5 times" in finding.sentence
+    assert calm
+    await rows.sql("UPDATE tasks SET wake_at = now() + interval '1 minute'")
+    assert await looks(workspace) == (), "it has come to rest"
+    await workspace.close()

@@ -1,0 +1,263 @@
+"""Verbs against executors at work: each of the engine's races, with the engine's own statements on the other side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from random import Random
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.estuary.executor import Executor, Held
+from queries import act
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, do, rehearsed, seen, told
+from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.queries.estuary.test_verbs import SHARD, apply
+
+CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+
+
+class Engine:
+    """Two executors, each on a connection of its own, and time that passes when it is told to."""
+
+    def __init__(self, one: Any, two: Any, rows: Rows) -> None:
+        self.rows = rows
+        self.ends: list[tuple[str, str]] = []
+
+        def end(held: Held, how: str, outcome: object) -> None:
+            self.ends.append((held.id, how))
+
+        self.one = Executor(one, Random(1), lasts=lambda rng: 1, on_end=end)
+        self.two = Executor(two, Random(2), lasts=lambda rng: 1, on_end=end)
+
+    async def taken(self, task: str) -> Held:
+        """The task in the hands of the first executor."""
+        await self.one.take(9)
+        return self.one.held[task]
+
+    async def pass_(self, seconds: float) -> None:
+        """Time goes by: for the rows, and for who holds them."""
+        for task in [r[0] for r in await self.rows.connection.fetch("SELECT task_id::text FROM tasks")]:
+            await self.rows.age(task, seconds)
+        for held in [*self.one.held.values(), *self.two.held.values()]:
+            held.beat -= seconds
+            text = await self.rows.value(
+                "SELECT ($1::text::timestamptz - make_interval(secs => $2))::text", held.heartbeat, float(seconds)
+            )
+            held.heartbeat = text
+
+
+@pytest.fixture
+async def engine(estuary: str, rows: Rows) -> AsyncIterator[Engine]:
+    settings = {"TimeZone": "UTC"}
+    connections = [await asyncpg.connect(estuary, server_settings=settings) for _ in range(2)]
+    yield Engine(*connections, rows)
+    for connection in connections:
+        await connection.close()
+
+
+@pytest.mark.parametrize("age", [0, 149, 299])
+async def test_no_release_lets_a_second_executor_in(
+    engine: Engine, rows: Rows, workspace: Workspace, age: float
+) -> None:
+    task = await rows.task(wake=-1)
+    await engine.taken(task)
+    await engine.pass_(age)
+    assert (await apply(workspace, "release", task))[0] is REFUSED
+    await engine.two.take(9)
+    assert engine.two.held == {}
+
+
+async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-1, state={"messages_processed": 0, "total_failures": 0, "total_successes": 0})
+    held = await engine.taken(task)
+    await engine.pass_(301)
+    assert (await apply(workspace, "release", task))[0] is CHANGED
+    await engine.two.take(9)
+    assert list(engine.two.held) == [task]
+    await engine.one.tick()
+    assert engine.ends == [(task, "cancelled")], "the first had stopped by its own rule"
+    assert not await engine.one.beat(held), "and could not come back"
+    await engine.two.tick()
+    assert engine.ends[1:] == [(task, "persisted")]
+
+
+@pytest.mark.parametrize(("verb", "arguments"), [("release", {}), ("drop", {"position": 1})])
+async def test_early_is_when_the_executor_has_given_up(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
+) -> None:
+    """A task that fails again and again is older than its timeout for moments only."""
+    task = await rows.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
+    held = await engine.taken(task)
+    await engine.pass_(224)
+    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is REFUSED, "it may still be polled"
+    await engine.pass_(3)
+    outcome, because = await apply(workspace, verb, task, **arguments)
+    assert (outcome, "(early)" in because) == (REFUSED, True)
+    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is CHANGED
+    await engine.one.tick()
+    assert engine.ends == [(task, "cancelled")]
+    assert engine.one.held.get(task) is not held
+
+
+async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-1)
+    await engine.taken(task)
+    await engine.pass_(149)
+    assert (await apply(workspace, "fence", task))[0] is CHANGED
+    await engine.two.take(9)
+    assert engine.two.held == {}
+    held = engine.one.held[task]
+    held.beat -= 2
+    await engine.one.tick()
+    assert engine.ends == [(task, "cancelled")]
+    await engine.two.take(9)
+    assert engine.two.held == {}, "not before the timeout has passed since the fence"
+    await engine.pass_(301)
+    await engine.two.take(9)
+    assert list(engine.two.held) == [task]
+
+
+async def test_a_poll_that_ends_before_it_meets_the_fence_counts(
+    engine: Engine, rows: Rows, workspace: Workspace
+) -> None:
+    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+    held = await engine.taken(task)
+    assert (await apply(workspace, "fence", task))[0] is CHANGED
+    assert await engine.one.poll(held)
+    after = await rows.row(task)
+    assert after["idle"]
+    assert after["inbox"] is None
+    assert json.loads(after["state"])["messages_processed"] == 1
+
+
+async def test_a_poll_under_way_is_not_robbed_of_its_row(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-1)
+    held = await engine.taken(task)
+    assert (await apply(workspace, "delete", task))[0] is REFUSED
+    assert await engine.one.poll(held)
+    assert engine.ends == [(task, "persisted")]
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"), [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1})]
+)
+async def test_nothing_is_written_that_the_holder_would_overwrite(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
+) -> None:
+    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+    await engine.taken(task)
+    before = await rows.digest()
+    assert (await apply(workspace, verb, task, **arguments))[0] is REFUSED
+    assert await rows.digest() == before
+
+
+async def test_a_message_sent_while_it_is_polled_is_read_next(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+    held = await engine.taken(task)
+    assert (await apply(workspace, "send", task, message={"type": "config_updated"}))[0] is CHANGED
+    assert await engine.one.poll(held)
+    after = await rows.row(task)
+    assert [json.loads(e)[1] for e in after["inbox"]] == [{"type": "config_updated"}]
+    assert after["inbox_next"] is None
+    assert after["due"] <= 0
+
+
+async def test_a_release_keeps_messages_in_their_order(engine: Engine, rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-1)
+    await rows.send(task, {"type": "republish", "reason": "1"})
+    await engine.taken(task)
+    await rows.send(task, {"type": "republish", "reason": "2"})
+    await engine.pass_(301)
+    await apply(workspace, "release", task)
+    await rows.send(task, {"type": "republish", "reason": "3"})
+    await engine.two.take(9)
+    inbox = engine.two.held[task].inbox
+    assert inbox is not None
+    assert [json.loads(e or "")[1]["reason"] for e in inbox] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("age", [10, 301])
+async def test_a_held_task_whose_executor_dies_is_still_taken_over(
+    engine: Engine, rows: Rows, workspace: Workspace, age: float
+) -> None:
+    """Parked while held, it would be neither idle nor due, and nobody would ever take it."""
+    task = await rows.task(wake=-1)
+    await engine.taken(task)
+    await engine.pass_(age)
+    assert (await apply(workspace, "park", task))[0] is REFUSED
+    await engine.pass_(301)
+    await engine.two.take(9)
+    assert list(engine.two.held) == [task]
+
+
+@pytest.mark.parametrize("verb", ["wake", "send", "park", "restart", "delete"])
+async def test_no_lock_is_held_while_a_person_thinks(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str
+) -> None:
+    """A lock would make the dequeue pass the task over and block the triggers that send to it."""
+    task = await rows.task(wake=60)
+    before = await rows.digest()
+    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {"message": SHARD}, LABEL)
+    assert set(told(rehearsal).values()) == {CHANGED}
+    assert await rows.digest() == before, "nothing is left of a rehearsal"
+    await rows.sql("SET lock_timeout = '1ms'")
+    await rows.send(task, SHARD)
+    await engine.one.take(9)
+    assert list(engine.one.held) == [task]
+
+
+@pytest.mark.parametrize("verb", ["wake", "send", "park", "restart", "delete"])
+async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspace: Workspace, verb: str) -> None:
+    task = await rows.task(wake=60)
+    other = await rows.task(wake=60)
+    was = await seen(workspace, [rows.id(task), rows.id(other)], LABEL)
+    holder = await asyncpg.connect(estuary)
+    async with holder.transaction():
+        await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", task)
+        began = time.monotonic()
+        outcomes = await asyncio.wait_for(do(workspace, verb, was, {"message": SHARD}, LABEL), 10)
+        assert time.monotonic() - began < 5
+    assert told(outcomes) == {rows.id(task): Outcome.BUSY, rows.id(other): CHANGED}
+    await holder.close()
+
+
+async def _dequeue(engine: Engine, task: str) -> None:
+    await engine.one.take(9)
+
+
+async def _message(engine: Engine, task: str) -> None:
+    await engine.rows.send(task, SHARD)
+
+
+async def _persist(engine: Engine, task: str) -> None:
+    await engine.one.take(9)
+    await engine.one.tick()
+
+
+@pytest.mark.parametrize("meanwhile", [_dequeue, _message, _persist])
+@pytest.mark.parametrize("verb", ["park", "restart", "delete", "drop"])
+async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
+    engine: Engine, rows: Rows, workspace: Workspace, verb: str, meanwhile: Callable[[Engine, str], Awaitable[None]]
+) -> None:
+    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if verb == "drop" else None)
+    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {"position": 1}, LABEL)
+    assert set(told(rehearsal).values()) == {CHANGED}
+    await meanwhile(engine, task)
+    before = await rows.digest()
+    outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    assert told(outcomes) == {rows.id(task): MOVED}
+    assert await rows.digest() == before
+
+
+async def test_of_two_consoles_one_is_late(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=600)
+    first, second = [await rehearsed(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
+    assert told(await act.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
+    assert told(await act.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): MOVED}

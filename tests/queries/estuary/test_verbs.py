@@ -1,0 +1,443 @@
+"""Every verb of estuary: the rows before and after, who drops out and why, and nothing else touched.
+
+The names of the races are those of the engine's rules: only the holder of a task changes its inbox, state and wake_at
+while it polls; a heartbeat of the year 1, and no other, says that nobody polls.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import do, opened, seen, told
+from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.servers import both_versions
+
+CHANGED, REFUSED, MOVED, BUSY = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED, Outcome.BUSY
+DEPENDENCY, SHARD = {"type": "dependency_updated"}, {"type": "shard_failed"}
+PLANE = "15:00:00:00:00:00:00:01"
+TYPED = {"confirm": PLANE}
+
+
+def sent(message: Any, sender: str = ZERO) -> str:
+    """How the engine stores a message."""
+    return f'["{sender}", {json.dumps(message)}]'
+
+
+async def apply(workspace: Workspace, verb: str, task: str, **arguments: Any) -> tuple[Outcome, str]:
+    """Do it to one task: the outcome, and why."""
+    outcomes = await do(workspace, verb, [Rows.id(task)], arguments, LABEL)
+    return outcomes.results[0].outcome, outcomes.results[0].why
+
+
+def changed(before: Any, after: Any) -> dict[str, Any]:
+    """What is not as it was, but for ages and the version."""
+    return {k: after[k] for k in after.keys() if after[k] != before[k] and k not in ("due", "age", "version")}  # noqa: SIM118
+
+
+# wake
+
+
+@both_versions
+@pytest.mark.parametrize("wake", [None, 3600, "infinity"])
+async def test_wake_makes_an_idle_task_due_and_nothing_else(rows: Rows, workspace: Workspace, wake: Any) -> None:
+    other = await rows.row(await rows.task(wake=50))
+    task = await rows.task(wake=wake, state={"messages_processed": 1}, inbox=[(ZERO, SHARD)])
+    before = await rows.row(task)
+    assert await apply(workspace, "wake", task) == (CHANGED, "")
+    after = await rows.row(task)
+    assert set(changed(before, after)) == {"wake_at"}
+    assert after["due"] <= 0
+    assert changed(other, await rows.row(other["task_id"])) == {}
+
+
+@pytest.mark.parametrize(
+    ("wake", "beat", "reason"), [(-9, 5, "held"), (-9, 500, "held"), (60, 5, "held"), (-9, None, "due already")]
+)
+async def test_wake_leaves_held_and_due_tasks(
+    rows: Rows, workspace: Workspace, wake: float, beat: float | None, reason: str
+) -> None:
+    task = await rows.task(wake=wake, beat=beat)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "wake", task)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "state", "inbox", "outcome"),
+    [
+        (1, None, None, REFUSED),
+        (1, {"status": "Idle"}, None, CHANGED),
+        (1, None, [(ZERO, {"start": PLANE})], CHANGED),
+        (32767, {"Waiting": {"partial": 1, "pending": 1}}, None, REFUSED),
+        (2, None, None, CHANGED),
+        (77, None, None, CHANGED),
+    ],
+)
+async def test_wake_asks_twice_where_a_poll_without_a_message_fails(
+    rows: Rows, workspace: Workspace, type_: int, state: Any, inbox: Any, outcome: Outcome
+) -> None:
+    task = await rows.task(type_, state=state, inbox=inbox)
+    assert (await apply(workspace, "wake", task))[0] is outcome
+    if outcome is REFUSED:
+        assert (await apply(workspace, "wake", task, regardless=True))[0] is CHANGED
+
+
+# send
+
+
+@both_versions
+@pytest.mark.parametrize("beat", [None, 10, 400, "-infinity", "2090-01-01"])
+async def test_send_goes_where_the_engine_puts_it(rows: Rows, workspace: Workspace, beat: Any) -> None:
+    old = sent(DEPENDENCY)
+    task = await rows.task(
+        wake=100 if beat is None else -100, beat=beat, inbox=[old], inbox_next=None if beat is None else [old]
+    )
+    before = await rows.row(task)
+    assert await apply(workspace, "send", task, message=SHARD) == (CHANGED, "")
+    after = await rows.row(task)
+    box, other = ("inbox", "inbox_next") if beat is None else ("inbox_next", "inbox")
+    assert [json.loads(e) for e in after[box]] == [json.loads(old), [ZERO, SHARD]]
+    assert after[other] == before[other]
+    assert after["due"] <= 0
+    assert (after["heartbeat"], after["state"]) == (before["heartbeat"], before["state"])
+
+
+async def test_a_suspended_task_wakes_at_a_message(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task()
+    await apply(workspace, "send", task, message=SHARD)
+    assert (await rows.row(task))["due"] <= 0
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        (1, "converge"),
+        (1, "disable"),
+        (1, {"preview": {"branch": "x"}}),
+        (2, {"type": "spec_published", "pub_id": "16:ba:2a:e3:8c:00:04:00"}),
+        (2, {"type": "republish", "reason": "by hand"}),
+        (2, {"type": "inferred_schema_updated"}),
+        (2, {"type": "manual_trigger", "user_id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}),
+        (3, {"type": "queued"}),
+        (8, {"initialize": {"migration_id": "16ba2ae38c000400"}}),
+        (9, {"event": "resolved"}),
+        (10, "Resume"),
+        (12, {"type": "wake"}),
+        (32767, {"value": 4}),
+    ],
+)
+async def test_send_takes_what_the_type_takes(rows: Rows, workspace: Workspace, type_: int, message: Any) -> None:
+    task = await rows.task(type_, state={"status": "Idle"}, wake=60)
+    assert await apply(workspace, "send", task, message=message) == (CHANGED, "")
+    assert [json.loads(e) for e in (await rows.row(task))["inbox"]] == [[ZERO, message]]
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "arguments", "reason"),
+    [
+        (2, {}, "no message was given"),
+        (2, {"message": None}, "by name"),
+        (2, {"message": "dependency_updated"}, "not a message of LIVE_SPEC_CONTROLLER, which takes"),
+        (2, {"message": {"type": "spec_published"}}, "not a message"),
+        (2, {"message": {"type": "republish", "reason": 3}}, "not a message"),
+        (2, {"message": {"type": "manual_trigger", "user_id": "me"}}, "not a message"),
+        (2, {"message": [{"type": "shard_failed"}]}, "not a message"),
+        (2, {"message": {"type": ["shard_failed"]}}, "not a message"),
+        (2, {"message": {"type": "wake"}}, "not a message"),
+        (2, {"eof": True}, "not a message"),
+        (2, {"eof": True, "message": SHARD}, "not both"),
+        (2, {"message": SHARD, "sender": "me"}, "not the id of a task"),
+        (1, {"message": {"type": "converge"}}, "not a message"),
+        (1, {"message": {"start": PLANE}}, "fails at this message"),
+        (10, {"message": "resume"}, "not a message"),
+        (99, {"message": SHARD}, "not known here"),
+    ],
+)
+async def test_send_refuses_what_would_fail_the_poll(
+    rows: Rows, workspace: Workspace, type_: int, arguments: Any, reason: str
+) -> None:
+    task = await rows.task(type_, state={"status": "Idle"}, wake=60)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "send", task, **arguments)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+async def test_a_new_data_plane_takes_its_start_and_nothing_else(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(1)
+    assert (await apply(workspace, "send", task, message="converge"))[0] is REFUSED
+    assert (await apply(workspace, "send", task, message={"start": PLANE}))[0] is CHANGED
+
+
+@both_versions
+async def test_an_eof_is_sent_by_name_alone(rows: Rows, workspace: Workspace) -> None:
+    child = "16:00:00:00:00:00:00:01"
+    task = await rows.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
+    assert (await apply(workspace, "send", task, eof=True, sender=child))[0] is CHANGED
+    assert (await rows.row(task))["inbox"] == [sent(None, child)]
+
+
+async def test_a_type_that_is_not_known_is_sent_to_unchecked(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(99)
+    assert (await apply(workspace, "send", task, message={"any": 1}, unchecked=True))[0] is CHANGED
+
+
+async def test_the_messages_of_a_type_are_configurable(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    mine = {"messages": {"99": 'strict $ == "go"'}, "names": {"99": "GOER"}, "takes": {"99": '"go"'}}
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
+    task = await rows.task(99)
+    outcome, because = await apply(workspace, "send", task, message="stop")
+    assert (outcome, because) == (REFUSED, 'not a message of GOER, which takes "go"')
+    assert (await apply(workspace, "send", task, message="go"))[0] is CHANGED
+    controller = await rows.task(2, wake=60)
+    assert (await apply(workspace, "send", controller, message=SHARD))[0] is CHANGED, "the others are kept"
+    await workspace.close()
+
+
+async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(rows: Rows, workspace: Workspace) -> None:
+    """The engine's function does nothing, without a word, where there is no such task."""
+    task = await rows.task(wake=60)
+    was = await seen(workspace, [rows.id(task)], LABEL)
+    await rows.sql("DELETE FROM tasks")
+    outcomes = await do(workspace, "send", was, {"message": SHARD}, LABEL)
+    assert told(outcomes) == {rows.id(task): Outcome.GONE}
+
+
+# fence and release
+
+
+@both_versions
+@pytest.mark.parametrize("beat", [0.01, 100, 299, "2090-01-01"])
+async def test_fence_writes_a_heartbeat_of_its_own(rows: Rows, workspace: Workspace, beat: Any) -> None:
+    task = await rows.task(wake=-900, beat=beat, inbox=[(ZERO, SHARD)], inbox_next=[(ZERO, SHARD)])
+    before = await rows.row(task)
+    assert await apply(workspace, "fence", task) == (CHANGED, "")
+    after = await rows.row(task)
+    assert set(changed(before, after)) == {"heartbeat"}
+    assert 0 <= after["age"] < 5
+
+
+@pytest.mark.parametrize(("beat", "reason"), [(None, "nobody polls"), (301, "Release"), ("-infinity", "Release")])
+async def test_fence_is_for_live_polls(rows: Rows, workspace: Workspace, beat: Any, reason: str) -> None:
+    task = await rows.task(wake=-900, beat=beat)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "fence", task)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "wake", "beat"), [(2, -900, 301), (2, None, 301), (2, 50, 301), (1, -90, 61), (2, None, "-infinity")]
+)
+async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
+    rows: Rows, workspace: Workspace, type_: int, wake: Any, beat: Any
+) -> None:
+    first, second, third = ({"type": "republish", "reason": str(n)} for n in range(3))
+    task = await rows.task(
+        type_, wake=wake, beat=beat, inbox=[(ZERO, first)], inbox_next=[(ZERO, second), (ZERO, third)]
+    )
+    before = await rows.row(task)
+    assert await apply(workspace, "release", task) == (CHANGED, "")
+    after = await rows.row(task)
+    assert after["idle"], "the very value that send_to_task compares with"
+    assert after["heartbeat"] == "0001-01-01 00:00:00+00"
+    assert [json.loads(e)[1] for e in after["inbox"]] == [first, second, third]
+    assert after["inbox_next"] is None
+    assert after["due"] <= 0
+    assert after["state"] == before["state"]
+    await rows.send(task, SHARD)
+    assert len((await rows.row(task))["inbox"]) == 4, "nothing is set aside any more"
+
+
+async def test_release_without_messages_leaves_no_empty_box(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-900, beat=400)
+    await apply(workspace, "release", task)
+    assert (await rows.row(task))["inbox"] is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "beat", "reason"), [(2, 299, "(early)"), (2, 0, "Fence"), (1, 59, "(early)"), (2, None, "nobody holds")]
+)
+async def test_release_is_refused_below_the_timeout(
+    rows: Rows, workspace: Workspace, type_: int, beat: Any, reason: str
+) -> None:
+    task = await rows.task(type_, wake=-900, beat=beat)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "release", task)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+async def test_the_timeout_is_the_operators(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    mine: dict[str, object] = {"heartbeat_timeout": 20.0, "1": {"heartbeat_timeout": 1000.0}}
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
+    assert (await apply(workspace, "release", await rows.task(2, wake=-900, beat=21)))[0] is CHANGED
+    assert (await apply(workspace, "release", await rows.task(1, wake=-900, beat=999)))[0] is REFUSED
+    limits = workspace.systems[LABEL].system.limits
+    assert limits["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
+    await workspace.close()
+
+
+# park and drop
+
+
+@both_versions
+@pytest.mark.parametrize("wake", [-5, 500])
+async def test_park_suspends(rows: Rows, workspace: Workspace, wake: float) -> None:
+    task = await rows.task(wake=wake, state={"total_successes": 4})
+    before = await rows.row(task)
+    assert await apply(workspace, "park", task) == (CHANGED, "")
+    after = await rows.row(task)
+    assert changed(before, after) == {"wake_at": None}
+    await rows.send(task, SHARD)
+    assert (await rows.row(task))["due"] <= 0, "a message wakes it as ever"
+
+
+@pytest.mark.parametrize(
+    ("wake", "beat", "inbox", "reason"),
+    [
+        (-5, 10, None, "held"),
+        (-5, 400, None, "held"),
+        (60, None, [(ZERO, SHARD)], "inbox"),
+        (None, None, None, "already"),
+    ],
+)
+async def test_park_is_refused_where_it_would_strand_the_task(
+    rows: Rows, workspace: Workspace, wake: Any, beat: Any, inbox: Any, reason: str
+) -> None:
+    task = await rows.task(wake=wake, beat=beat, inbox=inbox)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "park", task)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+@both_versions
+@pytest.mark.parametrize("beat", [None, 400])
+@pytest.mark.parametrize(("position", "left"), [(1, "bc"), (2, "ac"), (3, "ab")])
+async def test_drop_takes_one_message_out(
+    rows: Rows, workspace: Workspace, beat: Any, position: int, left: str
+) -> None:
+    inbox = ['"poison"' if n == position else sent(c) for n, c in enumerate("abc", 1)]
+    aside = [sent("d")] if beat else None
+    task = await rows.task(wake=-900, beat=beat, inbox=inbox, inbox_next=aside)
+    before = await rows.row(task)
+    outcomes = await do(workspace, "drop", [rows.id(task)], {"position": position}, LABEL)
+    after = await rows.row(task)
+    assert told(outcomes) == {rows.id(task): CHANGED}
+    assert changed(before, after) == {"inbox": [sent(c) for c in left]}
+    shown = outcomes.changes[0]
+    assert shown.before is not None
+    assert shown.after is not None
+    assert (shown.before["inbox"], shown.after["inbox"]) == (inbox, after["inbox"]), "both as they are stored"
+
+
+async def test_dropping_the_only_message_leaves_no_box(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(wake=-900, inbox=[None])
+    assert (await apply(workspace, "drop", task, position=1))[0] is CHANGED
+    assert (await rows.row(task))["inbox"] is None
+
+
+@pytest.mark.parametrize(
+    ("beat", "position", "reason"),
+    [(10, 1, "may still be polled"), (None, 0, "no message 0"), (None, 3, "which holds 2"), (None, -1, "no message")],
+)
+async def test_drop_is_refused(rows: Rows, workspace: Workspace, beat: Any, position: int, reason: str) -> None:
+    task = await rows.task(wake=-900, beat=beat, inbox=[sent("a"), sent("b")])
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "drop", task, position=position)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
+
+
+# restart
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "state", "first", "made"),
+    [
+        (2, {"messages_processed": 3}, ..., None),
+        (3, None, ..., {"type": "queued"}),
+        (8, {"migration_id": PLANE}, ..., {"initialize": {"migration_id": PLANE}}),
+        (8, None, {"initialize": {"migration_id": PLANE}}, {"initialize": {"migration_id": PLANE}}),
+        (10, {"x": 1}, ..., "Resume"),
+        (12, {}, ..., {"type": "wake"}),
+        (32767, '"Finished"', {"value": 3}, {"value": 3}),
+        (99, {"x": 1}, {"any": "thing"}, {"any": "thing"}),
+    ],
+)
+async def test_restart_begins_anew_with_the_first_message(
+    rows: Rows, workspace: Workspace, type_: int, state: Any, first: Any, made: Any
+) -> None:
+    kept = sent(SHARD)
+    task = await rows.task(type_, state=state, wake=900, inbox=[kept])
+    before = await rows.row(task)
+    assert await apply(workspace, "restart", task, **({} if first is ... else {"first": first})) == (CHANGED, "")
+    after = await rows.row(task)
+    assert after["state"] is None
+    assert after["due"] <= 0
+    assert [json.loads(e) for e in after["inbox"]] == ([] if made is None else [[ZERO, made]]) + [json.loads(kept)]
+    assert set(changed(before, after)) <= {"state", "wake_at", "inbox"}
+
+
+IDLE = {"status": "Idle", "data_plane_id": PLANE, "stack_name": "x", "stack": {"config": {}}}
+
+
+@both_versions
+async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(rows: Rows, workspace: Workspace) -> None:
+    task = await rows.task(1, state=IDLE, wake=900)
+    outcome, because = await apply(workspace, "restart", task)
+    assert (outcome, "data_plane_id" in because) == (REFUSED, True)
+    assert (await apply(workspace, "restart", task, confirm=task))[0] is REFUSED
+    assert (await apply(workspace, "restart", task, **TYPED))[0] is CHANGED
+    after = await rows.row(task)
+    assert after["state"] is None
+    assert [json.loads(e) for e in after["inbox"]] == [[ZERO, {"start": PLANE}]]
+
+
+@pytest.mark.parametrize(
+    ("type_", "columns", "arguments", "reason"),
+    [
+        (1, {"state": {**IDLE, "status": "PulumiUp1"}}, TYPED, "PulumiUp1, not Idle"),
+        (1, {"state": None}, TYPED, "not recorded"),
+        (1, {"state": {"status": "Idle"}}, TYPED, "data_plane_id"),
+        (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "messages in its inbox"),
+        (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "in its first state it fails"),
+        (1, {"state": IDLE}, {**TYPED, "first": "start"}, "can decode"),
+        (2, {"beat": 10}, {}, "held"),
+        (2, {"beat": 900}, {}, "held"),
+        (8, {"state": None}, {}, "does not tell migration_id"),
+        (8, {"state": {"migration_id": 'x"}'}}, {}, "does not tell migration_id"),
+        (8, {"state": "[1, 2]"}, {}, "does not tell migration_id"),
+        (9, {"state": {}}, {}, "not known here"),
+        (32767, {"state": '"Finished"'}, {}, "not known here"),
+        (12, {"state": {}}, {"first": "wake"}, "can decode"),
+    ],
+)
+async def test_restart_is_refused(
+    rows: Rows, workspace: Workspace, type_: int, columns: Any, arguments: Any, reason: str
+) -> None:
+    task = await rows.task(type_, wake=-9, **columns)
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "restart", task, **arguments)
+    assert outcome is REFUSED
+    assert reason in because
+    assert await rows.digest() == before
