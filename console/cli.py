@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -91,13 +91,18 @@ class Root(click.Group):
         """A word that is nearly a command is hardly a database; those that are can be named with -d."""
         if word == "--":
             return
-        near = difflib.get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        near = self._nearest(word, 0.75)
         if near:
-            raise click.UsageError(f"Did you mean the command {near[0]}? (A database of that name: -d {word})", context)
+            raise click.UsageError(f"Did you mean the command {near}? (A database of that name: -d {word})", context)
 
     def _near(self, word: str) -> str:
-        near = difflib.get_close_matches(word, self.commands, n=1)
-        return f"; did you mean {near[0]}?" if near else f" (there are {', '.join(self.commands)})"
+        near = self._nearest(word, 0.6)
+        return f"; did you mean {near}?" if near else f" (there are {', '.join(self.commands)})"
+
+    def _nearest(self, word: str, cutoff: float) -> str | None:
+        from difflib import get_close_matches
+
+        return next(iter(get_close_matches(word, self.commands, n=1, cutoff=cutoff)), None)
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -270,12 +275,16 @@ def demo(choices: Choices, /, headless: bool, seed: int) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns its exit code; never raises."""
+    gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of a short command's time
     try:
         return unstick.main(args=arguments, prog_name="unstick", standalone_mode=False) or 0
     except BaseException as error:
         from console.oneshot.trouble import told
 
         return told(error, sys.argv[1:] if arguments is None else arguments)
+    finally:
+        gc.freeze()  # nor look through it all at the end
+        gc.enable()
 
 
 if __name__ == "__main__":

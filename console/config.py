@@ -6,19 +6,16 @@ valid name; nothing is guessed and nothing skipped.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
-from platformdirs import user_config_dir
 
-from queries import duration, toml_lines
+from queries import duration, places
 from queries.payload import visible
 from queries.redaction import redact
 
@@ -136,7 +133,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 def path_of(given: str | None = None) -> Path:
     """Where the settings are: what was given, else ``UNSTICK_CONFIG``, else the platform's place for them."""
     chosen = given or os.environ.get("UNSTICK_CONFIG")
-    return Path(chosen).expanduser() if chosen else Path(user_config_dir("unstick")) / "config.toml"
+    return Path(chosen).expanduser() if chosen else places.folder("config") / "config.toml"
 
 
 def load(given: str | None = None) -> Config:
@@ -170,6 +167,8 @@ def shown(path: Path) -> str:
 
 class _Reader:
     def __init__(self, path: Path, text: str) -> None:
+        from queries import toml_lines  # not needed where there are no settings, and slow to import
+
         self.path = path
         self.table = _toml(path, text)
         self.lines = toml_lines.lines(text)
@@ -248,6 +247,8 @@ class _Reader:
 
 
 def _toml(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -261,6 +262,8 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def _wrong(path: Path, lines: Mapping[Place, int], place: Place, problem: str) -> ConfigError:
+    from queries import toml_lines
+
     line = toml_lines.line_of(dict(lines), place)
     name = ".".join(part if re.fullmatch(r"[\w-]+", part, re.ASCII) else _quoted(part) for part in map(str, place))
     return ConfigError(visible(f"{shown(path)}:{line}: {name} {problem}"))
@@ -276,6 +279,8 @@ def _names(settings: Mapping[str, float | Mapping[str, float]]) -> Iterable[tupl
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {_quoted(near[0])}?" if near else ""
 

@@ -16,6 +16,8 @@ from queries.system import System
 # A table of at most this many 8 kB blocks (16 MB) is read whole without being asked: it costs some milliseconds.
 SMALL = 2048
 
+_NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}  # by pg_class.relkind
+
 
 class Relation(Record):
     """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none."""
@@ -100,7 +102,7 @@ async def detect(transaction: Transaction, systems: Sequence[System]) -> Detecti
             why = _why_not(system, schema, relations, parts)
             if why is None:
                 have, indexed = _met(system, schema, schemas, parts)
-                label = f"{system.name}@{schema}" if here else system.name
+                label = f"{system.name}@{_plain(schema)}" if here else system.name
                 kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
                 here.append(
                     Found(label=label, schema=schema, system=system, relations=kept, have=have, indexed=indexed)
@@ -109,6 +111,11 @@ async def detect(transaction: Transaction, systems: Sequence[System]) -> Detecti
                 declined.append(Declined(system=system.name, schema=schema, why=why))
         found += here
     return Detection(found=tuple(found), declined=tuple(declined))
+
+
+def _plain(schema: str) -> str:
+    """A schema's name where it is part of an id: the first slash of an id ends the system."""
+    return schema.replace("%", "%25").replace("/", "%2F")
 
 
 def looked_for(systems: Iterable[System]) -> tuple[str, ...]:
@@ -136,7 +143,17 @@ def _why_not(system: System, schema: str, relations: Mapping[str, Relation], par
         return (
             f"there is no {' and no '.join(missing)} beside {', '.join(n for n in wanted.relations if n in relations)}"
         )
-    return _wrong_columns(wanted, relations) or _wrong_types(wanted, schema, parts)
+    wrong = _wrong_columns(wanted, relations)
+    return wrong if wrong is not None else _not_a_table(wanted, relations) or _wrong_types(wanted, schema, parts)
+
+
+def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+    """Its rows could not be locked, or told apart by version."""
+    for name in wanted.relations:
+        word = _NO_TABLE.get(relations[name].kind) if name in relations else None
+        if word is not None:
+            return f"{name} is {word}, not a table: its rows cannot be locked or told apart by version"
+    return None
 
 
 def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:

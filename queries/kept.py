@@ -16,6 +16,8 @@ from typing import TypeVar
 
 import msgspec
 
+from queries import places
+
 T = TypeVar("T")
 
 FORMAT = "1"  # changes whenever what is kept does
@@ -36,9 +38,7 @@ def kept(folders: Iterable[Path], kind: type[T], make: Callable[[], T]) -> T:
 
 
 def _path() -> Path:
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("unstick")) / "systems"
+    return places.folder("cache") / "systems"
 
 
 def _signature(folders: Iterable[Path]) -> bytes:

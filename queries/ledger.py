@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import platformdirs
 
+from queries import places
 from queries.database import APPLICATION, Database, Transaction
 from queries.fault import DatabaseError
 from queries.files import FOLDER, statement
@@ -114,7 +114,7 @@ class File:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or Path(platformdirs.user_state_dir("unstick")) / "ledger.jsonl"
+        self.path = path or places.folder("state") / "ledger.jsonl"
 
     def append(self, entry: LedgerEntry, *, intended: bool) -> None:
         """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""

@@ -54,7 +54,11 @@ class Choices:
     def run(self, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
         """Run a command against the chosen target. Its exit code."""
         import asyncio
+        import gc
 
         from console.oneshot.target import resolve
 
-        return asyncio.run(command(resolve(self)))
+        target = resolve(self)
+        gc.freeze()
+        gc.enable()
+        return asyncio.run(command(target))

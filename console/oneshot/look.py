@@ -7,18 +7,15 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from console import words
-from console.oneshot import plain
 from console.oneshot.output import say
-from console.oneshot.target import Target, chosen, nothing_here, opened
+from console.oneshot.target import Target, chosen, closed, nothing_here, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Count, Finding, Findings, Record, Unchecked
-from queries.payload import visible
 from queries.read import Reader
 from queries.spec import Verb
-from queries.workspace import Workspace
 
 PAUSE = 1.0  # seconds between two looks of `stuck --watch`
+SEVERAL = "it takes several looks: stuck --watch SECONDS"
 
 
 class VerbHere(Record):
@@ -48,7 +45,7 @@ async def systems(target: Target) -> int:
         here = [await _here(reader) for reader in workspace.systems.values()]
     declined = workspace.declined
     answer = {"systems": here, "declined": declined, "looked_for": workspace.looked_for}
-    target.output.answer(answer, lambda: (line for system in here for line in _system(system)))
+    target.output.answer(answer, lambda: _text(here))
     if not here:
         for line in nothing_here(workspace):
             say(line)
@@ -84,18 +81,6 @@ async def _here(reader: Reader) -> SystemHere:
     )
 
 
-def _system(of: SystemHere) -> Iterator[str]:
-    yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
-    yield "  " + visible(of.unreadable or plain.counts(of.counts))
-    rows = []
-    for here in of.verbs:
-        said = "" if here.available else f"not here: {here.why}"
-        rows.append(["", here.verb.name, "/".join(here.verb.kinds), said or here.verb.effect])
-    yield from plain.table(rows)
-    for ddl in of.missing:
-        yield visible(f"  would help: {ddl}")
-
-
 async def stuck(target: Target, *, system: str | None, limit: int, watch: float | None) -> int:
     """List findings, worst first. The exit code."""
     code = 0
@@ -105,6 +90,9 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
         if watch is not None:
             await _watch(readers, watch)
         for reader in readers:
+            if lacking := closed(workspace, reader):
+                say(lacking)
+                code = 1
             try:
                 parts.append(await reader.findings(page=limit))
             except LostError:
@@ -114,7 +102,7 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
                 code = 1
         watched = [finding for reader in readers for finding in reader.watched()]
     answer = _merged(parts, watched, _unwatched(readers) if watch is None else ())
-    target.output.answer(answer, lambda: _stuck(answer, workspace))
+    target.output.answer(answer, lambda: _findings(answer, tuple(workspace.systems)))
     return code
 
 
@@ -135,8 +123,7 @@ def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:
     for reader in readers:
         for spec in reader.system.spec.findings:
             if spec.sample:
-                why = "it takes several looks: stuck --watch SECONDS"
-                yield Unchecked(system=reader.label, code=spec.code, why=why)
+                yield Unchecked(system=reader.label, code=spec.code, why=SEVERAL)
 
 
 def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:
@@ -150,16 +137,13 @@ def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Fi
     )
 
 
-def _stuck(answer: Findings, workspace: Workspace) -> Iterator[str]:
-    for finding in answer.found:
-        since = "" if finding.since is None else f"  for {words.age(answer.at - finding.since)}"
-        yield visible(f"{finding.severity}  {finding.title}{since}  {finding.node_id}")
-        yield visible(f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else ""))
-        if finding.verb:
-            yield visible(f'   → unstick do {finding.verb} {finding.node_id} --reason "..."')
-    if not answer.found:
-        yield f"Nothing is stuck in {', '.join(workspace.systems)}."
-    for code in answer.capped:
-        yield visible(f"There are more of {code}: --limit shows more.")
-    for each in answer.unchecked:
-        yield visible(f"Not looked for: {each.system} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else ""))
+def _text(here: list[SystemHere]) -> Iterator[str]:
+    from console.oneshot import look_text
+
+    return (line for system in here for line in look_text.system(system))
+
+
+def _findings(answer: Findings, labels: tuple[str, ...]) -> Iterator[str]:
+    from console.oneshot import look_text
+
+    return look_text.stuck(answer, labels)

@@ -12,8 +12,6 @@ from typing import Any, TextIO
 
 import msgspec
 
-from queries.payload import cropped, visible
-
 # JSON escapes what is below a space by itself; these too steer a terminal or hide there.
 _STEERS = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 _ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
@@ -45,7 +43,11 @@ class Output:
     def _fitting(self, line: str) -> str:
         if self.ascii and not line.isascii():
             line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
-        return line if self.width is None else cropped(line, self.width)
+        if self.width is None:
+            return line
+        from queries.payload import cropped
+
+        return cropped(line, self.width)
 
     def _write(self, lines: Iterable[str]) -> None:
         with _readers_may_leave(sys.stdout):
@@ -59,6 +61,8 @@ _PLAIN = str.maketrans({"–": "-", "…": "~", "·": "-", "→": "->", "≈": "
 
 def say(*lines: str) -> None:
     """Write to stderr, controls made visible."""
+    from queries.payload import visible
+
     with _readers_may_leave(sys.stderr):
         for line in lines:
             sys.stderr.write(visible(line) + "\n")

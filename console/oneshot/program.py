@@ -17,6 +17,6 @@ def version(distribution: str = "unstick") -> str | None:
 
 def state_dir() -> Path:
     """Where crash files and the local ledger are."""
-    from platformdirs import user_state_dir
+    from queries.places import folder
 
-    return Path(user_state_dir("unstick"))
+    return folder("state")

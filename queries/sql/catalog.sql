@@ -21,7 +21,8 @@ base AS (
     FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd'
 )
 SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind,
-       (pg_relation_size(f.oid) / 8192)::int8 AS pages, f.reltuples::float8 AS tuples,
+       (CASE WHEN f.relkind = 'p' THEN (SELECT sum(pg_relation_size(p.relid)) FROM pg_partition_tree(f.oid) p)
+             ELSE coalesce(pg_relation_size(f.oid), 0) END / 8192)::int8 AS pages, f.reltuples::float8 AS tuples,
        (SELECT jsonb_object_agg(c.attname, b.typname)
           FROM columns c JOIN base b ON b.origin = c.atttypid AND b.typtype <> 'd' WHERE c.attrelid = f.oid) AS columns,
        (SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -30,7 +31,8 @@ SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text A
                                LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                               WHERE k.ord <= i.indnkeyatts),
                  'unique', i.indisunique, 'partial', i.indpred IS NOT NULL)), '[]')
-          FROM pg_index i WHERE i.indrelid = f.oid AND i.indisvalid) AS indexes,
+          FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+         WHERE i.indrelid = f.oid AND i.indisvalid AND m.amname = 'btree') AS indexes,
        (SELECT coalesce(string_agg(pg_get_constraintdef(k.oid), ' '), '')
           FROM pg_constraint k WHERE k.conrelid = f.oid AND k.contype = 'c') AS checks,
        CASE WHEN has_schema_privilege(f.relnamespace, 'USAGE')

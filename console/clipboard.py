@@ -1,0 +1,34 @@
+"""Getting text out of the terminal: OSC 52 where the terminal takes it, else a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+MOST = 74_000  # bytes of base64 that terminals commonly take in one OSC 52
+DEAF = {"dumb", "linux", "vt100", "vt220", "ansi"}
+DEAF_PROGRAMS = {"Apple_Terminal"}
+
+
+def hears(text: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the terminal can be expected to put this on the clipboard. It never answers, so this is all there is."""
+    if environment.get("TERM", "") in DEAF or environment.get("TERM_PROGRAM", "") in DEAF_PROGRAMS:
+        return False
+    return len(text.encode()) * 4 // 3 <= MOST
+
+
+def save(text: str) -> Path:
+    """Write the text to a file that only the operator can read; its path. Raises OSError."""
+    folder = Path(platformdirs.user_state_dir("unstick"))
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / "copied.txt"
+    with open(path, "wb", opener=_private) as file:
+        file.write(text.encode("utf-8", "surrogatepass"))
+    return path
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

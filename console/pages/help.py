@@ -1,0 +1,106 @@
+"""The help page: keys, verbs, statuses, findings. All of it comes from the tables that work, none is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from textual.content import Content
+
+from console import keys, words
+from console.keys import Key
+from queries.detect import Found
+from queries.model import Phase, Proof, Unchecked
+from queries.spec import FindingSpec, Verb
+
+from .detail import severity_ink
+from .lines import BLANK, Line, heading, pairs, plain, wrapped
+
+OPENING = (
+    "Lower-case keys look, upper-case keys change the database. Every change is rehearsed first: the verb's real SQL "
+    "runs in a transaction that is rolled back, and you see each row before and after. Nothing is committed until you "
+    "say so."
+)
+FILTER = (
+    ("failed mail", "both words, anywhere in title, id, status, error or owner"),
+    ("status:blocked", "begins so; status:=blocked is that and nothing longer; phase:failed,held either"),
+    ("age:>2h  idle:<30s", "since created, since last changed"),
+    ("revision:>100", "numbers: > >= < <= ="),
+    ("finding:any", "has a finding; finding:overdue one whose code begins so"),
+    ("!phase:done", "negated"),
+)
+
+
+def help_page(
+    width: int,
+    shown: Callable[[Key], str],
+    verb_keys: Mapping[str, Iterable[str]],
+    systems: Iterable[Found],
+    unchecked: Iterable[Unchecked],
+    *,
+    ascii: bool = False,
+) -> list[Line]:
+    """All of it for the systems that are here. ``shown`` gives a key as it stands on the keyboard."""
+    lines = [*wrapped(OPENING, width, indent=0), BLANK]
+    for where, table in keys.TABLES.items():
+        lines += [heading(f"Keys {where}" if where == "everywhere" else f"Keys in the {where}")]
+        lines += pairs([(shown(key), key.about) for key in table], width)
+        lines.append(BLANK)
+    lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
+    lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
+    left = list(unchecked)
+    for found in systems:
+        lines += _system(found, width, verb_keys, [u for u in left if u.system == found.label], ascii)
+    return lines
+
+
+def _phase(phase: Phase, ascii: bool) -> Line:
+    return Content.assemble("  ", (words.glyph(phase, ascii), f"$phase-{phase}"), " ", (phase.value, f"$phase-{phase}"))
+
+
+def _system(
+    found: Found, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+) -> list[Line]:
+    spec = found.system.spec
+    lines = [heading(found.label, f"{spec.title}, in schema {found.schema}"), *wrapped(spec.about, width), BLANK]
+    lines += [heading(f"{found.label}: what can be done")]
+    for verb in spec.verbs:
+        key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)
+        lines += [*_verb(verb, key, width), BLANK]
+    lines += [heading(f"{found.label}: its statuses")]
+    lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
+    lines += [BLANK, heading(f"{found.label}: what counts as stuck")]
+    for finding in spec.findings:
+        lines += _finding(finding, width)
+    if unchecked:
+        lines += [BLANK, heading(f"{found.label}: not looked for here")]
+        for part in unchecked:
+            lines += wrapped(f"{part.code}: {part.why}", width)
+            lines += [plain(part.ddl, "bold", 4)] if part.ddl else []
+    return [*lines, BLANK]
+
+
+def _verb(verb: Verb, key: str, width: int) -> list[Line]:
+    marks = [verb.support.value] if verb.writes else [f"{verb.support.value}: not from here"]
+    marks += ["assumed of the engine"] if verb.writes and verb.proof is Proof.ASSUMED else []
+    marks += [verb.danger.value] if verb.writes else []
+    head = Content.assemble(
+        "  ",
+        (key, "bold $accent" if verb.writes else "$faint"),
+        " ",
+        (verb.title, "bold" if verb.writes else "$faint"),
+        (f"  {', '.join(verb.kinds)}  ", ""),
+        (" · ".join(marks), "$faint"),
+    )
+    lines = [head]
+    for text in (verb.effect, verb.next):
+        lines += wrapped(text, width, "", 4) if text else []
+    return [*lines, *(wrapped(f"{verb.support}: {verb.why}", width, "$faint", 4) if verb.why else [])]
+
+
+def _finding(finding: FindingSpec, width: int) -> list[Line]:
+    sure = "assumed" if finding.proof is Proof.ASSUMED else "verified"
+    helps = f"  {finding.verb} helps" if finding.verb else ""
+    head = Content.assemble(
+        "  ", (finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")
+    )
+    return [head, *wrapped(finding.sentence, width, "", 4)]

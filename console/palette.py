@@ -1,0 +1,39 @@
+"""The command palette: the same tables as the keys, the footer and the help page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.app import SystemCommand
+
+from . import keys, theme
+from .keys import Key
+
+if TYPE_CHECKING:
+    from .app import UnstickApp
+
+
+def commands(app: UnstickApp) -> Iterable[SystemCommand]:
+    """What can be done on the page in front: its verbs, its keys, the keys that work everywhere, the looks."""
+    frame = app.frame
+    if frame is not None:
+        for hint in frame.verb_hints():
+            about = hint.why or "rehearsed first, committed only when you say so"
+            yield SystemCommand(f"{hint.title} ({hint.key})", about, partial(app.action_verb, hint.key))
+        for key in frame.KEYS:
+            if key.action:
+                yield _command(app, key)
+    for key in keys.APP:
+        if not key.always and key.id != "palette":
+            yield _command(app, key)
+    for each in theme.THEMES:
+        yield SystemCommand(f"theme {each.name}", "Change the colours", partial(setattr, app, "theme", each.name))
+
+
+def _command(app: UnstickApp, key: Key) -> SystemCommand:
+    def perform() -> None:
+        app.run_worker(app.run_action(key.action, default_namespace=app), exit_on_error=True)
+
+    return SystemCommand(f"{key.title} ({app.key_shown(key)})", key.about, perform)

@@ -1,0 +1,238 @@
+"""What every page has around it: header, systems, tabs, status line, footer; and how a page is told what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from console import keys, theme, words
+from console.keys import Key
+from console.session import Link, Session
+from console.widgets.footer import FooterBar, Hint
+from console.widgets.header import Header, HeaderBar
+from console.widgets.status import StatusBar
+from console.widgets.systems import SystemLine, SystemsBar
+from console.widgets.tabs import TabsBar
+from queries.database import Server
+from queries.model import Node
+from queries.spec import Verb
+
+if TYPE_CHECKING:
+    from console.app import UnstickApp
+
+MODES = (("1", "tree"), ("2", "stuck"), ("4", "ledger"), ("?", "help"))
+
+
+def bindings(table: Iterable[Key]) -> list[BindingType]:
+    """A key table as Textual takes it."""
+    return [
+        Binding(k.keys, k.action, k.title, id=k.id, tooltip=k.about, show=bool(k.rank), priority=k.always)
+        for k in table
+        if k.action
+    ]
+
+
+class Frame(Screen[None]):
+    """A page. Subclasses give its body, its keys and the nodes a verb would act on."""
+
+    MODE: ClassVar[str] = ""
+    KEYS: ClassVar[tuple[Key, ...]] = ()
+
+    _ready = False  # whether all widgets are there
+
+    @property
+    def unstick(self) -> UnstickApp:
+        """The app, by its type."""
+        return cast("UnstickApp", self.app)
+
+    @property
+    def session(self) -> Session:
+        """The database being watched."""
+        return self.unstick.session
+
+    # what a page says of itself
+
+    def body(self) -> Iterable[object]:
+        """Its widgets."""
+        return ()
+
+    def mode(self) -> str:
+        """The mode the page belongs to."""
+        return self.MODE
+
+    def crumbs(self) -> Sequence[str]:
+        """Where in the mode the operator is."""
+        return ()
+
+    def note(self) -> str:
+        """A short note at the right of the tabs: how much is shown."""
+        return ""
+
+    def label(self) -> str | None:
+        """The system in the foreground."""
+        return None
+
+    def targets(self) -> list[Node]:
+        """The nodes a verb would act on; the first one is the one under the cursor, if that is among them."""
+        return []
+
+    def cursor(self) -> Node | None:
+        """The node under the cursor, as it was last read."""
+        targets = self.targets()
+        return targets[0] if targets else None
+
+    def acted(self) -> None:
+        """A verb was carried out on the targets."""
+
+    async def look(self) -> None:
+        """Read again what is on the screen. Raises DatabaseError."""
+
+    def show_body(self) -> None:
+        """Paint the body from what the session knows now."""
+
+    # the frame
+
+    def compose(self) -> ComposeResult:
+        yield HeaderBar(id="header")
+        yield SystemsBar(id="systems", ascii=self.unstick.ascii)
+        yield TabsBar(MODES, id="tabs")
+        yield from self.body()  # type: ignore[misc]
+        yield StatusBar(id="status")
+        yield FooterBar(id="footer")
+
+    def on_mount(self) -> None:
+        self._ready = True
+        self.renew()
+
+    def on_screen_resume(self) -> None:
+        self.renew()
+        self.session.hurry()
+
+    def on_resize(self) -> None:
+        self.renew_footer()
+
+    def renew(self) -> None:
+        """Something is new in the session: paint what differs."""
+        if not self._ready:
+            return
+        self.renew_header()
+        self._renew_systems()
+        self.show_body()
+        self.renew_place()
+
+    def renew_place(self) -> None:
+        """The cursor is elsewhere, or marks have changed: crumbs and footer follow."""
+        found = sum(1 for _ in self.session.findings())
+        badges = {"stuck": str(found)} if found else {}
+        self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
+        self.renew_footer()
+
+    def renew_header(self) -> None:
+        """Only the first line: time goes on."""
+        if self._ready:
+            self.query_one(HeaderBar).show(self._header())
+
+    def renew_footer(self) -> None:
+        """Which keys do something here."""
+        if self._ready:
+            looks = [*self.KEYS, *(key for key in keys.APP if key.rank)]
+            hints = [Hint(key=self.unstick.key_shown(key), title=key.title, rank=key.rank) for key in looks if key.rank]
+            self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.size.height < 16)
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say something in the status line."""
+        if self._ready:
+            self.query_one(StatusBar).say(text, tone)
+
+    def verbs(self) -> list[tuple[str, Verb]]:
+        """The verbs for the node under the cursor, each with its key."""
+        node = self.cursor()
+        reader = self.session.reader(node.id) if node else None
+        if node is None or reader is None:
+            return []
+        of_kind = {verb.name: verb for verb in reader.verbs(node.kind)}
+        found = [
+            (key, of_kind[name]) for key, names in self.unstick.verb_keys.items() for name in names if name in of_kind
+        ]
+        order = {name: place for place, name in enumerate(of_kind)}
+        return sorted(found, key=lambda pair: order[pair[1].name])
+
+    def verb_hints(self) -> list[Hint]:
+        """The footer's line of verbs: what cannot be done is there too, grey, with the reason."""
+        node = self.cursor()
+        reader = self.session.reader(node.id) if node else None
+        if node is None or reader is None:
+            return []
+        hints = []
+        for rank, (key, verb) in enumerate(self.verbs()):
+            available = reader.availability(verb, node)
+            hints.append(Hint(key=key, title=verb.title, why="" if available.ok else available.why, rank=rank))
+        return hints
+
+    def helps(self) -> dict[str, str]:
+        """How to reach a verb, by its name: ``W Wake``."""
+        return {verb.name: f"{key} {verb.title}" for key, verb in self.verbs()}
+
+    def copy_menu(self) -> None:
+        """Offer what can be copied of the node under the cursor."""
+        from .copy import CopyScreen, offers
+
+        node = self.cursor()
+        if node is None:
+            self.say("There is no node here to copy from.", "warn")
+            return
+        self.unstick.push_screen(CopyScreen(offers(self.session, node)), self._copied)
+
+    def _copied(self, said: str | None) -> None:
+        if said:
+            self.say(said, "good")
+
+    def _renew_systems(self) -> None:
+        stuck = dict.fromkeys(self.session.systems, 0)
+        for finding in self.session.findings():
+            if finding.system in stuck:
+                stuck[finding.system] += 1
+        self.query_one(SystemsBar).show(
+            [
+                SystemLine(
+                    label=label,
+                    counts=self.session.counts.get(label),
+                    stuck=stuck[label] if self.session.looked else None,
+                    more_stuck=bool(self.session.capped.get(label)),
+                    chosen=label == self.label(),
+                )
+                for label in self.session.systems
+            ]
+        )
+
+    def _header(self) -> Header:
+        session, context = self.session, self.unstick.context
+        workspace = session.workspace
+        server = workspace.server if workspace else None
+        production = bool(context and context.production)
+        return Header(
+            context=context.name if context else "",
+            color=theme.context_color(context.color, production=production) if context else "",
+            production=production,
+            server=_address(server) if server else "",
+            standby=bool(server and server.standby),
+            lag=server.lag if server else None,
+            read_only=bool((workspace and workspace.read_only) or (server and server.read_only and not server.standby)),
+            link=session.link,
+            retry=session.retry_in if session.link is not Link.LIVE else 0.0,
+            paused=session.paused,
+            age=session.age,
+            interval=session.interval,
+            pace=session.pace,
+            share=session.share,
+        )
+
+
+def _address(server: Server) -> str:
+    port = f":{server.port}" if server.port else ""
+    version = server.version_text.partition(" ")[0]
+    return f"{words.visible(server.role)}@{server.host}{port}/{server.database}  PostgreSQL {version}"

@@ -1,0 +1,37 @@
+"""The help page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.pages.help import help_page
+from console.pages.lines import Line
+from console.widgets.page import Page
+
+from .frame import Frame
+
+
+class HelpScreen(Frame):
+    """Everything there is to press, and what it means."""
+
+    MODE = "help"
+
+    def body(self) -> Iterable[object]:
+        yield Page(id="page")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+
+    def show_body(self) -> None:
+        self.query_one(Page).put(self._lines)
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        systems = [reader.found for reader in self.session.systems.values()]
+        return help_page(
+            width,
+            self.unstick.keys_shown,
+            self.unstick.verb_keys,
+            systems,
+            self.session.unchecked,
+            ascii=self.unstick.ascii,
+        )

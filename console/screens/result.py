@@ -1,0 +1,98 @@
+"""The result sheet: progress while there is any, then what became of each node and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Button, Static
+
+from console.pages import plan as pages
+from console.pages.change import tally
+from console.pages.lines import Line, plain
+from console.widgets.page import Page
+from console.work import Work
+
+from .dialog import Dialog, Title, text
+
+if TYPE_CHECKING:
+    from .verb import Plan
+
+
+class ResultScreen(Dialog[None]):
+    """Follows a work; it can be left when that has ended, and stopped before."""
+
+    def __init__(self, plan: Plan, work: Work) -> None:
+        super().__init__()
+        self._plan = plan
+        self._work = work
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="fitting"):
+            yield Title(self._plan.what, self.unstick)
+            yield text("", id="progress")
+            yield Page(id="page")
+            with Horizontal(classes="buttons"):
+                yield Button("Stop", id="stop")
+                yield Button("Close", id="close", variant="primary")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+        self.set_interval(0.5, self.renew)
+        self.renew()
+
+    def renew(self) -> None:
+        """The work has come further."""
+        if not self.is_attached or not self.query(Page):
+            return
+        work = self._work
+        if work.seen:
+            return
+        self.query_one("#progress", Static).update(self._progress())
+        self.query_one("#stop").display = not work.ended and work.total > len(work.results)
+        close = self.query_one("#close", Button)
+        if close.disabled == work.ended:
+            close.disabled = not work.ended
+            if work.ended:
+                close.focus()
+        if work.ended:
+            work.seen = True
+            self.query_one(Page).put(self._lines)
+
+    def _progress(self) -> Line:
+        work = self._work
+        if work.ended:
+            return tally(work.results)
+        done = f"{len(work.results)} of {work.total}"
+        if work.stopping:
+            return plain(f"Stopping after the chunk under way: {done}", "$warning", 0)
+        rate = f", {work.rate:.0f} a second" if work.results else ""
+        return plain(f"Committing: {done}{rate}", "", 0)
+
+    def _lines(self, width: int) -> list[Line]:
+        work = self._work
+        place = {None: "nothing to note", "table": "the table in this database"}.get(
+            work.place, f"the file {work.place}"
+        )
+        facts = [("reason", work.rehearsal.reason), ("ledger", place)]
+        facts += [("transaction", " ".join(work.xids[:20]))] if work.xids else []
+        return pages.result([*work.results, *self._plan.left_out], width, work.changes, facts)
+
+    @on(Button.Pressed, "#stop")
+    def _stop(self) -> None:
+        self._work.stop()
+        self.renew()
+
+    @on(Button.Pressed, "#close")
+    def _close(self) -> None:
+        self.action_leave()
+
+    def action_leave(self) -> None:
+        if self._work.ended:
+            self.dismiss(None)
+        else:
+            self.query_one("#progress", Static).update(
+                "It is under way: it cannot be left, but stopped between two chunks."
+            )

@@ -1,0 +1,383 @@
+"""The tree of one system's jobs and tasks, or the flat list of what is unfinished, or of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any
+
+from textual import on
+from textual.widgets import Input
+
+from console import filter as filters
+from console import keys, words
+from console.forest import Change, Tail
+from console.listing import Listing, News, Shape
+from console.pages import nothing
+from console.widgets.filter_line import FilterLine
+from console.widgets.notice import Notice
+from console.widgets.tree_table import TreeTable
+from queries.fault import DatabaseError
+from queries.model import Node
+
+from .detail import DetailScreen
+from .frame import Frame, bindings
+
+EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
+MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the node does not
+
+
+class TreeScreen(Frame):
+    """Each system keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
+
+    MODE = "tree"
+    KEYS = (*keys.LIST[:2], *keys.TREE)
+    BINDINGS = bindings(keys.TREE)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._label: str | None = None
+        self._shape = Shape.TREE
+        self._listings: dict[tuple[str, Shape], Listing] = {}
+        self._filter = filters.Filter()
+        self._eager = 0
+        self._news: News | None = None
+        self._reading: set[tuple[Listing, str | None]] = set()
+
+    @property
+    def table(self) -> TreeTable:
+        """The tree."""
+        return self.query_one(TreeTable)
+
+    @property
+    def listing(self) -> Listing | None:
+        """The list in the foreground."""
+        return None if self._label is None else self._listings.get((self._label, self._shape))
+
+    def body(self) -> Iterable[object]:
+        yield Notice(id="notice")
+        yield TreeTable(ascii=self.unstick.ascii, id="tree")
+        yield FilterLine(id="filter")
+
+    def on_mount(self) -> None:
+        self.query_one(FilterLine).display = False
+        self.table.display = False
+
+    # what the page says of itself
+
+    def label(self) -> str | None:
+        return self._label
+
+    def crumbs(self) -> Sequence[str]:
+        if self._label is None:
+            return []
+        listing = self.listing
+        shape = {Shape.TREE: "all jobs", Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        found = f"found: {listing.text}" if listing else ""
+        filtered = [f"filter: {self._filter}"] if self._filter.terms else []
+        return [self._label, shape or found, *filtered]
+
+    def note(self) -> str:
+        listing = self.listing
+        if listing is None or not listing.read:
+            return ""
+        forest = listing.forest
+        marked = f"{len(forest.marks)} marked  " if forest.marks else ""
+        more = "+" if listing.has_more(None) else ""
+        if self._filter.terms:
+            return f"{marked}{forest.matched} of {forest.loaded}{more}"
+        return f"{marked}{forest.loaded}{more}"
+
+    def cursor(self) -> Node | None:
+        listing = self.listing
+        at = self.table.cursor
+        return listing.forest.node(at) if listing is not None and at is not None else None
+
+    def targets(self) -> list[Node]:
+        listing = self.listing
+        if listing is None:
+            return []
+        forest, cursor = listing.forest, self.cursor()
+        if not forest.marks:
+            return [] if cursor is None else [cursor]
+        ids = sorted(forest.marks, key=lambda i: (cursor is None or i != cursor.id, i))
+        return [node for node in map(forest.node, ids) if node is not None]
+
+    # reading
+
+    async def look(self) -> None:
+        listing = self._current()
+        if listing is None:
+            return
+        news = await listing.refresh(self.table.visible_ids)
+        self.session.read(listing.at)
+        if listing is self.listing:
+            self._news = news
+
+    def _current(self) -> Listing | None:
+        """The list to show; where the systems have just become known, the first one's tree."""
+        systems = self.session.systems
+        if self._label not in systems:
+            self._label = next(iter(systems), None)
+        if self._label is None:
+            return None
+        key = (self._label, self._shape)
+        if key not in self._listings:
+            self._put(key, "")
+        return self._listings[key]
+
+    def _put(self, key: tuple[str, Shape], text: str) -> None:
+        label = key[0]
+        self._listings[key] = Listing(lambda: self.session.systems.get(label), key[1], text)
+
+    def show_body(self) -> None:
+        listing = self._current()
+        table, codes = self.table, self.session.codes()
+        if listing is not None and table.forest is not listing.forest:
+            table.show(listing.forest)
+            self._apply_filter()
+        if listing is not None and self._news is not None:
+            if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
+                self._apply_filter()
+            table.sync(self._news.cells, now=listing.at, codes=codes)
+            if self._news.lost is not None:
+                self.say(f"{self._news.lost.kind} {self._news.lost.title} does not exist any more.", "warn")
+            self._news = None
+        elif codes != self._codes:
+            table.sync(codes=codes)
+        self._codes = codes
+        self._notice(listing)
+
+    _codes: dict[str, tuple[str, ...]] | None = None
+
+    def _notice(self, listing: Listing | None) -> None:
+        notice = self.query_one(Notice)
+        session = self.session
+        shown = listing is not None and listing.read and len(listing.forest) > 0
+        if shown != self.table.display:
+            self.table.display = shown
+            if shown and not self.query_one(FilterLine).display:
+                self.table.focus()
+        if shown:
+            notice.hide()
+        else:
+            notice.show(*nothing.why(session, listing, filtered=bool(self._filter.terms)))
+
+    def renew_header(self) -> None:
+        super().renew_header()
+        if self._ready and self.session.workspace is None:
+            self._notice(None)
+
+    # what the tree asks for
+
+    @on(TreeTable.Cursor)
+    def _cursor(self) -> None:
+        self.say("")
+        self.renew_place()
+
+    @on(TreeTable.Marked)
+    def _marked(self) -> None:
+        self.renew_place()
+
+    @on(TreeTable.Open)
+    def _open(self, message: TreeTable.Open) -> None:
+        node = message.table.forest.node(message.id)
+        if node is not None:
+            self.unstick.push_screen(DetailScreen(node, self.MODE))
+
+    @on(TreeTable.Expand)
+    def _expand(self, message: TreeTable.Expand) -> None:
+        listing = self.listing
+        if listing is not None:
+            self._fetch(listing, message.id, listing.below(message.id))
+
+    @on(TreeTable.More)
+    def _more(self, message: TreeTable.More) -> None:
+        listing, parent_id = self.listing, message.parent_id
+        if listing is None or not listing.read:
+            return
+        if message.costly:
+            from .costly import ask
+
+            self.unstick.run_worker(ask(self, listing, parent_id), group="verbs", exit_on_error=True)
+            return
+        if self._filter.terms and not message.asked:
+            self._eager += 1
+            if self._eager > EAGER:
+                listing.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter")
+                self.table.sync()
+                return
+        self._fetch(listing, parent_id, listing.more(parent_id))
+
+    def _fetch(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
+        """Read in the background, each place once at a time."""
+        if (listing, parent_id) in self._reading:
+            read.close()
+            return
+        self._reading.add((listing, parent_id))
+        self.run_worker(self._fetched(listing, parent_id, read), group="read", exit_on_error=True)
+
+    async def _fetched(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
+        try:
+            await read
+        except DatabaseError as error:
+            listing.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
+            self.session.failed(error)
+            self.say(str(error), "bad")
+        finally:
+            self._reading.discard((listing, parent_id))
+        if listing is self.listing:
+            self.table.sync()
+            self.renew_place()
+
+    def read_costly(self, listing: Listing, parent_id: str | None) -> None:
+        """Read children that cost a scan, as the operator wants them."""
+        if parent_id is None:
+            self.say("This list cannot be read in any other way.", "warn")
+        else:
+            listing.forest.set_tail(parent_id, Tail.LOADING)
+            self.table.sync()
+            self._fetch(listing, parent_id, listing.below(parent_id, asked=True))
+
+    # keys
+
+    def action_next_system(self) -> None:
+        labels = list(self.session.systems)
+        if len(labels) > 1 and self._label in labels:
+            self._label = labels[(labels.index(self._label) + 1) % len(labels)]
+            self._switched()
+        else:
+            self.say("There is one system only in this database." if labels else "No system was found.", "faint")
+
+    def action_live(self) -> None:
+        self._shape = Shape.TREE if self._shape is Shape.LIVE else Shape.LIVE
+        if self._shape is Shape.LIVE and self._label is not None:
+            self._put((self._label, Shape.LIVE), "")  # urgency has changed since it was last looked at
+        self._switched()
+
+    def action_find(self) -> None:
+        from .prompt import PromptScreen
+
+        if self._label is None:
+            self.say("There is no system to search yet.", "warn")
+        else:
+            question = "An id, the beginning of one, or a kind; the database is asked."
+            self.unstick.push_screen(PromptScreen(f"Find in {self._label}", question), self._found)
+
+    def _found(self, text: str | None) -> None:
+        if not text or self._label is None:
+            return
+        label = text.partition("/")[0]
+        if "/" in text and label in self.session.systems:
+            self._label = label
+        self._shape = Shape.FOUND
+        self._put((self._label, Shape.FOUND), text)
+        self._switched()
+
+    def _switched(self) -> None:
+        self.say("")
+        self._news = None
+        self.renew()
+        self.session.hurry()
+
+    def action_mark_all(self) -> None:
+        listing = self.listing
+        if listing is None:
+            return
+        if listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+            return
+        self.table.mark(listing.forest.matching())
+        unread = " of those read so far; more may match" if listing.has_more(None) else ""
+        self.say(f"{len(listing.forest.marks)} marked{unread}.")
+
+    def action_back(self) -> None:
+        listing = self.listing
+        if self._filter.terms or self.query_one(FilterLine).display:
+            self._clear_filter()
+        elif listing is not None and listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+        elif self._shape is not Shape.TREE:
+            self._shape = Shape.TREE
+            self._switched()
+
+    def action_copy(self) -> None:
+        self.copy_menu()
+
+    # the filter
+
+    def action_filter(self) -> None:
+        line = self.query_one(FilterLine)
+        line.display = True
+        line.focus()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, message: Input.Changed) -> None:
+        try:
+            self._filter = filters.parse(message.value)
+        except filters.FilterError as error:
+            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            return
+        self.say("")
+        self._eager = 0
+        self._apply_filter()
+        self.table.sync()
+        self._notice(self.listing)
+        self.renew_place()
+
+    def _apply_filter(self) -> None:
+        listing = self.listing
+        if listing is None:
+            return
+        chosen, session = self._filter, self.session
+        codes, at = session.codes(), listing.at
+        matches = (lambda node: filters.matches(chosen, node, at, codes)) if chosen.terms else None
+        listing.forest.set_filter(matches)
+
+    @on(FilterLine.Kept)
+    def _kept(self) -> None:
+        self.query_one(FilterLine).display = bool(self._filter.terms)
+        self.table.focus()
+
+    @on(FilterLine.Left)
+    def _left(self) -> None:
+        self._clear_filter()
+
+    def _clear_filter(self) -> None:
+        line = self.query_one(FilterLine)
+        line.value = ""
+        line.display = False
+        self._filter = filters.Filter()
+        self._apply_filter()
+        self.table.sync()
+        self.say("")
+        self._notice(self.listing)
+        self.renew_place()
+        self.table.focus()
+
+    # from elsewhere
+
+    def acted(self) -> None:
+        listing = self.listing
+        if listing is not None and listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+
+    def reveal(self, node: Node) -> None:
+        """Show a node in its system's tree, reading what leads to it."""
+        self._label, self._shape = node.system, Shape.TREE
+        self._switched()
+        listing = self._current()
+        if listing is not None:
+            self.run_worker(self._reveal(listing, node), group="read", exit_on_error=True)
+
+    async def _reveal(self, listing: Listing, node: Node) -> None:
+        try:
+            found = await listing.reveal(node)
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        self._news = News()
+        self.renew()
+        if not (found and self.table.go_to(node.id)):
+            name = words.visible(f"{node.kind} {node.title}")
+            self.say(f"{name} is not in the tree: it is gone, or the filter hides it.", "warn")

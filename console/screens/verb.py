@@ -1,0 +1,98 @@
+"""The way of a verb across the screen: plan, ask, rehearse, confirm, carry out, tell. Read it from top to bottom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from console import words
+from queries.fault import DatabaseError
+from queries.model import Node, Outcome, Record, Result
+from queries.read import Reader
+from queries.spec import Verb
+
+from .ask import AskScreen
+from .frame import Frame
+from .rehearsal import RehearsalScreen
+from .result import ResultScreen
+
+if TYPE_CHECKING:
+    from console.everywhere import Everywhere
+
+
+class Plan(Record):
+    """A verb and the nodes it is for; ``left_out`` are those that it cannot be for, each with the reason."""
+
+    label: str
+    verb: Verb
+    key: str
+    nodes: tuple[Node, ...]
+    left_out: tuple[Result, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """``Wake SendEmail v2``, ``Wake 12 nodes``."""
+        if len(self.nodes) == 1:
+            return f"{self.verb.title}: {self.nodes[0].title}"
+        return f"{self.verb.title}: {len(self.nodes)} nodes"
+
+
+async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) -> None:
+    """Everything from the key to the result sheet."""
+    targets = frame.targets()
+    plan = make_plan(app.session.reader(targets[0].id) if targets else None, targets, key, set(names))
+    if isinstance(plan, str):
+        frame.say(plan, "warn")
+        return
+    asked = await app.push_screen_wait(AskScreen(plan))
+    if asked is None:
+        frame.say("Nothing was changed.", "faint")
+        return
+    rehearsal = await app.push_screen_wait(RehearsalScreen(plan, asked))
+    if rehearsal is None:
+        frame.say("Nothing was changed.", "faint")
+        return
+    try:
+        work = app.session.carry_out(rehearsal, app.renew)
+    except DatabaseError as error:
+        frame.say(str(error), "bad")
+        return
+    await app.push_screen_wait(ResultScreen(plan, work))
+    frame.say(f"{plan.what}: {work.told}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
+    frame.acted()
+    app.session.refresh()
+
+
+def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: set[str]) -> Plan | str:
+    """What pressing a verb's key means for these nodes; or, in a sentence, why it means nothing."""
+    if reader is None or not targets:
+        return f"{key} changes a node, and there is none under the cursor."
+    by_kind: dict[str, Verb] = {}
+    for node in targets:
+        found = next((v for v in reader.verbs(node.kind) if v.name in names), None)
+        if found is not None:
+            by_kind.setdefault(node.kind, found)
+    if not by_kind:
+        kinds = " or a ".join(dict.fromkeys(node.kind for node in targets))
+        return f"{key} ({', '.join(sorted(names))}) is not for a {kinds}."
+    first = next(by_kind[node.kind] for node in targets if node.kind in by_kind)
+    eligible: list[Node] = []
+    left_out: list[Result] = []
+    for node in targets:
+        verb = by_kind.get(node.kind)
+        if verb is None or verb.name != first.name:
+            why = f"{first.title} is not for a {node.kind}"
+        else:
+            available = reader.availability(verb, node, bulk=len(targets) > 1)
+            why = "" if available.ok else available.why
+        if why:
+            left_out.append(Result(id=node.id, outcome=Outcome.REFUSED, why=why))
+        else:
+            eligible.append(node)
+    if not eligible:
+        why, number = Counter(result.why for result in left_out).most_common(1)[0]
+        of = f" ({number} of {len(targets)} nodes)" if len(targets) > 1 else ""
+        return f"{first.title}: {words.visible(why)}{of}"
+    kept = next(by_kind[node.kind] for node in eligible)
+    return Plan(label=reader.label, verb=kept, key=key, nodes=tuple(eligible), left_out=tuple(left_out))

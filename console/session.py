@@ -1,0 +1,280 @@
+"""What the console knows of the database, and the loop that keeps it fresh. Knows no widgets.
+
+One loop reads; screens say through ``viewer`` what they show, and hear through ``changed`` that something is new. The
+loop never raises for the database: what went wrong is kept as ``trouble``, the last picture stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from time import monotonic
+
+from queries.database import Backoff
+from queries.fault import DatabaseError, LostError, UnreachableError
+from queries.model import Count, Finding, Rehearsal, Unchecked
+from queries.read import Reader
+from queries.workspace import Workspace
+
+from .clock import SHARE, Clock
+from .work import Work
+
+SLOWER = 5  # findings are looked for at every fifth interval
+STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
+SETTLE = 40.0  # seconds that closing waits for a commit under way; one whose answer was lost takes up to 30
+SETTLED = 20.0  # seconds after which the cost of starting is not most of the load any more
+LONG = 3600.0
+
+
+class Link(StrEnum):
+    """How the console stands with the server."""
+
+    CONNECTING = "connecting"
+    LIVE = "live"
+    LOST = "lost"
+
+
+Opener = Callable[[], Awaitable[Workspace]]
+
+
+class Session:
+    """One database being watched. ``open_`` makes the workspace; ``now`` is a monotonic clock in seconds."""
+
+    def __init__(self, open_: Opener, interval: float = 2.0, now: Callable[[], float] = monotonic) -> None:
+        self.link = Link.CONNECTING
+        self.trouble = ""  # why there is no connection, or what could not be read
+        self.workspace: Workspace | None = None
+        self.counts: dict[str, tuple[Count, ...]] = {}
+        self.unchecked: tuple[Unchecked, ...] = ()
+        self.capped: dict[str, tuple[str, ...]] = {}
+        self.looked = False  # whether findings were looked for yet
+        self.paused = False
+        self.viewer: Callable[[], Awaitable[None]] | None = None
+        self.changed: Callable[[], None] = lambda: None
+        self.retry_at = 0.0
+        self._open = open_
+        self._now = now
+        self._fast = Clock(interval, SHARE * 0.6, now)
+        self._slow = Clock(interval * SLOWER, SHARE * 0.4, now)
+        self._wake = asyncio.Event()
+        self._found: dict[str, tuple[Finding, ...]] = {}
+        self._server_time: float | None = None
+        self._read_at = 0.0
+        self._forced = False
+        self._backoff = Backoff()
+        self._loop: asyncio.Task[object] | None = None
+        self._since = 0.0
+        self.works: list[Work] = []
+
+    # what is known
+
+    @property
+    def systems(self) -> Mapping[str, Reader]:
+        """The systems found, by label."""
+        return self.workspace.systems if self.workspace else {}
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two looks, as chosen."""
+        return self._fast.interval
+
+    @property
+    def pace(self) -> float:
+        """Seconds between two looks, as the load promise allows."""
+        return self._fast.pace
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last good look; None before the first."""
+        return None if self._server_time is None else self._now() - self._read_at
+
+    @property
+    def at(self) -> float:
+        """The server's time as of the last look, 0 before the first."""
+        return self._server_time or 0.0
+
+    @property
+    def retry_in(self) -> float:
+        """Seconds until the next attempt to connect."""
+        return max(0.0, self.retry_at - self._now())
+
+    @property
+    def share(self) -> float | None:
+        """The part of wall time the server worked for this console, 0..1; None until it has been watched a while."""
+        if self.workspace is None or self._now() - self._since < SETTLED:
+            return None
+        return self.workspace.database.load.share()
+
+    def findings(self) -> list[Finding]:
+        """Everything found, over all systems: worst first, then oldest."""
+        found = [f for part in self._found.values() for f in part]
+        return sorted(found, key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
+
+    def findings_of(self, node_id: str) -> list[Finding]:
+        """What was found about one node, worst first."""
+        return [f for f in self.findings() if f.node_id == node_id]
+
+    def codes(self) -> dict[str, tuple[str, ...]]:
+        """Codes of findings by node."""
+        codes: dict[str, tuple[str, ...]] = {}
+        for finding in self.findings():
+            codes[finding.node_id] = (*codes.get(finding.node_id, ()), finding.code)
+        return codes
+
+    def reader(self, node_id: str) -> Reader | None:
+        """The reader of a node's system; None where that system is not there (any more)."""
+        return self.systems.get(node_id.partition("/")[0])
+
+    # what the operator chooses
+
+    def refresh(self) -> None:
+        """Look now, at everything, paused or not."""
+        self._fast.hurry()
+        self._slow.hurry()
+        self._forced, self.retry_at = True, 0.0
+        self._wake.set()
+
+    def hurry(self) -> None:
+        """Look now at what the screen shows: it shows something else."""
+        self._fast.hurry()
+        self._wake.set()
+
+    def pause(self) -> bool:
+        """Stop looking, or go on. Whether it is paused now."""
+        self.paused = not self.paused
+        self._wake.set()
+        return self.paused
+
+    def pick_interval(self, step: int) -> float:
+        """The next longer (1) or shorter (-1) interval, in seconds."""
+        if step > 0:
+            chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
+        else:
+            chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
+        self._fast.interval, self._slow.interval = chosen, chosen * SLOWER
+        self._wake.set()
+        return chosen
+
+    # reading
+
+    async def run(self) -> None:
+        """Connect and keep looking, until cancelled."""
+        self._loop = asyncio.current_task()
+        while True:
+            try:
+                await self._round()
+            except DatabaseError as error:
+                self.failed(error)
+            self.changed()
+            await self._wait()
+
+    async def _round(self) -> None:
+        if self.link is not Link.LIVE:
+            await self._connect()
+        forced, self._forced = self._forced, False
+        if self.paused and not forced:
+            return
+        trouble = ""
+        if self._fast.wait() <= 0:
+            self._fast.begin()
+            trouble = await self._part(self._look()) or trouble
+            self._fast.end()
+            self.changed()
+        if self._slow.wait() <= 0:
+            self._slow.begin()
+            trouble = await self._part(self._seek()) or trouble
+            self._slow.end()
+        self.trouble = trouble
+
+    async def _part(self, look: Awaitable[None]) -> str:
+        """One part of a round: a fault that leaves the connection whole does not keep the others from being read."""
+        try:
+            await look
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            return str(error)
+        return ""
+
+    async def _connect(self) -> None:
+        if self.workspace is None:
+            self.workspace = await self._open()
+            self._since = self._now()
+        else:
+            await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
+        self.link, self.trouble = Link.LIVE, ""
+        self._backoff.reset()
+        self._fast.hurry()
+        self._slow.hurry()
+        self.changed()
+
+    async def _look(self) -> None:
+        for label, reader in self.systems.items():
+            self.counts[label] = await reader.counts()
+        if self.viewer is not None:
+            await self.viewer()
+
+    async def _seek(self) -> None:
+        unchecked: list[Unchecked] = []
+        for label, reader in self.systems.items():
+            await reader.sample()
+            findings = await reader.findings()
+            self._found[label] = (*findings.found, *reader.watched())
+            self.capped[label] = findings.capped
+            unchecked += findings.unchecked
+            self.read(findings.at)
+        self.unchecked, self.looked = tuple(unchecked), True
+
+    def read(self, at: float) -> None:
+        """Something was read whose server time is ``at``."""
+        self._server_time, self._read_at = at, self._now()
+
+    def failed(self, error: DatabaseError) -> None:
+        """A read failed. Keeps why, and has the loop connect again where the connection is gone."""
+        self.trouble = str(error)
+        if self.workspace is None or isinstance(error, LostError | UnreachableError):
+            self.link = Link.LOST if self.workspace else Link.CONNECTING
+            self.retry_at = self._now() + self._backoff.next()
+            self._wake.set()
+
+    async def _wait(self) -> None:
+        """Until there is something to do. Being woken means only that this may have changed."""
+        while (seconds := self._pause()) > 0:
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), seconds)
+
+    def _pause(self) -> float:
+        if self.link is not Link.LIVE:
+            return self.retry_at - self._now()
+        if self.paused and not self._forced:
+            return LONG
+        return min(self._fast.wait(), self._slow.wait())
+
+    # changing
+
+    def carry_out(self, rehearsal: Rehearsal, changed: Callable[[], None]) -> Work:
+        """Commit what was rehearsed. The work goes on whatever becomes of the screen that asked for it."""
+        if self.workspace is None:
+            raise LostError("There is no connection.", "Nothing was changed.")
+        work = Work(self.workspace, rehearsal, changed)
+        self.works.append(work)
+        return work
+
+    def unseen(self) -> list[str]:
+        """What became of works that ended after nobody looked any more, a line each."""
+        return [f"{work.rehearsal.verb}: {work.told}" for work in self.works if not work.seen]
+
+    async def close(self) -> None:
+        """Let no commit go on unseen: stop works between two chunks, wait for them, end the connections."""
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+        for work in self.works:
+            work.stop()
+        if self.works:
+            await asyncio.wait([work.task for work in self.works], timeout=SETTLE)
+        if self.workspace is not None:
+            await self.workspace.close()

@@ -1,0 +1,136 @@
+"""The colours: our own themes, and what every other theme lacks, so that any of Textual's can be chosen too.
+
+Meaning never rests on a hue: each phase also has its glyph and its word.
+"""
+
+from __future__ import annotations
+
+from textual.theme import Theme
+
+from queries.model import Phase
+
+_DARK = {
+    Phase.FAILED: "#f0716b",
+    Phase.BLOCKED: "#eaa14b",
+    Phase.HELD: "#c39be8",
+    Phase.RUNNING: "#5fb8f2",
+    Phase.READY: "#86c976",
+    Phase.SCHEDULED: "#8fa9c4",
+    Phase.UNKNOWN: "#b5aa84",
+    Phase.CANCELLED: "#77808c",
+    Phase.DONE: "#66717d",
+}
+_LIGHT = {
+    Phase.FAILED: "#b3261e",
+    Phase.BLOCKED: "#a35a00",
+    Phase.HELD: "#7a3fb0",
+    Phase.RUNNING: "#0a62a8",
+    Phase.READY: "#2c7a1f",
+    Phase.SCHEDULED: "#44607d",
+    Phase.UNKNOWN: "#6b6030",
+    Phase.CANCELLED: "#6c747d",
+    Phase.DONE: "#7b848d",
+}
+# Okabe and Ito's palette: told apart by people with any common colour vision.
+_CLEAR = {
+    Phase.FAILED: "#ff6f3c",
+    Phase.BLOCKED: "#e69f00",
+    Phase.HELD: "#cc79a7",
+    Phase.RUNNING: "#56b4e9",
+    Phase.READY: "#00c295",
+    Phase.SCHEDULED: "#a9c3de",
+    Phase.UNKNOWN: "#f0e442",
+    Phase.CANCELLED: "#9a9a9a",
+    Phase.DONE: "#8a8a8a",
+}
+
+DEFAULT = "unstick"
+
+
+def _variables(phases: dict[Phase, str], *, faint: str, line: str, added: str, removed: str) -> dict[str, str]:
+    return {
+        **{f"phase-{phase}": color for phase, color in phases.items()},
+        "faint": faint,
+        "line": line,
+        "added": added,
+        "removed": removed,
+        "block-cursor-text-style": "none",
+        "input-cursor-text-style": "reverse",
+    }
+
+
+_DARK_VARIABLES = _variables(_DARK, faint="#7d8794", line="#2a323d", added="#86c976", removed="#f0716b")
+_LIGHT_VARIABLES = _variables(_LIGHT, faint="#6a7480", line="#d0d6dc", added="#2c7a1f", removed="#b3261e")
+_CLEAR_VARIABLES = _variables(_CLEAR, faint="#9aa4ae", line="#39424d", added="#56b4e9", removed="#e69f00")
+
+THEMES = (
+    Theme(
+        name=DEFAULT,
+        primary="#5fb8f2",
+        secondary="#8fa9c4",
+        accent="#eaa14b",
+        warning="#eaa14b",
+        error="#f0716b",
+        success="#86c976",
+        foreground="#d5dbe2",
+        background="#10151b",
+        surface="#161c24",
+        panel="#1e2631",
+        variables=_DARK_VARIABLES,
+    ),
+    Theme(
+        name="unstick-light",
+        primary="#0a62a8",
+        secondary="#44607d",
+        accent="#a35a00",
+        warning="#a35a00",
+        error="#b3261e",
+        success="#2c7a1f",
+        foreground="#1c2228",
+        background="#fbfbf9",
+        surface="#f2f3f1",
+        panel="#e5e8ea",
+        dark=False,
+        variables=_LIGHT_VARIABLES,
+    ),
+    Theme(
+        name="unstick-clear",
+        primary="#56b4e9",
+        secondary="#a9c3de",
+        accent="#e69f00",
+        warning="#e69f00",
+        error="#ff6f3c",
+        success="#00c295",
+        foreground="#f2f2f2",
+        background="#0b0b0d",
+        surface="#141417",
+        panel="#222228",
+        variables=_CLEAR_VARIABLES,
+    ),
+)
+
+CONTEXT_COLORS = {
+    "black": "#3a3f46",
+    "red": "#c8322b",
+    "green": "#3d8b37",
+    "yellow": "#c9a400",
+    "blue": "#2f6fb5",
+    "magenta": "#b0429b",
+    "cyan": "#1f8a99",
+    "white": "#d8dcdf",
+    "orange": "#c96f12",
+    "purple": "#7a4bb0",
+    "grey": "#6b7480",
+}
+
+
+def defaults(*, dark: bool) -> dict[str, str]:
+    """Our variables for a theme that has none of its own."""
+    return _DARK_VARIABLES if dark else _LIGHT_VARIABLES
+
+
+def context_color(color: str | None, *, production: bool) -> str:
+    """A context's colour as ``#rrggbb``. Production without one is red."""
+    if color is None:
+        return CONTEXT_COLORS["red" if production else "blue"]
+    return CONTEXT_COLORS.get(color, color)

@@ -1,0 +1,59 @@
+"""A line or two of styled text that is painted again only where it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+from textual.widget import Widget
+
+Part = str | Content | tuple[str, str]
+
+
+class Bar(Widget):
+    """Shows what :meth:`compose_line` makes for its width. Text in it is never read as markup."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    _content = Content("")
+
+    def compose_line(self, width: int) -> Content:
+        """The content for so many cells."""
+        raise NotImplementedError
+
+    def renew(self) -> None:
+        """Paint again, if there is anything else to paint than before."""
+        content = self.compose_line(self.content_size.width or self.app.size.width)
+        if not content.is_same(self._content):
+            lines = self._content.plain.count("\n")
+            self._content = content
+            self.refresh(layout=content.plain.count("\n") != lines)
+
+    def on_resize(self) -> None:
+        self.renew()
+
+    def render(self) -> Content:
+        return self._content
+
+
+def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
+    """Left and right parts in one line. Where both do not fit the left ones give way, then the right ones."""
+    begin, end = Content.assemble(*left), Content.assemble(*right)
+    room = width - end.cell_length
+    if room < 12:
+        return begin.truncate(width, ellipsis=True)
+    begin = begin.truncate(room - 1, ellipsis=True) if begin.cell_length > room - 1 else begin
+    return Content.assemble(begin, " " * (room - begin.cell_length), end)
+
+
+def squeeze(parts: Iterable[tuple[int, Content]], width: int, gap: str = "  ") -> Content:
+    """The parts that fit into ``width``, the ones of highest rank (lowest number) first, in the order given."""
+    items = list(parts)
+    kept: set[int] = set()
+    used = 0
+    for index in sorted(range(len(items)), key=lambda i: (items[i][0], i)):
+        needed = items[index][1].cell_length + (len(gap) if kept else 0)
+        if used + needed <= width:
+            kept.add(index)
+            used += needed
+    return Content(gap).join([items[index][1] for index in sorted(kept)])

@@ -1,0 +1,102 @@
+"""One line a system: how many nodes are in which phase, and how many are stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from console import words
+from queries.model import Count, Honesty, Phase, Record
+
+from .bar import Bar, spread, squeeze
+
+# Phases in the order in which work runs through them; what matters most when there is no room comes by rank.
+ORDER = (
+    Phase.READY,
+    Phase.RUNNING,
+    Phase.SCHEDULED,
+    Phase.BLOCKED,
+    Phase.HELD,
+    Phase.FAILED,
+    Phase.UNKNOWN,
+    Phase.CANCELLED,
+    Phase.DONE,
+)
+RANK = {phase: rank for rank, phase in enumerate(Phase)}
+
+
+class SystemLine(Record):
+    """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet."""
+
+    label: str
+    counts: tuple[Count, ...] | None
+    stuck: int | None
+    more_stuck: bool = False
+    chosen: bool = False
+
+
+class SystemsBar(Bar):
+    """Paints :class:`SystemLine` records."""
+
+    DEFAULT_CSS = "SystemsBar { height: auto; max-height: 6; }"
+
+    def __init__(self, id: str | None = None, *, ascii: bool = False) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[SystemLine] = ()
+        self._ascii = ascii
+
+    def show(self, lines: Sequence[SystemLine]) -> None:
+        """Paint other lines."""
+        self._lines = lines
+        self.display = bool(lines)
+        self.renew()
+
+    def compose_line(self, width: int) -> Content:
+        room = max((words.width(line.label) for line in self._lines), default=0)
+        return Content("\n").join([self._line(line, min(room, 20), width) for line in self._lines])
+
+    def _line(self, line: SystemLine, room: int, width: int) -> Content:
+        mark = ">" if self._ascii else "▸"
+        head = Content.assemble(
+            (f" {mark} " if line.chosen else "   ", "bold $primary"),
+            (words.fit(words.visible(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
+            "  ",
+        )
+        stuck = _stuck(line)
+        room = width - head.cell_length - stuck.cell_length - 2
+        whole = self._counts(line, words_too=True)
+        fits = sum(part.cell_length + 3 for _, part in whole) <= room + 3
+        counts = squeeze(whole if fits else self._counts(line, words_too=False), room, "   " if fits else "  ")
+        return spread([head, counts], [stuck, " "], width)
+
+    def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
+        if line.counts is None:
+            return [(0, Content.styled("counting…", "$faint"))]
+        found = {count.phase: count for count in line.counts}
+        shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
+        if not shown:
+            return [(0, Content.styled("empty", "$faint"))]
+        return [(RANK[count.phase], self._count(count, words_too=words_too)) for count in shown]
+
+    def _count(self, count: Count, *, words_too: bool) -> Content:
+        ink = f"$phase-{count.phase}"
+        number = words.count(count)
+        return Content.assemble(
+            (words.glyph(count.phase, self._ascii), ink),
+            " ",
+            (words.plain(number) if self._ascii else number, f"bold {ink}"),
+            (f" {count.phase.value}" if words_too else "", "$faint"),
+        )
+
+
+def _certain(count: Count) -> bool:
+    return count.honesty is Honesty.EXACT
+
+
+def _stuck(line: SystemLine) -> Content:
+    if line.stuck is None:
+        return Content("")
+    if not line.stuck:
+        return Content.styled("nothing stuck", "$faint")
+    return Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -1,0 +1,84 @@
+"""A verb being carried out: a task of its own that nothing on the screen cancels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+
+from queries import act, ledger
+from queries.fault import DatabaseError
+from queries.model import Outcome, Rehearsal, Result, RowChange
+from queries.workspace import Workspace
+
+
+class Work:
+    """A rehearsal being committed, chunk by chunk. ``changed`` is called after each chunk and at the end."""
+
+    def __init__(self, workspace: Workspace, rehearsal: Rehearsal, changed: Callable[[], None]) -> None:
+        self.rehearsal = rehearsal
+        self.results: list[Result] = []
+        self.changes: list[RowChange] = []
+        self.xids: list[str] = []
+        self.place: str | None = None  # where the ledger entries went
+        self.ended = False
+        self.seen = False  # whether the result was on the screen
+        self._began = monotonic()
+        self._stop = asyncio.Event()
+        self._workspace = workspace
+        self._changed = changed
+        self.task = asyncio.create_task(self._run())
+
+    @property
+    def total(self) -> int:
+        """How many nodes it is about."""
+        return len(self.rehearsal.versions)
+
+    @property
+    def rate(self) -> float:
+        """Nodes a second so far."""
+        return len(self.results) / max(monotonic() - self._began, 0.001)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it ends with the chunk under way."""
+        return self._stop.is_set()
+
+    def counted(self) -> dict[Outcome, int]:
+        """How many nodes had which outcome."""
+        counts = Counter(result.outcome for result in self.results)
+        return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+
+    @property
+    def told(self) -> str:
+        """``12 changed, 1 moved``."""
+        return ", ".join(f"{number} {outcome}" for outcome, number in self.counted().items())
+
+    def stop(self) -> None:
+        """Begin no further chunk."""
+        self._stop.set()
+
+    async def _run(self) -> None:
+        verb = self.rehearsal
+        try:
+            steps = act.bulk(self._workspace, verb.system, verb.verb, verb, ledger.operator(), self._stop)
+            async for step in steps:
+                self.results += step.chunk.results
+                self.changes += step.chunk.changes
+                self.xids += [step.chunk.xid] if step.chunk.xid else []
+                self.place = step.chunk.ledger or self.place
+                self._changed()
+        except DatabaseError as error:
+            self._rest(Outcome.REFUSED, str(error).replace("\n", " "))
+        except Exception as error:
+            # A fault of ours: whether the chunk under way was committed is not known, and must not look as if it were.
+            self._rest(Outcome.UNKNOWN, f"the console failed on the way: {type(error).__name__}: {error}")
+        self._rest(Outcome.REFUSED, "stopped before its turn came: nothing was changed")
+        self.ended = True
+        self._changed()
+
+    def _rest(self, outcome: Outcome, why: str) -> None:
+        told = {result.id for result in self.results}
+        left = [node_id for node_id in self.rehearsal.versions if node_id not in told]
+        self.results += [Result(id=node_id, outcome=outcome, why=why) for node_id in left]

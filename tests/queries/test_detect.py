@@ -1,0 +1,258 @@
+"""Which systems are told to be where, and what is said of lookalikes, privileges and missing indexes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from queries import detect, system
+from queries.model import split_id
+from queries.workspace import Workspace
+from tests.queries.builders import Twin, do, opened, reader, told
+from tests.servers import TestbedServer, both_versions
+
+SCHEMA = next(s for s in system.builtin() if s.name == "eternaltwin")
+DDL = Path(system.__file__).parent / "systems" / "eternaltwin" / "schema.sql"
+Open = Callable[..., Awaitable[Workspace]]
+
+
+@pytest.fixture
+async def look(database: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Open]:
+    """``await look("SQL", role=...)``: run SQL in an empty database, then open a workspace on it."""
+    open_: list[Workspace] = []
+
+    async def look(sql: str = "", role: str | None = None) -> Workspace:
+        if sql:
+            server.sql(sql, database)
+        dsn = server.dsn(database.rpartition("/")[2], user=role, password="x") if role else database
+        open_.append(await opened(dsn, tmp_path))
+        return open_[-1]
+
+    yield look
+    for workspace in open_:
+        await workspace.close()
+
+
+def tables(schema: str = "public", change: str = "") -> str:
+    """The engine's DDL in a schema; ``change`` runs after it."""
+    path = f'SET search_path = "{schema}"'
+    return f'CREATE SCHEMA IF NOT EXISTS "{schema}"; {path}; {DDL.read_text()} {change}; RESET search_path'
+
+
+def why(workspace: Workspace) -> list[tuple[str, str]]:
+    return [(d.schema, d.why) for d in workspace.declined]
+
+
+@both_versions
+async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database: str) -> None:
+    odd = 'Größe "x" / y:z'
+    workspace = await look(tables("public") + ";" + tables("games") + ";" + tables(odd.replace('"', '""')))
+    assert list(workspace.systems) == ["eternaltwin", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"]
+    assert [r.found.schema for r in workspace.systems.values()] == ["public", odd, "games"]
+    assert workspace.declined == ()
+    for label, schema in zip(workspace.systems, ["public", odd.replace('"', '""'), "games"], strict=True):
+        twin = await Twin.open(database, schema)
+        task = twin.id(await twin.task(), label=label)
+        assert (await reader(workspace, label).nodes([task])).nodes[0].id == task
+        assert workspace.reader(task) is workspace.systems[label]
+        assert split_id(task)[0] == label
+        assert set(told(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
+        assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
+        await twin.connection.close()
+
+
+async def test_it_alone_elsewhere_has_the_plain_name(look: Open) -> None:
+    workspace = await look(tables("games"))
+    assert list(workspace.systems) == ["eternaltwin"]
+
+
+async def test_nothing_is_no_error(look: Open) -> None:
+    workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
+    assert workspace.systems == {}
+    assert workspace.declined == ()
+    assert workspace.looked_for == ("eternaltwin: a schema with job, task, task_timer",)
+
+
+@both_versions
+async def test_extra_columns_and_tables_do_not_matter(look: Open) -> None:
+    workspace = await look(
+        tables(change="ALTER TABLE task ADD note text; ALTER TABLE job ADD tags text[]; CREATE TABLE zzz (a int)")
+    )
+    assert list(workspace.systems) == ["eternaltwin"]
+
+
+async def test_dropped_columns_are_not_there(look: Open) -> None:
+    workspace = await look(tables(change="ALTER TABLE task DROP output"))
+    assert why(workspace) == [("public", "task.output is missing")]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("DROP TABLE task_timer", "there is no task_timer beside job, task"),
+        ("ALTER TABLE task ALTER revision TYPE text", "task.revision is of type text, not int8"),
+        ("ALTER TABLE task ALTER state TYPE jsonb USING '{}'", "task.state is of type jsonb, not bytea"),
+        ("ALTER TABLE task RENAME revision TO step_count", "task.revision is missing"),
+        (
+            "ALTER TYPE task_status ADD VALUE 'Failed'",
+            "the enum type task_status has Complete, Available, Blocked, Failed, not Complete, Available, Blocked",
+        ),
+        (
+            "ALTER TYPE task_status RENAME VALUE 'Blocked' TO 'Waiting'",
+            "the enum type task_status has Complete, Available, Waiting, not Complete, Available, Blocked",
+        ),
+        (
+            "ALTER TYPE job_tick ADD ATTRIBUTE run int",
+            "the composite type job_tick has time, salt, run, not time, salt",
+        ),
+        (
+            "ALTER TABLE task ADD parent_task_id uuid",
+            "an older variant of this engine, with parent_task_id and status_message on task",
+        ),
+        (
+            "CREATE TABLE etwin_jobs (job_id uuid); CREATE TABLE etwin_tasks (task_id uuid)",
+            "the 2021 prototype of this engine (etwin_jobs, etwin_tasks) keeps its state in other columns",
+        ),
+        (
+            "ALTER TABLE task RENAME TO tasks; CREATE VIEW task AS SELECT * FROM tasks",
+            "task is a view, not a table: its rows cannot be locked or told apart by version",
+        ),
+    ],
+)
+async def test_a_lookalike_is_declined_with_the_reason(look: Open, change: str, reason: str) -> None:
+    workspace = await look(tables(change=change))
+    assert workspace.systems == {}
+    assert why(workspace) == [("public", reason)]
+
+
+async def test_the_prototype_alone_is_declined(look: Open) -> None:
+    workspace = await look("CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)")
+    assert workspace.systems == {}
+    assert [reason.partition(" (")[0] for _, reason in why(workspace)] == ["the 2021 prototype of this engine"]
+
+
+async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
+    workspace = await look(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
+    assert [r.found.schema for r in workspace.systems.values()] == ["b"]
+    assert why(workspace) == [("a", "task.state is missing")]
+
+
+# Privileges
+
+
+@both_versions
+async def test_privileges_make_verbs_available_one_by_one(look: Open, server: TestbedServer) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    workspace = await look(tables(change=f"GRANT SELECT ON job, task, task_timer TO {role}"), role)
+
+    async def available(grant: str = "") -> dict[str, str]:
+        await look(grant) if grant else None
+        await workspace.look()
+        reader_ = reader(workspace)
+        return {
+            f"{v.name} {kind}": reader_.availability(v).why.removeprefix(f"the role {role} ")
+            for kind in ("job", "task")
+            for v in reader_.verbs(kind)
+            if v.writes
+        }
+
+    both = "lacks UPDATE task, DELETE task_timer"
+    assert await available() == {
+        "cancel job": both,
+        "wake task": both,
+        "cancel task": both,
+        "restart job": "lacks UPDATE task, DELETE task, DELETE task_timer",
+        "delete job": "lacks DELETE job, UPDATE job, UPDATE task",
+    }
+    ok = {"cancel job": "", "wake task": "", "cancel task": ""}
+    grants = f"GRANT UPDATE (status, revision) ON task TO {role}; GRANT DELETE ON task_timer TO {role}"
+    assert await available(grants) == {
+        **ok, "restart job": "lacks DELETE task", "delete job": "lacks DELETE job, UPDATE job"
+    }  # fmt: skip
+    assert await available(f"GRANT DELETE ON task TO {role}") == {
+        **ok, "restart job": "", "delete job": "lacks DELETE job, UPDATE job"
+    }  # fmt: skip
+    everything = await available(f"GRANT DELETE, UPDATE (job_id) ON job TO {role}")
+    assert everything == {**ok, "restart job": "", "delete job": ""}
+
+
+async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: Open, server: TestbedServer) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    grants = f"GRANT SELECT ON task TO {role}; GRANT USAGE ON SCHEMA open TO {role}"
+    workspace = await look(
+        f"{tables('open', grants)}; {tables('shut', f'GRANT SELECT ON ALL TABLES IN SCHEMA shut TO {role}')}", role
+    )
+    denied = {r.found.schema: r.found.denied for r in workspace.systems.values()}
+    assert denied == {"open": ("job", "task_timer"), "shut": ("job", "task", "task_timer")}
+    assert not reader(workspace, "eternaltwin@shut").found.may("SELECT task")
+
+
+# What makes questions cheap
+
+INVALID = (
+    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i'::regclass"  # as a failed CONCURRENTLY leaves it
+)
+NEEDS = {"task_by_job", "timer_by_task", "job_by_created", "task_by_status", "task_scan"}
+
+
+async def test_a_small_table_meets_every_need(look: Open) -> None:
+    found = reader(await look(tables())).found
+    assert found.have == NEEDS
+    assert found.indexed == set()
+    assert {n.ddl.split()[3] for n in found.missing()} == {
+        "task__job_id__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__status__idx"
+    }  # fmt: skip
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("index", "met"),
+    [
+        ("", set()),
+        ("CREATE INDEX ON task (job_id)", {"task_by_job"}),
+        ("CREATE INDEX ON task (job_id, created_at)", {"task_by_job"}),
+        ("CREATE INDEX ON task (job_id) INCLUDE (status)", {"task_by_job"}),
+        ("CREATE INDEX ON task (created_at, job_id)", set()),
+        ("CREATE INDEX ON task ((job_id::text))", set()),
+        ("CREATE INDEX ON task (created_at) INCLUDE (job_id)", set()),
+        ("CREATE INDEX ON task (job_id) WHERE status = 'Blocked'", set()),
+        ("CREATE INDEX ON task USING hash (job_id)", set()),
+        ("CREATE INDEX ON task USING brin (job_id)", set()),
+        ("CREATE INDEX ON job (created_at)", {"job_by_created"}),
+        ("CREATE INDEX ON task (status, task_id)", {"task_by_status"}),
+        ("CREATE INDEX ON task_timer (task_id)", {"timer_by_task"}),
+        (f"CREATE INDEX i ON task (job_id); {INVALID}", set()),
+    ],
+)
+async def test_a_large_table_wants_an_index(
+    look: Open, monkeypatch: pytest.MonkeyPatch, index: str, met: set[str]
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    found = reader(await look(tables(change=index))).found
+    assert found.have == found.indexed == met
+
+
+async def test_a_partitioned_table_is_as_large_as_its_partitions(look: Open, database: str) -> None:
+    change = (
+        "ALTER TABLE task_timer DROP CONSTRAINT task_timer__task__fk; ALTER TABLE task RENAME TO plain;"
+        " CREATE TABLE task (LIKE plain INCLUDING DEFAULTS) PARTITION BY HASH (task_id);"
+        " CREATE TABLE part PARTITION OF task FOR VALUES WITH (modulus 1, remainder 0)"
+    )
+    await look(tables(change=change))
+    twin = await Twin.open(database)
+    await twin.tasks([await twin.job()] * 300)
+    await twin.connection.close()
+    assert reader(await look()).found.relations["task"].pages > 3
+
+
+async def test_verbs_say_which_index_they_miss(look: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    reader_ = reader(await look(tables(change="CREATE INDEX ON task (job_id)")))
+    for verb in [v for kind in ("job", "task") for v in reader_.verbs(kind) if v.writes]:
+        available = reader_.availability(verb)
+        assert not available.ok
+        assert available.why.endswith("(CREATE INDEX CONCURRENTLY task_timer__task_id__idx ON task_timer (task_id))")
