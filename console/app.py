@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from textual.app import SystemCommand
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -21,6 +22,7 @@ from .everywhere import Everywhere
 from .keys import Key
 from .screens.frame import Frame, bindings
 from .session import Opener, Session
+from .widgets.ascii import AsciiFilter
 
 
 def run(
@@ -99,6 +101,7 @@ class UnstickApp(Everywhere):
         super().__init__(Session(open_, interval if interval is not None else config.interval))
         self.context = context
         self.ascii = ascii or config.ascii
+        self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
         self._remapped = config.keys
         self.verb_keys = keys.verb_keys((v for s in system.builtin() for v in s.spec.verbs), config.keys)
@@ -111,6 +114,10 @@ class UnstickApp(Everywhere):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.defaults(dark=self.current_theme.dark)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        return [*filters, self._ascii_filter] if self.ascii else filters
 
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew

@@ -19,6 +19,7 @@ from queries import ledger, settle
 from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
 from queries.database import Transaction
 from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
+from queries.files import statement
 from queries.model import LedgerEntry, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
 from queries.spec import Verb
 from queries.system import System
@@ -49,6 +50,7 @@ async def rehearse(
     results: list[Result] = []
     changes: list[RowChange] = []
     witness: dict[str, str] = {}
+    at = 0.0
     first = dict(list(seen.items())[:CHUNK])
     requests, refused = _requests(workspace, label, verb, first, reason, arguments, ledger.operator(), {})
     for request, versions in requests:
@@ -56,6 +58,7 @@ async def rehearse(
             results += part.results()
             changes += part.changes
             witness |= part.witness
+            at = max(at, part.at)
     return Rehearsal(
         system=label,
         verb=verb,
@@ -65,7 +68,7 @@ async def rehearse(
         changes=tuple(changes),
         versions=dict(seen),
         witness=witness,
-        at=time.time(),
+        at=at or time.time(),  # nothing was asked of the server where every node was refused without it
         ledger=workspace.ledger_place,
     )
 
@@ -215,9 +218,12 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.search_path) as transaction:
         await attempt.run(transaction, request.witness)
+        if not commit:
+            attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
         if not commit or not attempt.live:
             return
         mark = await settle.mark(transaction)
+        attempt.at = mark.at
         entry = _entry(request, attempt, mark.xid)
         if file is None:
             await ledger.append(transaction, entry)
@@ -264,7 +270,7 @@ def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> 
     server = attempt.reader.database.server
     return LedgerEntry(
         id=entry_id or ledger.entry_id(),
-        at=time.time(),
+        at=attempt.at,
         role=server.role if server else "",
         os_user=request.operator.os_user,
         host=request.operator.host,

@@ -53,7 +53,9 @@ def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, t
     sections: dict[str, tuple[Statement, ...]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         body = text[mark.end() : following.start() if following else None]
-        sections[mark[1]] = (*sections.get(mark[1], ()), _statement(body, source, header, text[: marks[0].start()]))
+        line = text.count("\n", 0, mark.end()) + 1
+        part = _statement(body, source, header, text[: marks[0].start()], line)
+        sections[mark[1]] = (*sections.get(mark[1], ()), part)
     return sections
 
 
@@ -68,14 +70,18 @@ def _header(text: str, source: str, known: frozenset[str]) -> dict[int, str]:
     return parameters
 
 
-def _statement(body: str, source: str, header: dict[int, str], comments: str) -> Statement:
-    code = re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE).strip().removesuffix(";")
+def _statement(body: str, source: str, header: dict[int, str], comments: str, line: int = 1) -> Statement:
+    bare = re.sub(r"^[ \t]*--.*$", "", body, flags=re.MULTILINE)
+    code = bare.strip().removesuffix(";")
     if not code:
-        raise ReadingError(f"{source}: an empty statement")
+        raise ReadingError(f"{source}:{line}: an empty statement")
     used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
     for number in used:
         if number not in header:
-            raise ReadingError(f"{source}: ${number} is missing in the header (-- ${number} name type: what it is)")
+            line += bare.count("\n", 0, bare.index(f"${number}"))
+            raise ReadingError(
+                f"{source}:{line}: ${number} is missing in the header (-- ${number} name type: what it is)"
+            )
     place = {number: index for index, number in enumerate(used, 1)}
     fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
     version = _VERSION.search(source)

@@ -296,6 +296,17 @@ async def test_a_rehearsal_leaves_no_trace(
     assert await twin.value(idle) == ["idle"]
 
 
+async def test_times_are_the_servers(twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = twin.id(await twin.task())
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    rehearsal = await rehearsed(workspace, "cancel", [task])
+    await commit(workspace, rehearsal)
+    ((entry,), _) = await workspace.ledger()
+    assert abs(rehearsal.at - now) < 60
+    assert abs(entry.at - now) < 60
+
+
 async def test_a_commit_does_what_its_rehearsal_showed(twin: Twin, workspace: Workspace) -> None:
     job = await twin.job()
     await twin.task(job, age=900, status="Blocked", timer=30)
