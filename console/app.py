@@ -11,6 +11,7 @@ from typing import Any
 from textual.app import SystemCommand
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from queries import system
@@ -36,8 +37,16 @@ def run(
 ) -> int:
     """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
 
-    A fault of the console's own is raised once the terminal is as it was.
+    A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
+    where the settings name keys or a theme that there are not.
     """
+    known = system.builtin()
+    config.check(
+        {each.name: each.spec.thresholds for each in known},
+        {each.name: each.spec.options for each in known},
+        keys.ids(verb for each in known for verb in each.spec.verbs),
+        [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
+    )
 
     async def open_() -> Workspace:
         return await Workspace.open(

@@ -142,6 +142,8 @@ def _requests(
     """What is asked for, apart by script (a verb may be done otherwise to jobs than to tasks), and what cannot be."""
     if not reason.strip():
         raise DatabaseError("A reason is needed: it goes into the ledger.", "Nothing was changed.")
+    if not all(_storable(value) for value in (reason, *arguments.values())):
+        raise DatabaseError("Reason or arguments hold what is not text, or NUL.", "Nothing was changed.")
     reader = workspace.systems[label]
     groups: dict[str, tuple[Verb, dict[str, str]]] = {}
     refused = []
@@ -166,6 +168,14 @@ def _requests(
         )
         requests.append((request, versions))
     return requests, refused
+
+
+def _storable(value: object) -> bool:
+    """Whether the ledger can keep it: a command line's arguments may hold any bytes, and jsonb has no NUL."""
+    try:
+        return b"\0" not in str(value).encode()
+    except UnicodeEncodeError:
+        return False
 
 
 async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Outcomes:

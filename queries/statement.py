@@ -13,7 +13,8 @@ class ReadingError(Exception):
 
 class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
-    to be cheap, for a detail section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
+    to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
+    section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
     are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.
@@ -26,6 +27,7 @@ class Statement(Record):
     title: str = ""
     kinds: tuple[str, ...] = ()
     server: int = 0  # least major version of the server
+    of_ids: frozenset[str] | None = None  # what it needs where it is asked for certain nodes alone
 
     def is_for(self, kind: str) -> bool:
         """Whether it is about nodes of this kind ("": of any)."""
@@ -33,7 +35,7 @@ class Statement(Record):
 
 
 _PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)
-_FIELD = re.compile(r"^-- (needs|title|kinds): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|needs of ids|title|kinds): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
 
@@ -89,8 +91,13 @@ def _statement(body: str, source: str, header: dict[int, str], comments: str, li
         text=re.sub(r"\$(\d+)", lambda m: f"${place[int(m[1])]}", code),
         source=source,
         parameters=tuple(header[n] for n in used),
-        needs=frozenset(filter(None, re.split(r"[,\s]+", fields.get("needs", "")))),
+        needs=_names(fields.get("needs", "")),
+        of_ids=_names(fields["needs of ids"]) - {"none"} if "needs of ids" in fields else None,
         title=fields.get("title", ""),
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(filter(None, re.split(r"[,\s]+", text)))

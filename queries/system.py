@@ -71,7 +71,7 @@ def load(folder: Path, name: str) -> System:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
         verbs = {s: _verb(folder / "verbs" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
-        limits: dict[str, Any] = {key: duration.parse(value) for key, value in spec.thresholds.items()}
+        limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
     except (toml.TomlError, ReadingError, OSError, ValueError) as error:
         raise BrokenSystemError(f"{error}\nThe system {name!r} is not usable until that is mended.") from error
@@ -84,6 +84,10 @@ def builtin() -> tuple[System, ...]:
     home = Path(__file__).parent / "systems"
     folders = sorted((f for f in home.iterdir() if (f / "system.toml").is_file()), key=lambda f: f.name)
     return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
+
+
+def _limit(value: Any) -> Any:
+    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
 
 
 def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
@@ -122,7 +126,7 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
     for key, variants in statements.items():
         for statement in variants:
             file = Path(statement.source)
-            for need in sorted(statement.needs - set(spec.needs)):
+            for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
                 line = _line_with(file, "-- needs:")
                 raise ReadingError(f"{file}:{line}: needs {need!r}, which system.toml does not define")
             if key.startswith("detail/"):
@@ -138,7 +142,7 @@ Fault = tuple[tuple[str | int, ...], str]  # where in system.toml, and a sentenc
 def _threshold_faults(spec: Spec) -> Iterator[Fault]:
     for name, value in spec.thresholds.items():
         try:
-            duration.parse(value)
+            _limit(value)
         except ValueError as error:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
 
@@ -170,6 +174,8 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
+        if (finding.step is None) != (finding.least is None):
+            yield ("findings", n), f"finding {finding.code}: step and least go together"
         for field, name in (("times", finding.times), ("seconds", finding.seconds)):
             if name and name not in spec.thresholds:
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {name!r}"
@@ -187,5 +193,12 @@ def _line_with(file: Path, words: str) -> int:
 
 
 def with_limits(system: System, overrides: Mapping[str, object]) -> System:
-    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
-    return msgspec.structs.replace(system, limits={**system.limits, **overrides})
+    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``.
+
+    A table - the thresholds of a kind, an option of type map - is merged over the system's own.
+    """
+    limits = dict(system.limits)
+    for name, value in overrides.items():
+        own = limits.get(name)
+        limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return msgspec.structs.replace(system, limits=limits)

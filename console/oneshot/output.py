@@ -37,10 +37,6 @@ class Output:
         """Write lines to stdout as they are."""
         self._write(text)
 
-    def say(self, *lines: str) -> None:
-        """Talk: to stderr."""
-        say(*lines)
-
     def _fitting(self, line: str) -> str:
         if self.ascii and not line.isascii():
             line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
+from console import words
 from console.pages import plan as pages
 from console.widgets.flag import Flag
 from console.widgets.page import Page
@@ -68,7 +69,7 @@ class AskScreen(Dialog[Asked]):
         try:
             self.dismiss(self._answers())
         except ValueError as error:
-            self.query_one("#wrong").update(str(error))  # type: ignore[attr-defined]
+            self.query_one("#wrong").update(words.visible(str(error)))  # type: ignore[attr-defined]
             self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#cancel")

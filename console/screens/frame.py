@@ -140,7 +140,8 @@ class Frame(Screen[None]):
         """Which keys do something here."""
         if self._ready:
             looks = [*self.KEYS, *(key for key in keys.APP if key.rank)]
-            hints = [Hint(key=self.unstick.key_shown(key), title=key.title, rank=key.rank) for key in looks if key.rank]
+            shown = [(self.unstick.key_shown(key), key) for key in looks if key.rank]
+            hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
             self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:

@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
+from console import words
 from console.pages import plan as pages
 from console.widgets.page import Page
 from queries import act
@@ -45,7 +46,7 @@ def to_type(plan: Plan, context: Context | None) -> list[Typed]:
         wanted.append(Typed("the name of this context", context.name))
     if plan.verb.confirm == "typed":
         if len(plan.nodes) == 1:
-            wanted.append(Typed("the beginning of its id", split_id(plan.nodes[0].id)[2][:8]))
+            wanted.append(Typed("the beginning of its id", words.visible(split_id(plan.nodes[0].id)[2][:8])))
         else:
             wanted.append(Typed("how many nodes", str(len(plan.nodes))))
     return wanted
@@ -130,17 +131,13 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = len(watched.keys() - now.keys())
         moved = sum(now[i] != version for i, version in watched.items() if i in now)
-        told = [f"{gone} do not exist any more" if gone > 1 else "it does not exist any more"] if gone else []
-        told += (
-            [f"{moved} were changed by somebody else" if moved > 1 else "it was changed by somebody else"]
-            if moved
-            else []
-        )
-        if told and rehearsal is self._rehearsal:
+        if (gone or moved) and rehearsal is self._rehearsal:
+            told = _told(gone, "does not exist any more", "do not exist any more")
+            told += _told(moved, "was changed by somebody else", "were changed by somebody else")
             self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
 
     def _say(self, said: str) -> None:
-        self.query_one("#wrong", Static).update(said)
+        self.query_one("#wrong", Static).update(words.visible(said))
         self.query_one("#wrong").display = bool(said)
         self.call_after_refresh(self.fit)
 
@@ -204,6 +201,12 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         self._start()
+
+
+def _told(number: int, one: str, more: str) -> list[str]:
+    if not number:
+        return []
+    return [f"it {one}" if number == 1 else f"{number} {more}"]
 
 
 def _first(error: DatabaseError) -> str:

@@ -112,6 +112,8 @@ def test_a_limit_says_that_there_is_more(demo: str) -> None:
     assert answer.err == ""
     answer = unstick("tree", "--live", "--limit", "2", dsn=demo)
     assert len(answer.out.splitlines()) == 3
+    answer = unstick("tree", "--limit", "1", "--json", dsn=demo)
+    assert len(answer.json["nodes"]) <= 2
     answer = unstick("stuck", "--limit", "1", dsn=demo)
     assert "There are more of" in answer.out
 

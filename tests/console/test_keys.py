@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
 from textual.binding import Binding
 
 from console import keys
+from console.app import run
+from console.config import ConfigError, parse
 from console.screens import frame
 from console.widgets.page import Page
 from console.widgets.table import Table
@@ -64,3 +70,23 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
             assert binding.id
             assert binding.tooltip
     assert Page.BINDINGS
+
+
+def test_a_key_that_is_taken_away_stays_away() -> None:
+    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
+    assert "" not in keys.verb_keys(verbs, {"verb.wake": ""})
+    assert not any("wake" in names for names in keys.verb_keys(verbs, {"verb.wake": " "}).values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ('[keys]\n"tree.lve" = "f6"', 'did you mean "tree.live"?'),
+        ('[keys]\n"verb.wke" = "f6"', 'did you mean "verb.wake"?'),
+        ('theme = "unstik"', 'did you mean "unstick"?'),
+        ('theme = "texual-dark"', 'did you mean "textual-dark"?'),
+    ],
+)
+def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(wanted)):
+        run("", parse(settings, Path("config.toml")))

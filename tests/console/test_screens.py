@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from console import theme
 from console.config import Context
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer
@@ -257,6 +259,27 @@ async def test_hostile_data_is_text(twin: Twin, eternaltwin: str, tmp_path: Path
         await stage.until("by postgres", "[red]not[/] markup [/]")
 
 
+async def test_a_role_named_like_markup(twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path) -> None:
+    """Its name stands in the header, in errors and in the palette, which reads markup."""
+    await twin.task(status="Blocked", timer=60)
+    role = server.unique("[/red] \x1b[31m")
+    server.sql(f"""CREATE ROLE "{role}" LOGIN PASSWORD 'v'""")
+    server.sql(f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO "{role}"', eternaltwin)
+    try:
+        dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="v")
+        async with staged(dsn, tmp_path, size=(160, 40)) as stage:
+            await stage.until("0/1", "[/red] ␛[31m")
+            await stage.press("C")
+            await stage.until("lacks UPDATE task")
+            await stage.press("ctrl+p")
+            await stage.type("cancel")
+            await stage.until("Cancel job (C)", "[/red] ␛[31m")
+            assert "\x1b" not in stage.text
+    finally:
+        server.sql(f'DROP OWNED BY "{role}"', eternaltwin)
+        server.sql(f'DROP ROLE "{role}"')
+
+
 @pytest.mark.parametrize("size", [(40, 10), (60, 20), (20, 6), (250, 80)])
 async def test_every_page_at_every_size(twin: Twin, eternaltwin: str, tmp_path: Path, size: tuple[int, int]) -> None:
     await twin.task(status="Blocked", timer=-600)
@@ -287,6 +310,16 @@ async def test_ascii_draws_nothing_else(twin: Twin, eternaltwin: str, tmp_path: 
     async with staged(eternaltwin, tmp_path, ascii=True) as stage:
         await stage.until("0/1", "1 stuck", "@ 1 scheduled")
         assert stage.text.isascii(), [line for line in stage.text.splitlines() if not line.isascii()]
+
+
+async def test_production_looks_different(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    seen = {}
+    for production in (False, True):
+        async with staged(eternaltwin, tmp_path, context=Context(name="here", production=production)) as stage:
+            await stage.until("There are no jobs.", "PRODUCTION" if production else "here")
+            seen[production] = stage.app.screen.query_one("#header").background_colors[1].hex
+    assert seen[True] == theme.CONTEXT_COLORS["red"].upper()
+    assert seen[False] != seen[True]
 
 
 async def test_no_known_system(database: str, tmp_path: Path) -> None:

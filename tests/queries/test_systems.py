@@ -22,6 +22,7 @@ NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} |
 COLUMNS = {
     "nodes": NODE,
     **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
+    "options": {"name", "value", "why"},
     "find": {"id"},
     "counts": {"phase", "n", "honesty"},
     "findings": {"id", "since", "evidence"},

@@ -2,6 +2,7 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
+-- Index: cron_last_exec_pkey backwards.
 -- Looks at all entries up to 160 MB of them, else at the newest ones by id; at none where no period is set.
 SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
        jsonb_build_object('last', date_trunc('second', c."time")::text,

@@ -3,7 +3,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each: value, time, and who wrote the row
 -- $3 args jsonb: value: the new value
--- The table holds a few rows.
+-- Index: token_bucket_pkey; the table holds a few rows.
 
 -- :lock
 SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' || b.xmin AS version
