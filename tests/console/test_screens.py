@@ -351,3 +351,16 @@ async def test_remapped_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> No
         await stage.until("unfinished, most urgent first")
         await stage.press("X")
         await stage.until("Reason, for the ledger")
+
+
+async def test_large_values_come_by_and_by(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task(status="Blocked", timer=-600, state=b"x" * 300_000)
+    async with staged(eternaltwin, tmp_path, size=(120, 60)) as stage:
+        await stage.press("2")
+        await stage.until("◷ scheduled")
+        await stage.press("enter")
+        await stage.until("text, 293 kB (the first 64 kB)", "m more bytes")
+        await stage.press("m")
+        await stage.until("text, 293 kB", lambda: "the first" not in stage.text and "m more bytes" not in stage.text)
+        await stage.press("m")
+        await stage.until("All stored bytes are here already.")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.terminal.driver import Terminal
 
-READY = ("● live", "ArchiveHammerfestUser")
+READY = ("● live", "all jobs")
 
 
 def by_signal(number: signal.Signals) -> Callable[[Terminal], object]:
