@@ -1,6 +1,7 @@
 -- How many jobs are in each phase, each count with its honesty.
 -- $1 have text[]: needs that are satisfied here; where the table is small, everything is counted
--- The unfinished are counted user by user in the index alone; the finished come from the server's statistics.
+-- Index: one on jobs(user_id, status, created_at), in which alone the unfinished are counted, user by user; the
+-- finished come from the server's statistics.
 WITH RECURSIVE known AS (
   SELECT 'jobs_scan' = ANY ($1::text[]) AS whole, 'by_user' = ANY ($1::text[]) AS indexed
 ), users AS (
