@@ -159,7 +159,7 @@ def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | 
 def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
     """Whether one relation at least has most of its columns: a name alone reminds of nothing."""
     for name, columns in wanted.relations.items():
-        there = relations[name].columns if name in relations else {}
+        there = relations[name].columns if name in relations and name not in wanted.optional else {}
         if len(columns) > 1 and sum(c in there for c in columns) * 2 > len(columns):
             return True
     return False

@@ -53,26 +53,49 @@ class Reader:
         self.read_only = read_only
         self.system = found.system
         self.label = found.label
-        self.notes: tuple[str, ...] = ()  # what was recognised about the variant, and by what
+        self.chosen: dict[str, str] = {}  # options that were given another value since
+        self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
         samples = {f.sample: self.system.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is known about the variant, and by what: one line an option."""
+        return tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+
     async def recognise(self, chosen: Mapping[str, object]) -> None:
         """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
 
-        Raises DatabaseError.
+        Raises DatabaseError, also where the operator chose what there is not.
         """
+        for name in self.system.spec.options.keys() & chosen.keys():
+            self._check_option(name, chosen[name])
         statement_ = self._choose("options")
         if statement_ is None:
             return
         async with self._reading() as transaction:
             rows = await transaction.rows(statement_, self._values())
         told = {row["name"]: row["value"] for row in rows if row["name"] not in chosen}
-        self.notes = tuple(f"{row['name']}: {row['value']} ({row['why']})" for row in rows if row["name"] in told)
+        self._whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
         self.system = systems.with_limits(self.system, told)
+
+    def choose(self, option: str, value: str) -> None:
+        """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
+        self._check_option(option, value)
+        self.chosen[option] = value
+        self._whys[option] = "chosen here"
+        self.system = systems.with_limits(self.system, {option: value})
+
+    def _check_option(self, option: str, value: object) -> None:
+        options = self.system.spec.options
+        if option not in options:
+            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
+        choices = options[option].choices
+        if choices and value not in choices:
+            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
     # Pages of nodes
 
@@ -318,7 +341,7 @@ class Reader:
             severity=spec.severity,
             proof=spec.proof,
             since=since,
-            verb=spec.verb,
+            verb=spec.verb if spec.verb and self.system.verb(spec.verb, split_id(node_id)[1]) else None,
             evidence=evidence,
         )
 

@@ -71,10 +71,12 @@ class Workspace:
             detection = await detect(transaction, self._known)
             state = await ledger.state(transaction)
         self.declined = detection.declined
-        self.systems = {}
+        before, self.systems = self.systems, {}
         for found in detection.found:
             reader = Reader(self.database, found, read_only=self.read_only)
             await reader.recognise(self._overrides.get(found.system.name, {}))
+            for option, value in before[found.label].chosen.items() if found.label in before else ():
+                reader.choose(option, value)
             self.systems[found.label] = reader
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable

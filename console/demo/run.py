@@ -12,6 +12,7 @@ from typing import Final, Self
 
 import asyncpg
 
+from console.demo.agent_jobs import AgentJobs
 from console.demo.engine import Engine, Statements, connect, drive
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
@@ -21,7 +22,7 @@ from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin, Estuary, Uni2work)
+ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Uni2work)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 

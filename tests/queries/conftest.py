@@ -10,6 +10,7 @@ import pytest
 from queries import ledger
 from queries.workspace import Workspace
 from tests.queries.builders import Twin, opened
+from tests.queries.snak import Snak
 from tests.queries.uni import Uni
 from tests.servers import TestbedServer
 
@@ -54,5 +55,31 @@ async def uni(server: TestbedServer) -> AsyncIterator[Uni]:
 async def uni_workspace(uni: Uni, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console's view of that database."""
     workspace = await opened(uni.dsn, tmp_path)
+    yield workspace
+    await workspace.close()
+
+
+@pytest.fixture
+async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
+    """Rows for a fresh database of agent_jobs."""
+    dsn = server.fresh("agent_jobs")
+    snak = await Snak.open(dsn)
+    yield snak
+    await snak.connection.close()
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def mirror(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console's view of that database as the mirror of a queue in Redis."""
+    workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "mirror"}})
+    yield workspace
+    await workspace.close()
+
+
+@pytest.fixture
+async def table(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console's view of that database as a queue that an executor polls."""
+    workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
     yield workspace
     await workspace.close()

@@ -1,0 +1,51 @@
+"""Agent jobs in the demo: the mirror of a queue in Redis, and that queue going on."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+from console.demo.agent_jobs.data import Data, error_of, make
+from console.demo.agent_jobs.executor import Bull
+from console.demo.engine import Connection, Engine
+
+ARRIVALS: Final = 2000  # so that a demo left alone over night does not grow without end
+TICKS_BETWEEN: Final = 4
+QUIET: Final = 5  # the agent whose old job waits gets no new ones, which would overtake it
+
+
+class AgentJobs(Engine):
+    """The engine as the demo has it."""
+
+    name = "agent_jobs"
+
+    def __init__(self) -> None:
+        self._data = Data(0)
+        self._bull: Bull | None = None
+
+    async def fill(self, connection: Connection, seed: int) -> None:
+        self._data = make(seed)
+        await self._data.insert(connection)
+
+    def worker(self, connection: Connection, seed: int) -> Busy:
+        first = self._data.next if self._bull is None else self._bull.next
+        self._bull = Bull(connection, first=first)
+        return Busy(self._bull, self._data, Random(seed))
+
+
+class Busy:
+    """The queue's workers, and users who upload a file every now and then."""
+
+    def __init__(self, bull: Bull, data: Data, rng: Random) -> None:
+        self._bull = bull
+        self._data = data
+        self._rng = rng
+        self._ticks = 0
+
+    async def tick(self) -> int:
+        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+            agent, user, _ = self._rng.choice(self._data.agents[:QUIET])
+            error = error_of(self._rng, user) if self._rng.random() < 0.03 else None
+            await self._bull.add(agent, user, error=error)
+        self._ticks += 1
+        return await self._bull.tick()

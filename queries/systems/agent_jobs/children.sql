@@ -1,0 +1,14 @@
+-- The jobs of an agent, newest first.
+-- kinds: agent
+-- needs: by_agent
+-- $1 parent text: local id: agent:uuid
+-- $2 cursor text: created_at|id of the last row of the page before, or NULL
+-- $3 page int: how many at most
+SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor
+  FROM jobs j
+ WHERE j.agent_id = substr($1::text, 7)::uuid
+   AND j.created_at <= coalesce(split_part($2::text, '|', 1)::timestamptz, 'infinity')
+   AND (j.created_at, j.id) < (coalesce(split_part($2::text, '|', 1)::timestamptz, 'infinity'),
+                               coalesce(split_part($2::text, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+ ORDER BY j.created_at DESC, j.id DESC
+ LIMIT $3::int

@@ -1,0 +1,32 @@
+-- Nothing has ended since the oldest pending job was made, and that is long ago.
+-- needs: by_user
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- Each user's oldest pending and newest other jobs by the index.
+WITH RECURSIVE users AS (
+  -- Every user once, by leaps through the index.
+  (SELECT j.user_id FROM jobs j ORDER BY j.user_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
+    FROM users u WHERE u.user_id IS NOT NULL
+), oldest AS (
+  SELECT min(p.created_at) AS at, sum(p.n) AS n
+    FROM users u
+   CROSS JOIN LATERAL (SELECT min(j.created_at) AS created_at, count(*) AS n
+                         FROM (SELECT created_at FROM jobs WHERE user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j) AS p
+)
+SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
+       jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'waiting', o.n,
+                          'look', CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
+                                  ELSE 'the queue is paused, the workers are down or Redis is lost. Look at bull:file-ingestion:meta-paused in Redis' END) AS evidence
+  FROM oldest o
+ WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+   AND ($1::text[] IS NULL OR 'queue:all' = ANY ($1::text[]))
+   AND NOT EXISTS (
+         SELECT FROM users u
+          CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+                              UNION ALL
+                              (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                              UNION ALL
+                              (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
+          WHERE greatest(l.completed_at, l.started_at) >= o.at AND coalesce(l.error, '') NOT LIKE '% by operator %')

@@ -1,0 +1,32 @@
+-- Columns that contradict each other, among each user's newest 5 finished jobs of either sort, or, where ids are given,
+-- among these.
+-- needs: by_user
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 page int: how many at most
+WITH RECURSIVE users AS (
+  -- Every user once, by leaps through the index.
+  (SELECT j.user_id FROM jobs j WHERE $1::text[] IS NULL ORDER BY j.user_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
+    FROM users u WHERE u.user_id IS NOT NULL
+), finished AS (
+  SELECT l.*
+    FROM users u
+   CROSS JOIN LATERAL ((SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+                       UNION ALL
+                       (SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
+  UNION ALL
+  SELECT j.*
+    FROM jobs j
+   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
+     AND j.status IN ('completed', 'failed')
+)
+SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
+       jsonb_build_object('job_id', t.job_id,
+         'what', CASE WHEN t.completed_at IS NULL THEN 'It is ' || t.status || ' but has no completed_at'
+                      WHEN t.error LIKE '% by operator %' THEN 'An operator had marked it failed; the worker has overwritten that with completed since. Its error is the operator''s'
+                      ELSE 'It is completed but has an error: it failed before, and completing does not take the text away' END) AS evidence
+  FROM finished t
+ WHERE t.completed_at IS NULL OR (t.status = 'completed' AND t.error IS NOT NULL)
+ ORDER BY t.updated_at DESC, t.id
+ LIMIT $2::int

@@ -1,0 +1,14 @@
+-- Ended more than a day after it was made: a number of a new queue met the row of an old one, and ended that.
+-- needs: jobs_scan
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+SELECT 'job:' || j.id AS id, extract(epoch FROM j.completed_at)::float8 AS since,
+       jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text,
+                          'completed_at', date_trunc('second', j.completed_at)::text) AS evidence
+  FROM jobs j
+ WHERE isfinite(j.created_at) AND isfinite(j.completed_at)
+   AND j.completed_at - j.created_at > make_interval(secs => ($2::jsonb ->> 'late_end')::float8)
+   AND ($1::text[] IS NULL OR 'job:' || j.id = ANY ($1::text[]))
+ ORDER BY j.completed_at DESC, j.id
+ LIMIT $3::int

@@ -1,0 +1,33 @@
+-- A job that waits becomes paused. That it was delayed, and until when, is not recorded: a delayed job loses its delay.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- Index: jobs_pkey.
+
+-- :lock
+SELECT 'job:' || j.id AS id, j.status || '|' || j.updated_at || ':' || j.xmin AS version
+  FROM jobs j
+ WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+ ORDER BY j.id
+   FOR NO KEY UPDATE SKIP LOCKED
+
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status NOT IN ('pending', 'delayed') THEN 'it is ' || j.status || ': only what waits can be paused'
+               END AS why
+          FROM jobs j
+         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
+ WHERE r.why IS NOT NULL
+
+-- :rows
+SELECT 'job:' || j.id AS id, 'jobs' AS "table", j.id::text AS key, to_jsonb(j) AS row
+  FROM jobs j
+ WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+
+-- :change
+UPDATE jobs j SET status = 'paused', updated_at = clock_timestamp()
+  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+ WHERE j.id = substr(seen.id, 5)::uuid
+   AND j.status IN ('pending', 'delayed')
+   AND j.status || '|' || j.updated_at || ':' || j.xmin = seen.version
+RETURNING 'job:' || j.id AS id

@@ -1,0 +1,37 @@
+-- A job that is active for longer than the threshold becomes pending again, without a started_at.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $3 limits jsonb
+-- Index: jobs_pkey.
+
+-- :lock
+SELECT 'job:' || j.id AS id, j.status || '|' || j.updated_at || ':' || j.xmin AS version
+  FROM jobs j
+ WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+ ORDER BY j.id
+   FOR NO KEY UPDATE SKIP LOCKED
+
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status NOT IN ('active') THEN 'it is ' || j.status || ', not active: nobody holds it'
+                    WHEN NOT coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'long_active')::float8)
+                      THEN 'it is active for less than ' || make_interval(secs => ($3::jsonb ->> 'long_active')::float8) || ': an executor may be at it'
+               END AS why
+          FROM jobs j
+         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
+ WHERE r.why IS NOT NULL
+
+-- :rows
+SELECT 'job:' || j.id AS id, 'jobs' AS "table", j.id::text AS key, to_jsonb(j) AS row
+  FROM jobs j
+ WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+
+-- :change
+UPDATE jobs j SET status = 'pending', started_at = NULL, updated_at = clock_timestamp()
+  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+ WHERE j.id = substr(seen.id, 5)::uuid
+   AND j.status IN ('active')
+   AND j.status || '|' || j.updated_at || ':' || j.xmin = seen.version
+   AND coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'long_active')::float8)
+RETURNING 'job:' || j.id AS id

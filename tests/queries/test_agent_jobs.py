@@ -1,0 +1,429 @@
+"""Reading agent_jobs: what it is recognised by, which profile it has, its trees, its findings, and what is odd."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from console.demo.agent_jobs.data import make
+from queries.fault import DatabaseError
+from queries.model import Finding, Honesty, Node, Page, Phase
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.queries.builders import opened
+from tests.queries.snak import ANNA, BERT, LABEL, STATUSES, Snak
+from tests.servers import TestbedServer, both_versions
+
+SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"
+
+
+def reader(workspace: Workspace) -> Reader:
+    return workspace.systems[LABEL]
+
+
+def local(page: Page) -> list[str]:
+    return [n.id.removeprefix(f"{LABEL}/") for n in page.nodes]
+
+
+async def node(workspace: Workspace, node_id: str) -> Node:
+    (found,) = (await reader(workspace).nodes([f"{LABEL}/{node_id}"])).nodes
+    return found
+
+
+async def found(workspace: Workspace, code: str) -> list[Finding]:
+    return [f for f in (await reader(workspace).findings()).found if f.code == code]
+
+
+async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> list[str]:
+    """All children (or roots) by small pages."""
+    ids: list[str] = []
+    cursor = None
+    while True:
+        look = reader(workspace)
+        page = await (look.children(f"{LABEL}/{parent}", cursor, size) if parent else look.roots(cursor, size))
+        ids += local(page)
+        cursor = page.cursor
+        if cursor is None:
+            return ids
+
+
+# Detection
+
+DIFFERENT = {
+    "a status less": "ALTER TABLE jobs DROP CONSTRAINT jobs_status_chk",
+    "nothing unique": "ALTER TABLE jobs DROP CONSTRAINT jobs_job_id_key",
+    "unique in part": "ALTER TABLE jobs DROP CONSTRAINT jobs_job_id_key;"
+    "CREATE UNIQUE INDEX ON jobs (job_id) WHERE status = 'pending'",
+    "a payload": "ALTER TABLE jobs ADD COLUMN payload jsonb",
+    "attempts": "ALTER TABLE jobs ADD COLUMN attempts int",
+    "numbers for users": "ALTER TABLE jobs ALTER user_id TYPE int8 USING 0",
+    "no agent": "ALTER TABLE jobs DROP COLUMN agent_id",
+}
+
+
+@pytest.mark.parametrize("change", DIFFERENT.values(), ids=DIFFERENT)
+async def test_lookalikes_are_declined_by_name(snak: Snak, tmp_path: Path, change: str) -> None:
+    await snak.sql(change)
+    workspace = await opened(snak.dsn, tmp_path)
+    assert LABEL not in workspace.systems
+    assert [d.system for d in workspace.declined] == [LABEL]
+    await workspace.close()
+
+
+OTHERS = {
+    "Laravel": "CREATE TABLE jobs (id bigserial PRIMARY KEY, queue text, payload text, attempts int2, reserved_at int,"
+    " available_at int, created_at int); CREATE TABLE failed_jobs (id int); CREATE TABLE job_batches (id int)",
+    "reports": "CREATE TABLE jobs (id uuid PRIMARY KEY, user_id uuid, status text, created_at timestamptz, title text);"
+    "CREATE INDEX idx_jobs_user_status_created_at ON jobs (user_id, status, created_at DESC)",
+    "apalis": "CREATE TABLE jobs (job bytea, id text, job_type text, status text, attempts int, max_attempts int,"
+    " run_at timestamptz, last_error text, lock_at timestamptz, lock_by text, done_at timestamptz)",
+    "pg-boss": "CREATE SCHEMA pgboss; CREATE TYPE pgboss.job_state AS ENUM ('created', 'active');"
+    "CREATE TABLE pgboss.job (id uuid, name text, state pgboss.job_state, data jsonb, created_on timestamptz)",
+    "BullMQ": "CREATE SCHEMA bullmq; CREATE TYPE bullmq.job_state AS ENUM ('waiting', 'active', 'completed', 'failed',"
+    " 'delayed', 'waiting-children'); CREATE TABLE bullmq.job (queue text, id text, state bullmq.job_state,"
+    " lock_token text, locked_until_ms int8, PRIMARY KEY (queue, id))",
+    "Oban": "CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state text, queue text, worker text, args jsonb)",
+    "good_job": "CREATE TABLE good_jobs (id uuid PRIMARY KEY, queue_name text, serialized_params jsonb)",
+    "graphile-worker": "CREATE SCHEMA graphile_worker; CREATE TABLE graphile_worker._private (id int);"
+    "CREATE VIEW graphile_worker.jobs AS SELECT 1 AS id, 'x'::text AS task_identifier, now() AS run_at",
+    "agents alone": "CREATE TABLE agents (id uuid, profile jsonb)",
+}
+
+
+@both_versions
+async def test_others_are_not_even_mentioned(server: TestbedServer, tmp_path: Path) -> None:
+    for name, tables in OTHERS.items():
+        dsn = server.fresh()
+        server.sql(tables, dsn)
+        workspace = await opened(dsn, tmp_path)
+        assert (list(workspace.systems), [d for d in workspace.declined if d.system == LABEL]) == ([], []), name
+        await workspace.close()
+        server.drop(dsn)
+
+
+ALIKE = {
+    "no agents": "DROP TABLE agents CASCADE",
+    "agents made again": "DROP TABLE agents CASCADE; CREATE TABLE agents (id uuid PRIMARY KEY, profile jsonb)",
+    "agents without a profile": "ALTER TABLE agents DROP COLUMN profile",
+    "more columns": "ALTER TABLE jobs ADD COLUMN tenant text, ADD COLUMN result jsonb",
+    "no indexes": "DROP INDEX idx_jobs_agent_id_created_at, idx_jobs_user_status_created_at",
+    "another CHECK of the same words": "ALTER TABLE jobs DROP CONSTRAINT jobs_status_chk,"
+    f" ADD CONSTRAINT other {SIX.replace('IN (', '= ANY (ARRAY[').replace('))', ']))')}",
+    "text": "ALTER TABLE jobs ALTER status TYPE text, ALTER job_id TYPE text, ALTER error TYPE varchar(10000)",
+}
+
+
+@both_versions
+@pytest.mark.parametrize("change", ALIKE.values(), ids=ALIKE)
+async def test_what_it_is_recognised_by(snak: Snak, tmp_path: Path, change: str) -> None:
+    job = await snak.job()
+    await snak.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE jobs SET SCHEMA app")
+    await snak.sql("ALTER TABLE IF EXISTS agents SET SCHEMA app")
+    workspace = await opened(snak.dsn, tmp_path)
+    look = reader(workspace)
+    assert look.found.schema == "app"
+    (agent,) = (await look.roots()).nodes
+    assert local(await look.children(agent.id)) == [f"job:{job}"]
+    codes = [f.code for f in (await look.findings()).found]
+    assert codes == (["agent_gone"] if change == ALIKE["agents made again"] else [])
+    await workspace.close()
+
+
+async def test_two_schemas_are_both_reported(snak: Snak, tmp_path: Path) -> None:
+    await snak.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
+    workspace = await opened(snak.dsn, tmp_path)
+    assert list(workspace.systems) == [LABEL, f"{LABEL}@old"]
+    await workspace.close()
+
+
+# Profiles and options
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("status", "started", "profile"),
+    [
+        ("pending", None, "mirror"),
+        ("failed", None, "mirror"),
+        ("completed", None, "mirror"),
+        ("active", None, "table"),
+        ("delayed", None, "table"),
+        ("paused", None, "table"),
+        ("completed", 50, "table"),
+    ],
+)
+async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_writes(
+    snak: Snak, tmp_path: Path, status: str, started: float | None, profile: str
+) -> None:
+    await snak.job("completed", ended=30, user=BERT)
+    await snak.job(status, started=started, ended=40 if status in ("completed", "failed") else None)
+    workspace = await opened(snak.dsn, tmp_path)
+    look = reader(workspace)
+    assert look.system.limits["profile"] == profile
+    assert [n for n in look.notes if n.startswith(f"profile: {profile} (")]
+    assert any(v.name == "mark_failed" for v in look.verbs("job")) == (profile == "mirror")
+    await workspace.close()
+
+
+async def test_the_operators_word_goes_before_what_is_recognised(snak: Snak, tmp_path: Path) -> None:
+    await snak.job("active")
+    workspace = await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "mirror"}})
+    assert reader(workspace).notes == ("profile: mirror (as the settings say)",)
+    await workspace.close()
+    with pytest.raises(DatabaseError, match="it is one of mirror, table"):
+        await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "bull"}})
+
+
+async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(snak: Snak, tmp_path: Path) -> None:
+    job = await snak.job()
+    workspace = await opened(snak.dsn, tmp_path)
+    assert (await node(workspace, f"job:{job}")).parent_id != f"{LABEL}/user:{ANNA}"
+    reader(workspace).choose("group", "user")
+    assert local(await reader(workspace).roots()) == [f"user:{ANNA}"]
+    assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
+    assert "group: user (chosen here)" in reader(workspace).notes
+    await workspace.look()
+    assert reader(workspace).system.limits["group"] == "user"
+    for option, value in (("group", "planet"), ("colour", "red")):
+        with pytest.raises(DatabaseError):
+            reader(workspace).choose(option, value)
+    await workspace.close()
+
+
+async def test_what_has_drifted_is_noted(snak: Snak, tmp_path: Path) -> None:
+    await snak.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
+    workspace = await opened(snak.dsn, tmp_path)
+    assert "foreign key: missing (a job may name an agent that is gone)" in reader(workspace).notes
+    await workspace.close()
+
+
+# Trees
+
+
+@both_versions
+@pytest.mark.parametrize("group", ["agent", "user"])
+async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: str) -> None:
+    agents = sorted([await snak.agent(user, f"agent {n}") for n, user in enumerate((ANNA, ANNA, BERT))])
+    jobs: dict[UUID, list[UUID]] = {}
+    for n, status in enumerate(STATUSES * 3):
+        agent = agents[n % 3]
+        owner = ANNA if n % 2 else BERT
+        ended = 10 if status in ("completed", "failed") else None
+        made = await snak.job(status, age=1000 - n * 10, agent=agent, user=owner, ended=ended)
+        jobs.setdefault(agent if group == "agent" else owner, []).append(made)
+    reader(mirror).choose("group", group)
+    assert await all_of(mirror, None) == [f"{group}:{key}" for key in sorted(jobs)]
+    for key, made in jobs.items():
+        assert await all_of(mirror, f"{group}:{key}", 4) == [f"job:{j}" for j in reversed(made)]
+    live = [j for made in jobs.values() for j in made if (await snak.row(j))["completed_at"] is None]
+    first = await reader(mirror).live(page=5)
+    rest = await reader(mirror).live(first.cursor)
+    times = [n.created_at or 0 for n in (*first.nodes, *rest.nodes)]
+    assert sorted(times) == times, "oldest first"
+    assert set(local(first) + local(rest)) == {f"job:{j}" for j in live}
+    assert len(times) == len(live)
+
+
+async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
+    agent = await snak.agent(ANNA, "Paper reader")
+    jobs = {s: await snak.job(s, agent=agent, age=60 - n) for n, s in enumerate(STATUSES)}
+    phases = {s: (await node(mirror, f"job:{j}")).phase for s, j in jobs.items()}
+    assert phases == dict(
+        zip(STATUSES, (Phase.READY, Phase.RUNNING, Phase.DONE, Phase.FAILED, Phase.SCHEDULED, Phase.HELD), strict=True)
+    )
+    assert (await node(mirror, f"agent:{agent}")).title == "Paper reader · 4 unfinished"
+    assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} · 4 unfinished"
+    assert (await node(mirror, "queue:all")).title == "the queue (Bull, in Redis)"
+    counts = {c.phase: (c.n, c.honesty) for c in await reader(mirror).counts()}
+    assert counts == dict.fromkeys(phases.values(), (1, Honesty.EXACT))
+
+
+async def test_agents_that_are_gone_or_have_no_name(snak: Snak, tmp_path: Path) -> None:
+    await snak.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
+    gone = uuid4()
+    await snak.job(agent=gone)
+    nameless = await snak.agent(ANNA, "")
+    await snak.job(agent=nameless)
+    workspace = await opened(snak.dsn, tmp_path)
+    assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (gone) · 1 unfinished"
+    assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
+    (finding,) = await found(workspace, "agent_gone")
+    assert finding.node_id == f"{LABEL}/agent:{gone}"
+    await workspace.close()
+
+
+async def test_find(snak: Snak, mirror: Workspace) -> None:
+    job = await snak.job("failed", ended=1, error="Agent rag storage limit exceeded", number="4711")
+    agent = (await snak.row(job))["agent_id"]
+    for text, ids in (
+        ("4711", {f"job:{job}"}),
+        (str(job)[:13], {f"job:{job}"}),
+        (f"{LABEL}/job:{job}", {f"job:{job}"}),
+        (str(agent), {f"agent:{agent}"}),
+        (str(ANNA), {f"user:{ANNA}"}),
+        ("STORAGE limit", {f"job:{job}"}),
+        ("04711", set()),
+        ("no such thing", set()),
+    ):
+        assert set(local(await reader(mirror).find(text))) == ids, text
+
+
+async def test_without_the_indexes_a_large_table_is_not_scanned(
+    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.detect.SMALL", -1)
+    await snak.job()
+    workspace = await opened(snak.dsn, tmp_path)
+    assert (await reader(workspace).roots()).nodes
+    assert {u.code for u in (await reader(workspace).findings()).unchecked} == {"late_end", "numbers_back"}
+    counts = {c.phase: c.honesty for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == Honesty.EXACT
+    assert counts[Phase.DONE] in (Honesty.ESTIMATED, Honesty.UNKNOWN)
+    await snak.sql("DROP INDEX idx_jobs_user_status_created_at")
+    await workspace.look()
+    for page in (await reader(workspace).roots(), await reader(workspace).live()):
+        assert page.costly is not None
+        assert "jobs.user_id" in page.costly.why
+    assert reader(workspace).notes[0].startswith("profile: mirror (not looked for")
+    assert {c.honesty for c in await reader(workspace).counts()} <= {Honesty.ESTIMATED, Honesty.UNKNOWN}
+    await workspace.close()
+
+
+# Findings
+
+
+async def test_a_healthy_mirror_has_none(snak: Snak, mirror: Workspace) -> None:
+    for n in range(20):
+        await snak.job("completed", age=1000 - n * 10, ended=980 - n * 10)
+    await snak.job("failed", age=500, ended=490, error="boom")
+    await snak.job("pending", age=590)
+    assert (await reader(mirror).findings()).found == ()
+
+
+@both_versions
+async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
+    slow, lost = await snak.job(age=700, user=BERT), await snak.job(age=701)
+    await snak.job("completed", age=600, ended=580, number=99)
+    (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "overtaken")
+    assert (overdue.node_id, overtaken.node_id) == (snak.id(slow), snak.id(lost))
+    assert "the newer job 99" in overtaken.sentence
+    assert overdue.verb == overtaken.verb == "mark_failed"
+    assert await found(mirror, "frozen") == []
+
+
+async def test_what_operators_write_off_overtakes_nobody(snak: Snak, mirror: Workspace) -> None:
+    old = await snak.job(age=5000)
+    await snak.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
+    assert [f.node_id for f in await found(mirror, "overdue")] == [snak.id(old)]
+    assert await found(mirror, "overtaken") == []
+    assert len(await found(mirror, "frozen")) == 1, "nor does it end a standstill"
+
+
+@pytest.mark.parametrize(("profile", "says"), [("mirror", "meta-paused"), ("table", "no executor polls")])
+async def test_frozen(snak: Snak, mirror: Workspace, profile: str, says: str) -> None:
+    for n in range(3):
+        await snak.job(age=4000 + n, user=BERT if n else ANNA)
+    reader(mirror).choose("profile", profile)
+    (finding,) = await found(mirror, "frozen")
+    assert (finding.node_id, finding.severity) == (f"{LABEL}/queue:all", 9)
+    assert says in finding.sentence
+    assert "3 jobs are pending" in finding.sentence
+    await snak.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
+    assert await found(mirror, "frozen") == []
+
+
+async def test_active_for_long_is_for_tables_only(snak: Snak, mirror: Workspace, table: Workspace) -> None:
+    by_start = await snak.job("active", age=9000, started=8000)
+    by_change = await snak.job("active", age=9000)
+    await snak.job("active", age=9000, started=60)
+    assert {f.node_id for f in await found(table, "long_active")} == {snak.id(by_start), snak.id(by_change)}
+    assert all(f.verb == "release" for f in await found(table, "long_active"))
+    assert await found(mirror, "long_active") == []
+
+
+async def test_a_verb_of_the_other_profile_is_not_advised(snak: Snak, table: Workspace) -> None:
+    await snak.job(age=5000)
+    assert [f.verb for f in await found(table, "overdue")] == [None]
+
+
+async def test_contradictions(snak: Snak, mirror: Workspace) -> None:
+    left = await snak.job("completed", ended=50, error="boom")
+    over = await snak.job("completed", ended=50, error="marked failed by operator anna@laptop: x")
+    unended = await snak.job("failed")
+    findings = {f.node_id: f.sentence for f in await found(mirror, "inconsistent")}
+    assert findings.keys() == {snak.id(j) for j in (left, over, unended)}
+    assert "it failed before" in findings[snak.id(left)]
+    assert "overwritten" in findings[snak.id(over)]
+    assert "no completed_at" in findings[snak.id(unended)]
+
+
+async def test_numbers_that_began_again(snak: Snak, mirror: Workspace) -> None:
+    for n, number in enumerate((101, 103, 102, 104)):  # a little out of order, as usual
+        await snak.job("completed", age=1000 - n, ended=900, number=number)
+    await snak.job("completed", age=800, ended=700, number="not a number")
+    assert await found(mirror, "numbers_back") == []
+    again = await snak.job("completed", age=500, ended=400, number=1)
+    reused = await snak.job("completed", age=90000, ended=300, number=2)
+    (back,) = await found(mirror, "numbers_back")
+    assert (back.node_id, back.evidence["before"]) == (snak.id(again), "104")
+    (late,) = await found(mirror, "late_end")
+    assert late.node_id == snak.id(reused)
+
+
+# What is odd
+
+
+@both_versions
+@pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
+async def test_times_that_most_programs_cannot_show(snak: Snak, mirror: Workspace, table: Workspace, time: str) -> None:
+    jobs = [await snak.job(s, age=900, ended=800 if s in ("completed", "failed") else None) for s in STATUSES]
+    await snak.sql(
+        f"UPDATE jobs SET created_at = '{time}', updated_at = '{time}', started_at = CASE status WHEN 'active' THEN"
+        f" timestamptz '{time}' END, completed_at = CASE WHEN completed_at IS NOT NULL THEN timestamptz '{time}' END"
+    )
+    for workspace in (mirror, table):
+        look = reader(workspace)
+        assert (await look.findings()).unchecked == ()
+        assert len((await look.live()).nodes) == 4
+        for job in jobs:
+            assert await look.detail(snak.id(job)) is not None
+        (agent,) = (await look.roots()).nodes
+        assert len(await all_of(workspace, agent.id.partition("/")[2])) == 6
+
+
+async def test_ids_that_are_none(mirror: Workspace) -> None:
+    ids = ["job:x", "job:7", f"job:{uuid4()}", "agent:x", f"agent:{uuid4()}", "user:", f"user:{uuid4()}", "queue:x"]
+    assert (await reader(mirror).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
+
+
+async def test_a_number_that_is_a_command(snak: Snak, mirror: Workspace) -> None:
+    job = await snak.job(number="1; rm -rf /")
+    detail = await reader(mirror).detail(snak.id(job))
+    assert detail is not None
+    (work,) = [s for s in detail.sections if s.name == "work"]
+    assert work.rows[0][-1] is None, "what is to be copied into a shell holds nothing but a plain number"
+
+
+@pytest.fixture
+async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+    dsn = server.fresh("agent_jobs", filled=True)
+    workspace = await opened(dsn, tmp_path)
+    yield workspace
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
+    look = reader(demo)
+    codes = {f.code for f in (await look.findings()).found}
+    # Its queue goes on, and as a mirror of one it has no active jobs.
+    assert {f.code for f in look.system.spec.findings} - codes == {"frozen", "long_active"}
+    assert look.system.limits["profile"] == "mirror"
+
+
+def test_the_demo_is_the_same_for_the_same_seed() -> None:
+    one, same, other = make(1), make(1), make(2)
+    assert one.jobs == same.jobs != other.jobs

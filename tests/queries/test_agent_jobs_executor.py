@@ -1,0 +1,207 @@
+"""The two executors of agent_jobs keep their protocols, and the verbs of the console leave both in order."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import asyncpg
+
+from console.demo.agent_jobs import AgentJobs
+from console.demo.agent_jobs.executor import Bull, Claim, Poller
+from console.demo.run import Demo
+from queries import act, ledger
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, do, opened, told
+from tests.queries.snak import ANNA, BERT, LABEL, Snak
+from tests.servers import both_versions
+
+CHANGED = Outcome.CHANGED
+
+
+# The mirror
+
+
+@both_versions
+async def test_a_row_comes_after_the_enqueuing_and_ends_once(snak: Snak) -> None:
+    bull, agent = Bull(snak.connection), await snak.agent()
+    numbers = [await bull.add(agent, ANNA, error=error) for error in (None, "File ingestion failed")]
+    assert await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 2
+    await bull.tick()
+    await bull.tick()
+    rows = await snak.connection.fetch("SELECT * FROM jobs ORDER BY job_id")
+    assert [r["job_id"] for r in rows] == numbers
+    assert [(r["status"], r["error"]) for r in rows] == [("completed", None), ("failed", "File ingestion failed")]
+    assert all(r["completed_at"] and r["started_at"] is None for r in rows)
+
+
+async def test_how_rows_stay_pending(snak: Snak, mirror: Workspace) -> None:
+    """A stalled job, a clock that is behind, a paused queue: the row's end never comes."""
+    bull, agent = Bull(snak.connection, skew=timedelta(seconds=-60)), await snak.agent()
+    await bull.add(agent, ANNA)
+    await bull.add(agent, ANNA, stalls=True)
+    await bull.tick()
+    await bull.tick()
+    bull.paused = True
+    await bull.add(agent, ANNA)
+    await bull.tick()
+    assert bull.swallowed == 1, "the CHECK refuses an end before the beginning, and nobody hears of it"
+    assert await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
+    await snak.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
+    codes = {f.code for f in (await mirror.systems[LABEL].findings()).found}
+    assert codes == {"overdue", "frozen"}
+
+
+async def test_an_emptied_redis_ends_old_rows(snak: Snak, mirror: Workspace) -> None:
+    bull, agent = Bull(snak.connection), await snak.agent()
+    for _ in range(12):
+        await bull.add(agent, ANNA)
+    while await bull.tick() or await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'"):
+        pass
+    await snak.sql(
+        "UPDATE jobs SET created_at = created_at - interval '2 days', completed_at = completed_at - interval '2 days'"
+    )
+    bull.flush()
+    await bull.add(agent, ANNA)
+    await bull.tick()
+    await bull.tick()
+    assert bull.swallowed == 1, "the number is taken"
+    (late,) = [f for f in (await mirror.systems[LABEL].findings()).found if f.code == "late_end"]
+    assert "a new job 1 ended this row" in late.sentence
+
+
+@both_versions
+async def test_a_live_job_overwrites_what_an_operator_marked(snak: Snak, mirror: Workspace) -> None:
+    bull, agent = Bull(snak.connection), await snak.agent()
+    await bull.add(agent, ANNA)
+    await bull.tick()
+    job = await snak.value("SELECT id FROM jobs")
+    assert told(await do(mirror, "mark_failed", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    await bull.tick()
+    row = await snak.row(job)
+    assert (row["status"], bull.swallowed) == ("completed", 0)
+    (finding,) = [f for f in (await mirror.systems[LABEL].findings()).found if f.code == "inconsistent"]
+    assert "the worker has overwritten that" in finding.sentence
+
+
+async def test_verbs_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
+    await snak.sql(ledger.ddl())
+    rng = Random(5)
+    bull, agents = Bull(snak.connection), [await snak.agent() for _ in range(3)]
+    workspace = await opened(snak.dsn, tmp_path)
+    tally: dict[tuple[str, Outcome], int] = {}
+    for step in range(250):
+        if step % 2 == 0:
+            await bull.add(
+                rng.choice(agents),
+                rng.choice((ANNA, BERT)),
+                error="boom" if rng.random() < 0.2 else None,
+                stalls=rng.random() < 0.1,
+            )
+        await asyncio.gather(bull.tick(), press(workspace, rng, tally))
+    while await bull.tick():
+        pass
+    assert bull.swallowed == 0, "nothing that we write makes a worker's end fail"
+    rows = await snak.connection.fetch("SELECT * FROM jobs")
+    assert {r["status"] for r in rows} <= {"pending", "completed", "failed"}
+    assert all((r["completed_at"] is None) == (r["status"] == "pending") for r in rows)
+    assert all(r["started_at"] is None for r in rows)
+    assert {verb for verb, outcome in tally if outcome == CHANGED} == {"mark_failed", "delete"}, tally
+    await workspace.close()
+
+
+# The table
+
+
+@both_versions
+async def test_two_pollers_never_hold_the_same_job(snak: Snak) -> None:
+    jobs = [await snak.job(age=100 - n) for n in range(6)]
+    connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
+    pollers = [Poller(c) for c in connections]
+    claims = [c for _ in range(4) for c in await asyncio.gather(*(p.claim() for p in pollers)) if c]
+    assert sorted(c.id for c in claims) == sorted(jobs)
+    for connection in connections:
+        await connection.close()
+
+
+async def test_verbs_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
+    await snak.sql(ledger.ddl())
+    rng = Random(3)
+    connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
+    pollers = [Poller(c) for c in connections]
+    for n in range(6):
+        await snak.job("active", age=9000, started=8000 + n)  # of an executor that is gone
+    for n in range(60):
+        await snak.job("delayed" if n % 5 == 0 else "pending", age=400 - n, user=rng.choice((ANNA, BERT)))
+    workspace = await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "table"}})
+    going = True
+
+    async def run(poller: Poller) -> None:
+        held: list[Claim] = []
+        while going:
+            claim = await poller.claim()  # raises where a row cannot be claimed
+            held += [claim] if claim else []
+            if held and (rng.random() < 0.5 or not claim):
+                assert await poller.finish(held.pop(0), "boom" if rng.random() < 0.4 else None)
+            await asyncio.sleep(0)
+        for claim in held:
+            assert await poller.finish(claim)
+
+    running = [asyncio.create_task(run(p)) for p in pollers]
+    tally: dict[tuple[str, Outcome], int] = {}
+    try:
+        for _ in range(400):
+            await press(workspace, rng, tally)
+            assert not any(task.done() for task in running)
+    finally:
+        going = False
+        await asyncio.gather(*running)
+        await workspace.close()
+    assert [p.lost for p in pollers] == [[], []], "nobody's job was taken away while it was at it"
+    for row in await snak.connection.fetch("SELECT * FROM jobs"):
+        ended = row["status"] in ("completed", "failed")
+        assert (row["completed_at"] is not None) == ended, dict(row)
+        assert row["status"] != "pending" or (row["error"], row["started_at"]) == (None, None)
+        assert (row["error"] is not None) == (row["status"] == "failed")
+    changed = {verb for verb, outcome in tally if outcome == CHANGED}
+    assert changed >= {"wake", "release", "cancel", "retry", "restart", "pause", "resume", "delete"}, tally
+    for connection in connections:
+        await connection.close()
+
+
+async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcome], int]) -> None:
+    """A verb at random on a job at random, as it was shown a moment ago."""
+    look = workspace.systems[LABEL]
+    page = await look.live(page=40)
+    if rng.random() < 0.5 or not page.nodes:
+        roots = (await look.roots()).nodes
+        page = await look.children(rng.choice(roots).id, page=40) if roots else page
+    if not page.nodes:
+        return
+    node = rng.choice(page.nodes)
+    verb = rng.choice([v.name for v in look.verbs("job") if look.availability(v).ok])
+    if verb == "delete" and rng.random() < 0.7:
+        return
+    rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", {})
+    (outcome,) = told(await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)).values()
+    tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
+
+
+async def test_the_demo_goes_on() -> None:
+    demo = await Demo(1, engines=(AgentJobs,)).start()
+    try:
+        connection = await asyncpg.connect(demo.dsn, server_settings={"search_path": "agent_jobs"})
+        pending = await connection.fetchval(
+            "SELECT count(*) FROM jobs WHERE created_at < now() - interval '20 min' AND status = 'pending'"
+        )
+        ended = "SELECT count(*) FROM jobs WHERE job_id::int BETWEEN 2 AND 9 AND status <> 'pending'"
+        async with asyncio.timeout(30):
+            while not await connection.fetchval(ended):
+                await asyncio.sleep(0.05)
+        assert pending == 6, "what is stuck on purpose stays"
+        await connection.close()
+    finally:
+        await demo.stop()

@@ -1,0 +1,224 @@
+"""Every verb of agent_jobs in both profiles: the rows before and after, what is refused, and the table's own traps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.agent_jobs.executor import Poller
+from queries import act
+from queries.model import Outcome, Support
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, do, rehearsed, seen, told, why
+from tests.queries.snak import LABEL, STATUSES, Snak
+from tests.servers import both_versions
+
+CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+SYSTEM = Path(__file__).parents[2] / "queries" / "systems" / "agent_jobs"
+
+# verb -> the statuses that it is for, and what becomes of them
+TABLE = {
+    "wake": (("delayed",), "pending"),
+    "release": (("active",), "pending"),
+    "cancel": (("pending", "delayed", "paused"), "failed"),
+    "retry": (("failed",), "pending"),
+    "restart": (("completed", "failed"), "pending"),
+    "pause": (("pending", "delayed"), "paused"),
+    "resume": (("paused",), "pending"),
+    "delete": (("completed", "failed"), None),
+}
+MIRROR = {
+    "mark_failed": (("pending", "active", "delayed", "paused"), "failed"),
+    "delete": (("completed", "failed"), None),
+}
+CASES = [(p, v, s) for p, verbs in (("mirror", MIRROR), ("table", TABLE)) for v in verbs for s in STATUSES]
+
+
+async def of(snak: Snak, status: str) -> Any:
+    """A job as an executor leaves one of that status, old enough for every verb."""
+    ended = status in ("completed", "failed")
+    return await snak.job(
+        status,
+        age=9000,
+        started=8000 if ended or status == "active" else None,
+        ended=7000 if ended else None,
+        error="boom" if status == "failed" else None,
+    )
+
+
+@pytest.mark.parametrize(("profile", "verb", "status"), CASES)
+async def test_each_verb_in_each_status(
+    snak: Snak, mirror: Workspace, table: Workspace, profile: str, verb: str, status: str
+) -> None:
+    workspace = {"mirror": mirror, "table": table}[profile]
+    wanted, becomes = {"mirror": MIRROR, "table": TABLE}[profile][verb]
+    job, other = await of(snak, status), await of(snak, status)
+    before, bystander = dict(await snak.row(job)), dict(await snak.row(other))
+    rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
+    assert dict(await snak.row(job)) == before, "a rehearsal leaves no trace"
+    outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    after = await snak.row(job)
+    assert dict(await snak.row(other)) == bystander
+    assert told(rehearsal) == told(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
+    if status not in wanted:
+        assert dict(after) == before
+        assert why(outcomes, snak.id(job)).startswith(f"it is {status}")
+        return
+    if becomes is None:
+        assert after is None
+        return
+    expected = {**before, "status": becomes, "xmin": outcomes.xid, "updated_at": after["updated_at"]}
+    if verb in ("retry", "restart"):
+        expected |= {"error": None, "started_at": None, "completed_at": None}
+    elif verb == "release":
+        expected |= {"started_at": None}
+    elif becomes == "failed":
+        word = "cancelled" if verb == "cancel" else "marked failed"
+        said = f"{word} by operator {OPERATOR.os_user}@{OPERATOR.host}: it was stuck"
+        expected |= {"error": said, "completed_at": after["completed_at"]}
+        assert after["completed_at"] >= before["updated_at"]
+    assert dict(after) == expected
+    assert after["updated_at"] > before["updated_at"], "no trigger does it"
+    assert after["created_at"] == before["created_at"]
+
+
+async def test_where_it_is_a_mirror_the_rest_is_external(mirror: Workspace) -> None:
+    reader = mirror.systems[LABEL]
+    external = {v.name for v in reader.verbs("job") if v.support == Support.EXTERNAL}
+    assert external == set(TABLE) - {"delete"}
+    for verb in reader.verbs("job"):
+        available = reader.availability(verb)
+        assert available.ok == (verb.support == Support.NATIVE)
+        assert available.ok or available.why.startswith("external: ")
+
+
+async def test_external_verbs_change_nothing(snak: Snak, mirror: Workspace) -> None:
+    jobs = [await of(snak, status) for status in STATUSES]
+    before = await snak.everything()
+    for verb in set(TABLE) - {"delete"}:
+        outcomes = await do(mirror, verb, [snak.id(j) for j in jobs], {}, LABEL)
+        assert set(told(outcomes).values()) == {REFUSED}
+    assert await snak.everything() == before
+
+
+# Guards and races
+
+
+@pytest.mark.parametrize("verb", ["mark_failed", "cancel", "pause"])
+async def test_a_worker_that_was_faster_keeps_its_end(
+    snak: Snak, mirror: Workspace, table: Workspace, verb: str
+) -> None:
+    workspace = mirror if verb == "mark_failed" else table
+    job = await snak.job()
+    rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
+    await snak.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
+    before = await snak.everything()
+    assert told(await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)) == {snak.id(job): MOVED}
+    assert await snak.everything() == before
+
+
+async def test_the_same_status_at_another_time_is_not_what_was_seen(snak: Snak, table: Workspace) -> None:
+    job = await snak.job("failed", started=50, ended=40)
+    versions = await seen(table, [snak.id(job)], LABEL)
+    await snak.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
+    assert told(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): MOVED}
+
+
+async def test_busy_and_gone(snak: Snak, table: Workspace) -> None:
+    held, gone = await snak.job(), await snak.job()
+    versions = await seen(table, [snak.id(held), snak.id(gone)], LABEL)
+    await snak.sql("DELETE FROM jobs WHERE id = $1", gone)
+    async with snak.connection.transaction():
+        await snak.sql("SELECT FROM jobs FOR UPDATE")
+        outcomes = await do(table, "cancel", versions, {}, LABEL)
+    assert told(outcomes) == {snak.id(held): Outcome.BUSY, snak.id(gone): Outcome.GONE}
+
+
+@both_versions
+@pytest.mark.parametrize("verb", ["retry", "restart"])
+async def test_what_is_run_again_can_be_claimed(snak: Snak, table: Workspace, verb: str) -> None:
+    """A completed_at left behind would make the executor's own claim violate jobs_time_order_chk."""
+    job = await snak.job("failed", age=900, started=800, ended=700, error="boom")
+    await do(table, verb, [snak.id(job)], {}, LABEL)
+    poller = Poller(snak.connection)
+    claim = await poller.claim()
+    assert claim is not None
+    assert claim.id == job
+    assert await poller.finish(claim)
+    row = await snak.row(job)
+    assert (row["status"], row["error"]) == ("completed", None)
+
+
+async def test_what_a_careless_retry_would_do(snak: Snak) -> None:
+    """The trap itself: with completed_at left, the claim fails, again and again."""
+    await snak.job("failed", age=900, started=800, ended=700)
+    await snak.sql("UPDATE jobs SET status = 'pending'")
+    with pytest.raises(asyncpg.CheckViolationError, match="jobs_time_order_chk"):
+        await Poller(snak.connection).claim()
+
+
+@both_versions
+@pytest.mark.parametrize("verb", ["mark_failed", "cancel"])
+async def test_clocks_that_are_ahead(snak: Snak, mirror: Workspace, table: Workspace, verb: str) -> None:
+    """Rows from the future: an end before their beginning would violate jobs_time_order_chk."""
+    created, started = await snak.job(age=-3600), await snak.job(age=-10, started=-7200)
+    workspace = mirror if verb == "mark_failed" else table
+    outcomes = await do(workspace, verb, [snak.id(created), snak.id(started)], {}, LABEL)
+    assert set(told(outcomes).values()) == {CHANGED}
+    for job in (created, started):
+        row = await snak.row(job)
+        assert row["completed_at"] == max(row["created_at"], row["started_at"] or row["created_at"])
+
+
+@pytest.mark.parametrize(("started", "changed"), [(60, 9000), (None, 60)])
+async def test_release_leaves_the_young(snak: Snak, table: Workspace, started: float | None, changed: float) -> None:
+    job = await snak.job("active", age=9000, started=started, changed=changed)
+    outcomes = await do(table, "release", [snak.id(job)], {}, LABEL)
+    assert why(outcomes, snak.id(job)) == "it is active for less than 00:30:00: an executor may be at it"
+
+
+async def test_an_executor_whose_job_was_released_notices(snak: Snak, table: Workspace) -> None:
+    job, poller = await snak.job(age=9000), Poller(snak.connection)
+    claim = await poller.claim()
+    assert claim is not None
+    await snak.sql("UPDATE jobs SET started_at = now() - interval '2 hours'")
+    slow = type(claim)(id=claim.id, at=(await snak.row(job))["started_at"])
+    assert told(await do(table, "release", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    again = await poller.claim()
+    assert again is not None
+    assert await poller.finish(slow) is False, "taken away while it was at it"
+    assert await poller.finish(again)
+
+
+async def test_a_number_does_not_name_a_job(snak: Snak, mirror: Workspace) -> None:
+    """Numbers are given twice: what an operator acts on is the row."""
+    old = await snak.job("completed", age=90000, ended=89990, number=7)
+    assert (await mirror.systems[LABEL].nodes([snak.id(7)])).nodes == ()
+    await snak.sql("UPDATE jobs SET status = 'failed', updated_at = now()")  # a new job 7 has ended the old row
+    versions = {snak.id(old): "completed|2020-01-01 00:00:00+00:7"}
+    assert told(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): MOVED}
+
+
+async def test_a_bulk_of_all_statuses_tells_them_apart(snak: Snak, table: Workspace) -> None:
+    jobs = {status: await of(snak, status) for status in STATUSES}
+    outcomes = await do(table, "cancel", [snak.id(j) for j in jobs.values()], {}, LABEL)
+    results = {status: told(outcomes)[snak.id(j)] for status, j in jobs.items()}
+    assert {s for s, o in results.items() if o == CHANGED} == {"pending", "delayed", "paused"}
+    assert why(outcomes, snak.id(jobs["active"])) == "it is active, not waiting: the executor is at it"
+
+
+def test_running_is_no_status_here() -> None:
+    """The schema's own usage notes write and query 'running', which its CHECK refuses and no row ever has."""
+    sources = [f.read_text() for f in SYSTEM.rglob("*.sql")]
+    assert not [s for s in sources if re.search(r"status\s*(=|IN|<>|NOT IN)[^;\n]*'running'", s)]
+    spec = (SYSTEM / "system.toml").read_text()
+    assert 'native = "running"' not in spec
+
+
+def test_no_verb_moves_the_beginning() -> None:
+    changes = [f.read_text().partition("-- :change")[2] for f in (SYSTEM / "verbs").iterdir()]
+    assert not [c for c in changes if "created_at =" in c]
