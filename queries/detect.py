@@ -172,7 +172,9 @@ def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str 
         there = relations[name]
         known = sum(c in there.columns for c in columns)
         for column, kind in columns.items():
-            if there.columns.get(column) not in kind.split("|"):
+            if f"{name}.{column}" in wanted.optional and column not in there.columns:
+                continue
+            if there.columns.get(column) not in (kind.split("|") if kind != "*" else there.columns.values()):
                 if known * 2 <= len(columns) and not _reminds(wanted, relations):
                     return ""
                 is_ = there.columns.get(column)
@@ -214,11 +216,12 @@ def _met(
         firm = bool(
             (need.function and any(n == need.function and s == "function" for _, n, s in parts))
             or (need.relation and relation in schemas.get(where or schema, {}))
+            or (table and need.column in table.columns)
             or (table and need.columns and any(_serves(index, need) for index in table.indexes))
         )
         if firm:
             indexed.add(name)
-        if firm or (table and table.pages <= SMALL):
+        if firm or (table and not need.column and table.pages <= SMALL):
             have.add(name)
     return frozenset(have), frozenset(indexed)
 

@@ -181,7 +181,7 @@ class Reader:
         needs = self.system.spec.needs
         for name in verb.needs:
             if name not in (self.found.indexed if bulk and verb.bulk_needs_index else self.found.have):
-                return Availability(False, f"{needs[name].why} ({needs[name].ddl})")
+                return Availability(False, needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else ""))
         if node and node.kind not in verb.kinds:
             return Availability(False, f"not for a {node.kind}")
         if node and verb.phases and node.phase not in verb.phases:
@@ -207,11 +207,11 @@ class Reader:
     def _values(self, **more: Any) -> dict[str, Any]:
         return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
 
-    def _choose(self, name: str, *, asked: bool = False) -> Statement | None:
+    def _choose(self, name: str, *, asked: bool = False, kind: str = "") -> Statement | None:
         variants = self.system.statements.get(name, ())
         have = frozenset(self.system.spec.needs) if asked else self.found.have
         version = self.database.server.version if self.database.server else 0
-        return systems.choose(variants, have, version)
+        return systems.choose(variants, have, version, kind)
 
     def _need(self, name: str) -> Statement:
         chosen = self._choose(name)
@@ -219,18 +219,20 @@ class Reader:
             raise DatabaseError(f"{self.label}: {name} cannot be read here.", self._costly(name).why)
         return chosen
 
-    def _costly(self, name: str) -> Costly:
+    def _costly(self, name: str, kind: str = "") -> Costly:
         """The first unmet need of a statement, with what a scan would cost."""
-        unmet = next((n for s in self.system.statements[name] for n in sorted(s.needs - self.found.have)), "")
+        variants = (s for s in self.system.statements[name] if s.is_for(kind))
+        unmet = next((n for s in variants for n in sorted(s.needs - self.found.have)), "")
         need = self.system.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
         return Costly(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
 
     async def _page(self, which: str, cursor: str | None, page: int, *, asked: bool = False, **values: Any) -> Page:
-        chosen = self._choose(which, asked=asked)
+        kind = values.get("parent", "").partition(":")[0]
+        chosen = self._choose(which, asked=asked, kind=kind)
         if chosen is None:
             async with self._reading() as transaction:
-                return Page(nodes=(), at=await _now(transaction), costly=self._costly(which))
+                return Page(nodes=(), at=await _now(transaction), costly=self._costly(which, kind))
         async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT) as transaction:
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
             read = await self._nodes(transaction, list(dict.fromkeys(r["id"] for r in rows)))
@@ -238,7 +240,12 @@ class Reader:
         return msgspec.structs.replace(read, cursor=more)
 
     async def _nodes(self, transaction: Transaction, local: Sequence[str]) -> Page:
-        rows = await transaction.rows(self._need("nodes"), self._values(ids=local)) if local else []
+        parts: dict[str, tuple[Statement, list[str]]] = {}
+        for id_ in local:
+            chosen = self._choose("nodes", kind=id_.partition(":")[0])
+            if chosen is not None:  # else what nodes of this kind are made of is not there
+                parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
+        rows = [r for chosen, ids in parts.values() for r in await transaction.rows(chosen, self._values(ids=ids))]
         order = {id_: place for place, id_ in enumerate(local)}
         nodes = [self._node(row) for row in sorted(rows, key=lambda r: order[r["id"]])]
         return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))

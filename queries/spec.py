@@ -23,11 +23,11 @@ class FunctionSpec(Record, forbid_unknown_fields=True):
 class Recognise(Record, forbid_unknown_fields=True):
     """How the system is told from others: by structure, never by name alone."""
 
-    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b`` takes either)
+    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either, ``*``: any)
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
     functions: tuple[FunctionSpec, ...] = ()
-    optional: tuple[str, ...] = ()  # relations that may be missing
+    optional: tuple[str, ...] = ()  # relations that may be missing, and columns, as ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
     unique: dict[str, tuple[str, ...]] = {}  # relation -> columns of a unique index it must have
     absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that tell a lookalike
@@ -43,6 +43,7 @@ class Need(Record, forbid_unknown_fields=True):
     function: str = ""
     relation: str = ""  # schema-qualified, e.g. of an extension
     partial: bool = False  # whether a partial index will do
+    column: str = ""  # of ``table``
 
 
 class Kind(Record, forbid_unknown_fields=True):

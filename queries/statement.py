@@ -13,7 +13,7 @@ class ReadingError(Exception):
 
 class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
-    to be cheap, and for a detail section its ``-- title:`` and ``-- kinds:``.
+    to be cheap, for a detail section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
     are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.
@@ -26,6 +26,10 @@ class Statement(Record):
     title: str = ""
     kinds: tuple[str, ...] = ()
     server: int = 0  # least major version of the server
+
+    def is_for(self, kind: str) -> bool:
+        """Whether it is about nodes of this kind ("": of any)."""
+        return not (kind and self.kinds) or kind in self.kinds
 
 
 _PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)

@@ -49,10 +49,13 @@ PARAMETERS = frozenset("ids versions args operator reason id parent cursor page 
 SECTIONS = ("lock", "refused", "rows", "change")
 
 
-def choose(variants: Iterable[Statement], have: frozenset[str], version: int) -> Statement | None:
-    """The variant with the most needs, all met, and the highest server version at most ``version``; None if none is."""
-    usable = [s for s in variants if s.needs <= have and s.server <= version]
-    return max(usable, key=lambda s: (len(s.needs), s.server), default=None)
+def choose(variants: Iterable[Statement], have: frozenset[str], version: int, kind: str = "") -> Statement | None:
+    """The variant for ``kind`` with the most needs, all met, and the highest server version at most ``version``.
+
+    One that names the kind goes before one for any kind. None if there is none.
+    """
+    usable = [s for s in variants if s.needs <= have and s.server <= version and s.is_for(kind)]
+    return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
 def load(folder: Path, name: str) -> System:
