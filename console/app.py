@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from queries import system
-from queries.model import Node
 from queries.workspace import Workspace
 
 from . import keys, theme
 from .config import Config, Context
+from .everywhere import Everywhere
 from .keys import Key
 from .screens.frame import Frame, bindings
 from .session import Opener, Session
@@ -30,7 +32,10 @@ def run(
     ascii: bool = False,
     interval: float | None = None,
 ) -> int:
-    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected."""
+    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
+
+    A fault of the console's own is raised once the terminal is as it was.
+    """
 
     async def open_() -> Workspace:
         return await Workspace.open(
@@ -51,38 +56,31 @@ async def _run(app: UnstickApp) -> None:
         await app.session.close()
         for line in app.session.unseen():
             print(line, file=sys.stderr)  # noqa: T201
+    if app.fault is not None:
+        raise app.fault
 
 
-def _tree() -> Screen[None]:
-    from .screens.tree import TreeScreen
+def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
+    """A screen that is imported when it is first shown: starting is fast."""
 
-    return TreeScreen()
+    def make() -> Screen[None]:
+        screen: Screen[None] = getattr(import_module(f"console.screens.{module}"), name)()
+        return screen
 
-
-def _stuck() -> Screen[None]:
-    from .screens.stuck import StuckScreen
-
-    return StuckScreen()
+    return make
 
 
-def _ledger() -> Screen[None]:
-    from .screens.ledger import LedgerScreen
-
-    return LedgerScreen()
-
-
-def _help() -> Screen[None]:
-    from .screens.help import HelpScreen
-
-    return HelpScreen()
-
-
-class UnstickApp(App[None]):
+class UnstickApp(Everywhere):
     """What all screens share: the session, the looks, the modes, and the keys that work everywhere."""
 
     TITLE = "unstick"
     CSS_PATH = ["styles/frame.tcss", "styles/dialogs.tcss"]
-    MODES = {"tree": _tree, "stuck": _stuck, "ledger": _ledger, "help": _help}
+    MODES = {
+        "tree": _screen("tree", "TreeScreen"),
+        "stuck": _screen("stuck", "StuckScreen"),
+        "ledger": _screen("ledger", "LedgerScreen"),
+        "help": _screen("help", "HelpScreen"),
+    }
     DEFAULT_MODE = "tree"
     BINDINGS = bindings(keys.APP)
     ENABLE_COMMAND_PALETTE = True
@@ -98,10 +96,9 @@ class UnstickApp(App[None]):
         ascii: bool = False,
         interval: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(Session(open_, interval if interval is not None else config.interval))
         self.context = context
         self.ascii = ascii or config.ascii
-        self.session = Session(open_, interval if interval is not None else config.interval)
         self.animation_level = "none"
         self._remapped = config.keys
         self.verb_keys = keys.verb_keys((v for s in system.builtin() for v in s.spec.verbs), config.keys)
@@ -120,14 +117,23 @@ class UnstickApp(App[None]):
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
         self.set_interval(1.0, self._second)
 
-    @property
-    def frame(self) -> Frame | None:
-        """The page in front, whatever dialog is open over it."""
-        return next((s for s in reversed(self.screen_stack) if isinstance(s, Frame)), None)
-
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""
         return keys.shown(self._remapped.get(key.id, key.keys))
+
+    def keys_shown(self, key: Key) -> str:
+        """All keys that do the same."""
+        return keys.all_shown(self._remapped.get(key.id, key.keys))
+
+    @property
+    def fault(self) -> Exception | None:
+        """What made the console end by itself."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
+
+    def _fatal_error(self) -> None:
+        """Instead of Textual's traceback with the values of all variables, in which there may be secrets."""
+        self._close_messages_no_wait()
 
     async def _look(self) -> None:
         """What is on the screen reads itself again: the dialog in front, then the page below it."""
@@ -138,66 +144,10 @@ class UnstickApp(App[None]):
             if isinstance(screen, Frame):
                 return
 
-    def renew(self) -> None:
-        """Something is new: every screen paints what differs."""
-        for screen in self.screen_stack:
-            renew: Callable[[], None] | None = getattr(screen, "renew", None)
-            if renew is not None:
-                renew()
-
     def _second(self) -> None:
         """Ages go on while the database says nothing."""
         if self.frame is not None:
             self.frame.renew_header()
-
-    # keys that work everywhere
-
-    def action_show_mode(self, mode: str) -> None:
-        if self.current_mode != mode:
-            self.switch_mode(mode)
-
-    def action_leave(self) -> None:
-        self.exit()
-
-    def action_refresh_now(self) -> None:
-        self.session.refresh()
-        self.say("Looking again.", "faint")
-
-    def action_pause(self) -> None:
-        paused = self.session.pause()
-        self.say("Paused: the picture stays as it is. p goes on, r looks once." if paused else "Going on.")
-        self.renew()
-
-    def action_slower(self) -> None:
-        self._interval(1)
-
-    def action_faster(self) -> None:
-        self._interval(-1)
-
-    def _interval(self, step: int) -> None:
-        self.say(f"Looking every {self.session.pick_interval(step):g} s, less often where that costs the server more.")
-        self.renew()
-
-    def action_verb(self, key: str) -> None:
-        from .screens.verb import change
-
-        frame = self.frame
-        if frame is not None:
-            self.run_worker(change(self, frame, key, self.verb_keys[key]), group="verbs", exit_on_error=True)
-
-    def say(self, text: str, tone: str = "") -> None:
-        """Say something in the status line of the page in front."""
-        if self.frame is not None:
-            self.frame.say(text, tone)
-
-    def reveal(self, node: Node) -> None:
-        """Show a node in its tree."""
-        from .screens.tree import TreeScreen
-
-        self.switch_mode("tree")
-        screen = self.screen
-        if isinstance(screen, TreeScreen):
-            screen.reveal(node)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         from .palette import commands

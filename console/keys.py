@@ -28,13 +28,13 @@ APP = (
     Key("mode.tree", "1,t", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
     Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all systems, worst first"),
     Key("mode.ledger", "4,g", "app.show_mode('ledger')", "ledger", "Who changed what, when, why"),
-    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, verbs, statuses, findings", 90),
+    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, verbs, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Look at the database now", 70),
     Key("pause", "p", "app.pause", "pause", "Stop looking at the database, or go on", 71),
     Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Look at the database less often"),
     Key("interval.down", "minus", "app.faster", "faster", "Look at the database more often"),
     Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Find a command by its words", 80),
-    Key("quit", "q", "app.leave", "quit", "Leave", 99),
+    Key("quit", "q", "app.leave", "quit", "Leave", 3),
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Leave, also from a field or a dialog", always=True),
 )
 
@@ -118,6 +118,11 @@ def shown(key: str) -> str:
     return _GLYPHS.get(first, first.replace("ctrl+", "^"))
 
 
+def all_shown(key: str) -> str:
+    """All of a binding's keys."""
+    return " ".join(dict.fromkeys(shown(part) for part in key.split(",")))
+
+
 _GLYPHS = {
     "question_mark": "?",
     "slash": "/",
@@ -128,6 +133,8 @@ _GLYPHS = {
     "escape": "esc",
     "backspace": "⌫",
     "equals_sign": "=",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
     "up": "↑",
     "down": "↓",
     "left": "←",

@@ -115,7 +115,7 @@ class Listing:
             if below.id not in self.forest:
                 if above is not None and self.forest.children(above.id) is None:
                     await self.below(above.id)
-                self.forest.merge_children(above.id if above is not None else None, [below])
+                self._merge(above.id if above is not None else None, [below])
         return node.id in self.forest
 
     def _dear(self, parent_id: str) -> bool:
@@ -125,14 +125,14 @@ class Listing:
         changes = []
         page = await self._roots(None) if self.shape is not Shape.FOUND else None
         if page is not None and page.costly is None:
-            changes.append(self.forest.merge_children(None, page.nodes))
+            changes.append(self._merge(None, page.nodes))
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
             page = await self._children(parent, None)
             if page is not None and page.costly is None:
-                changes.append(self.forest.merge_children(parent, page.nodes))
+                changes.append(self._merge(parent, page.nodes))
         return changes
 
     async def _roots(self, cursor: str | None) -> Page | None:
@@ -159,7 +159,22 @@ class Listing:
             self._cursors.pop(parent_id, None)
         else:
             self._cursors[parent_id] = page.cursor
-        return put(parent_id, page.nodes, page.cursor is None)
+        change = put(parent_id, page.nodes, page.cursor is None)
+        self._leaves(page.nodes)
+        return change
+
+    def _merge(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
+        change = self.forest.merge_children(parent_id, nodes)
+        self._leaves(nodes)
+        return change
+
+    def _leaves(self, nodes: Sequence[Node]) -> None:
+        """Say of nodes whose kind has no children that there is nothing to unfold."""
+        reader = self._reader()
+        parents = {kind.name for kind in reader.system.spec.kinds if kind.children} if reader else set()
+        for node in nodes:
+            if node.kind not in parents and self.forest.children(node.id) is None:
+                self.forest.set_children(node.id, (), complete=True)
 
 
 def _news(change: Change) -> News:

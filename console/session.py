@@ -24,6 +24,7 @@ from .work import Work
 SLOWER = 5  # findings are looked for at every fifth interval
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
 SETTLE = 40.0  # seconds that closing waits for a commit under way; one whose answer was lost takes up to 30
+SETTLED = 20.0  # seconds after which the cost of starting is not most of the load any more
 LONG = 3600.0
 
 
@@ -63,6 +64,8 @@ class Session:
         self._read_at = 0.0
         self._forced = False
         self._backoff = Backoff()
+        self._loop: asyncio.Task[object] | None = None
+        self._since = 0.0
         self.works: list[Work] = []
 
     # what is known
@@ -98,9 +101,11 @@ class Session:
         return max(0.0, self.retry_at - self._now())
 
     @property
-    def share(self) -> float:
-        """The part of wall time the server worked for this console, 0..1."""
-        return self.workspace.database.load.share() if self.workspace else 0.0
+    def share(self) -> float | None:
+        """The part of wall time the server worked for this console, 0..1; None until it has been watched a while."""
+        if self.workspace is None or self._now() - self._since < SETTLED:
+            return None
+        return self.workspace.database.load.share()
 
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""
@@ -156,6 +161,7 @@ class Session:
 
     async def run(self) -> None:
         """Connect and keep looking, until cancelled."""
+        self._loop = asyncio.current_task()
         while True:
             try:
                 await self._round()
@@ -195,6 +201,7 @@ class Session:
     async def _connect(self) -> None:
         if self.workspace is None:
             self.workspace = await self._open()
+            self._since = self._now()
         else:
             await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
         self.link, self.trouble = Link.LIVE, ""
@@ -262,6 +269,9 @@ class Session:
 
     async def close(self) -> None:
         """Let no commit go on unseen: stop works between two chunks, wait for them, end the connections."""
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
         for work in self.works:
             work.stop()
         if self.works:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import quote, urlencode
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+from pathlib import Path
+from urllib.parse import quote, unquote, urlencode
 
 from queries.model import Record
 
@@ -44,13 +47,11 @@ def parse(text: str) -> Target:
     if "://" in text:
         if not text.startswith(("postgres://", "postgresql://")):
             raise ValueError("it must begin with postgresql://")
-        base, mark, query = text.partition("?")
-        words = dict(part.partition("=")[::2] for part in query.split("&") if part)
-        timeout = words.get("connect_timeout")
-        kept = "&".join(f"{k}={v}" for k, v in words.items() if k not in _LEFT_OUT)
-        return Target(uri=base + (mark + kept if kept else ""), timeout=_timeout(timeout))
+        base, _, query = text.partition("?")
+        words = {key: unquote(value) for key, _, value in (part.partition("=") for part in query.split("&") if part)}
+        return _target(base, words)
     if "=" not in text:
-        return Target(uri=f"postgresql:///{quote(text, safe='')}" if text else "", timeout=_timeout(None))
+        return _target(f"postgresql:///{quote(text, safe='')}", {})
     words, end = {}, 0
     for match in _WORD.finditer(text):
         if match.start() != end:
@@ -60,8 +61,34 @@ def parse(text: str) -> Target:
         end = match.end()
     if text[end:].strip():
         raise ValueError(f"it cannot be read from {text[end:].strip().split('=')[0]!r} on (key=value words are wanted)")
-    kept = urlencode({k: v for k, v in words.items() if k not in _LEFT_OUT and v}, quote_via=quote)
-    return Target(uri=f"postgresql:///?{kept}", timeout=_timeout(words.get("connect_timeout")))
+    return _target("postgresql://", words)
+
+
+def _target(base: str, words: dict[str, str]) -> Target:
+    """``base`` with the words that the driver knows, and with what it does not see to by itself."""
+    service = words.get("service") or os.environ.get("PGSERVICE")  # the driver reads the variable too late
+    kept = {k: v for k, v in words.items() if k not in _LEFT_OUT and v}
+    if service:
+        _check_service(service)
+        kept["service"] = service
+    # A path that is there but empty would name the database "", where psql goes on to look elsewhere.
+    uri = base.removesuffix("/") if base.count("/") == 3 else base
+    query = urlencode(kept, quote_via=quote)
+    timeout = _timeout(words.get("connect_timeout"))
+    return Target(uri=f"{uri}?{query}" if query else "" if uri == "postgresql://" else uri, timeout=timeout)
+
+
+def _check_service(name: str) -> None:
+    """The driver goes on without a service that is not there, to whatever database comes next."""
+    given = os.environ.get("PGSERVICEFILE")
+    file = Path(given) if given else Path.home() / ".pg_service.conf"
+    known = ConfigParser(interpolation=None)
+    try:
+        known.read(file)
+    except (OSError, UnicodeError, ConfigParserError) as error:
+        raise ValueError(f"the service file {file} cannot be read: {str(error).splitlines()[0]}") from None
+    if name not in known:
+        raise ValueError(f"there is no service {name!r} in {file}")
 
 
 def _timeout(given: str | None) -> float:

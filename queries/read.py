@@ -11,7 +11,7 @@ import msgspec
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
-from queries.fault import DatabaseError, DeniedError, SlowError
+from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
 from queries.model import (
     Costly,
@@ -111,7 +111,7 @@ class Reader:
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             at = await _now(transaction)
-            found, unchecked, capped = await self._findings(transaction, local, page)
+        found, unchecked, capped = await self._findings(local, page)
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(found=tuple(found), at=at, unchecked=tuple(unchecked), capped=tuple(capped))
 
@@ -155,7 +155,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
-            found, _, _ = await self._findings(transaction, [local], FINDINGS)
+        found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
         node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
         return Detail(node=node, at=page.at, sections=tuple(s for s in sections if s), findings=tuple(found))
@@ -257,33 +257,48 @@ class Reader:
             values[key] = self._full(values[key]) if values[key] is not None else None
         return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
 
-    async def _findings(
-        self, transaction: Transaction, ids: Sequence[str] | None, page: int
-    ) -> tuple[list[Finding], list[Unchecked], list[str]]:
+    async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
         found: list[Finding] = []
         unchecked: list[Unchecked] = []
         capped: list[str] = []
-        for spec in self.system.spec.findings:
-            if spec.sample:
-                continue
-            key = f"findings/{spec.code}"
-            chosen = self._choose(key)
-            if chosen is None:
-                costly = self._costly(key)
-                unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
-                continue
-            try:
-                rows = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
-            except (SlowError, DeniedError) as error:
-                # The transaction is broken off now; what was found so far still holds.
-                unchecked.append(Unchecked(system=self.label, code=spec.code, why=str(error).replace("\n", " ")))
-                break
-            if len(rows) > page:
-                capped.append(spec.code)
-            for row in rows[:page]:
-                evidence = msgspec.json.decode(row["evidence"])
-                found.append(self._finding(spec, self._full(row["id"]), row["since"], evidence))
+        left = [f for f in self.system.spec.findings if not f.sample]
+        while left:
+            async with self._reading() as transaction:
+                while left:
+                    spec = left.pop(0)
+                    try:
+                        found += await self._looked_for(transaction, spec, ids, page, unchecked, capped)
+                    except (LostError, UnreachableError):
+                        raise
+                    except DatabaseError as error:
+                        # This transaction is broken off now; the others are looked for in a new one.
+                        why = str(error).replace("\n", " ")
+                        unchecked.append(Unchecked(system=self.label, code=spec.code, why=why))
+                        break
         return found, unchecked, capped
+
+    async def _looked_for(
+        self,
+        transaction: Transaction,
+        spec: FindingSpec,
+        ids: Sequence[str] | None,
+        page: int,
+        unchecked: list[Unchecked],
+        capped: list[str],
+    ) -> list[Finding]:
+        key = f"findings/{spec.code}"
+        chosen = self._choose(key)
+        if chosen is None:
+            costly = self._costly(key)
+            unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
+            return []
+        rows = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
+        if len(rows) > page:
+            capped.append(spec.code)
+        return [
+            self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))
+            for row in rows[:page]
+        ]
 
     def _finding(self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any]) -> Finding:
         return Finding(

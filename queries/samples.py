@@ -46,9 +46,11 @@ class Watcher:
         self._watches = now
 
     def shown(self, limits: Mapping[str, Any]) -> Iterable[tuple[str, Watch]]:
-        """The nodes for which the finding holds by now."""
-        times = limits[self.spec.times] if self.spec.times else 0
-        seconds = limits[self.spec.seconds] if self.spec.seconds else 0
+        """The nodes for which the finding holds by now. ``limits`` are thresholds, and by kind (``seen["kind"]``)."""
         for node_id, watch in self._watches.items():
+            given = limits.get(str(watch.seen.get("kind")))
+            own = given if isinstance(given, Mapping) else {}
+            times = own.get(self.spec.times, limits[self.spec.times]) if self.spec.times else 0
+            seconds = own.get(self.spec.seconds, limits[self.spec.seconds]) if self.spec.seconds else 0
             if watch.changes >= times and watch.until - watch.since >= seconds and watch.until > watch.since:
                 yield node_id, watch

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from console.oneshot.output import say
-from console.oneshot.target import Target, chosen, nothing_here, opened
+from console.oneshot.target import Target, chosen, closed, nothing_here, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Count, Finding, Findings, Record, Unchecked
 from queries.read import Reader
 from queries.spec import Verb
 
 PAUSE = 1.0  # seconds between two looks of `stuck --watch`
+SEVERAL = "it takes several looks: stuck --watch SECONDS"
 
 
 class VerbHere(Record):
@@ -89,6 +90,9 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
         if watch is not None:
             await _watch(readers, watch)
         for reader in readers:
+            if lacking := closed(workspace, reader):
+                say(lacking)
+                code = 1
             try:
                 parts.append(await reader.findings(page=limit))
             except LostError:
@@ -119,8 +123,7 @@ def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:
     for reader in readers:
         for spec in reader.system.spec.findings:
             if spec.sample:
-                why = "it takes several looks: stuck --watch SECONDS"
-                yield Unchecked(system=reader.label, code=spec.code, why=why)
+                yield Unchecked(system=reader.label, code=spec.code, why=SEVERAL)
 
 
 def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from console import words
 from console.oneshot import plain
-from console.oneshot.look import SystemHere
+from console.oneshot.look import SEVERAL, SystemHere
 from queries.model import Findings
 from queries.payload import visible
 
@@ -33,7 +33,8 @@ def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
         if finding.verb:
             yield visible(f'   → unstick do {finding.verb} {finding.node_id} --reason "..."')
     if not answer.found:
-        yield f"Nothing is stuck in {', '.join(labels)}."
+        sure = all(each.why == SEVERAL for each in answer.unchecked)
+        yield f"Nothing is stuck in {', '.join(labels)}." if sure else "Nothing was found where it could be looked for."
     for code in answer.capped:
         yield visible(f"There are more of {code}: --limit shows more.")
     for each in answer.unchecked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import AsyncIterator, Iterable
 
 import click
@@ -105,7 +104,9 @@ def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
     return (workspace.systems[label],)
 
 
-def of_environment() -> str:
-    """The target that the libpq environment names, in words."""
-    parts = [f"{n}={os.environ[v]}" for n, v in (("host", "PGHOST"), ("dbname", "PGDATABASE")) if v in os.environ]
-    return " ".join(parts) or "the libpq environment"
+def closed(workspace: Workspace, reader: Reader) -> str:
+    """What the role may not read of a system, and what would let it; "" where it may read everything."""
+    denied = ", ".join(reader.found.denied)
+    if not denied:
+        return ""
+    return f"{reader.label}: permission denied: the role {workspace.server.role} has no SELECT on {denied}"

@@ -131,8 +131,7 @@ def _value(node: Node, field: str, now: float, ascii: bool) -> str | Content | N
     if field == "poll":
         return words.duration(value)
     if field == "cpu":
-        share = words.bar(node.cpu, node.poll, 10, ascii)
-        note = f"  {share} of its poll time" if share != words.NONE else ""
+        note = f"  {value / node.poll:.0%} of its poll time" if node.poll else ""
         return Content.assemble(words.duration(value), (note, "$faint"))
     if field == "attempts" and node.max_attempts is not None:
         return f"{value} of {node.max_attempts}"

@@ -47,7 +47,7 @@ def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], widt
     """What the rehearsal showed: what drops out and why, and every row before and after."""
     dropped = [result for result in rehearsal.results if result.outcome != "changed"]
     total, seen = len(rehearsal.versions), len(rehearsal.results)
-    lines = [Content.assemble("Rehearsed: ", tally(rehearsal.results)), *effect(verb, width), BLANK]
+    lines = [_verdict(rehearsal), *effect(verb, width), BLANK]
     if seen < total:
         lines += [
             *wrapped(f"The first {seen} of {total} nodes were rehearsed; the rest are of the same sort.", width),
@@ -61,12 +61,22 @@ def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], widt
     return lines
 
 
+def _verdict(rehearsal: Rehearsal) -> Line:
+    would = sum(result.outcome == "changed" for result in rehearsal.results)
+    others = [result for result in rehearsal.results if result.outcome != "changed"]
+    ink = "bold $success" if would else "bold $warning"
+    nodes = "1 node" if would == 1 else f"{would} nodes"
+    rest = Content.assemble("  ·  drops out: ", tally(others)) if others else Content("")
+    return Content.assemble((f"Would change {nodes}", ink), rest)
+
+
 def noted(rehearsal: Rehearsal, width: int) -> list[Line]:
     """What goes into the ledger, and where that is."""
     place = "the table in this database" if rehearsal.ledger == "table" else f"the file {rehearsal.ledger}"
     missing = "" if rehearsal.ledger == "table" else " (`unstick init` makes a table for it)"
     arguments = [(name, str(value)) for name, value in rehearsal.arguments.items()]
-    return [heading("Ledger", f"goes to {place}{missing}"), *pairs([("reason", rehearsal.reason), *arguments], width)]
+    facts = [("reason", rehearsal.reason), *arguments, ("goes to", f"{place}{missing}")]
+    return [heading("Ledger"), *pairs(facts, width)]
 
 
 UNKNOWN = (

@@ -38,7 +38,7 @@ class AskScreen(Dialog[Asked]):
         self._plan = plan
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box"):
+        with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.what, self.unstick)
             yield Page(id="page")
             with VerticalScroll(id="fields"):
@@ -64,6 +64,7 @@ class AskScreen(Dialog[Asked]):
             self.dismiss(self._answers())
         except ValueError as error:
             self.query_one("#wrong").update(str(error))  # type: ignore[attr-defined]
+            self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:
@@ -113,7 +114,7 @@ def _plain(title: str) -> Any:
 def answer(argument: Argument, value: object) -> Any:
     """What was put into a field as the verb takes it; None where it stayed empty. Raises ValueError."""
     if argument.type == "flag":
-        return bool(value)
+        return True if value else None
     given = value.strip() if isinstance(value, str) else ""
     if not given:
         if argument.required:

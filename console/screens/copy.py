@@ -69,7 +69,7 @@ class CopyScreen(Dialog[str]):
         ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.unstick)
-            yield Table[Offer](columns, lambda offer: offer.title, id="offers")
+            yield Table[Offer](columns, lambda offer: offer.title, id="offers", ascii=self.unstick.ascii)
             yield text("enter copies · f writes it to a file · esc leaves", classes="keys")
 
     def on_mount(self) -> None:

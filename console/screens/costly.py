@@ -32,7 +32,7 @@ class CostlyScreen(Dialog[bool]):
         self._costly = costly
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="small"):
+        with Vertical(id="box", classes="fitting"):
             yield Title("This costs the server a scan", self.unstick)
             yield Page(id="page")
             with Horizontal(classes="buttons"):

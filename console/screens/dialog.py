@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from textual.binding import Binding
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from console import theme, words
 from console.session import Session
 from console.widgets.bar import Bar
+from console.widgets.page import Page
 
 if TYPE_CHECKING:
     from console.app import UnstickApp
+
+MOST = 0.92  # of the screen's height, for a dialog
 
 R = TypeVar("R")
 
@@ -34,8 +38,26 @@ class Dialog(ModalScreen[R], Generic[R]):
         """The database being watched."""
         return self.unstick.session
 
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.fit)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.fit)
+
+    def fit(self) -> None:
+        """Give the page in the box what the other rows leave, so that no button is ever pushed out of sight."""
+        for box in self.query("#box.fitting"):
+            for page in box.query_children(Page):
+                rows = box.styles.gutter.height
+                rows += sum(_rows(child) for child in box.children if child is not page and child.display)
+                page.styles.max_height = max(int(self.size.height * MOST) - rows, 3)
+
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def _rows(widget: Widget) -> int:
+    return widget.outer_size.height + widget.styles.margin.height
 
 
 class Title(Bar):

@@ -85,6 +85,9 @@ class Frame(Screen[None]):
         targets = self.targets()
         return targets[0] if targets else None
 
+    def acted(self) -> None:
+        """A verb was carried out on the targets."""
+
     async def look(self) -> None:
         """Read again what is on the screen. Raises DatabaseError."""
 

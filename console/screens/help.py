@@ -29,7 +29,7 @@ class HelpScreen(Frame):
         systems = [reader.found for reader in self.session.systems.values()]
         return help_page(
             width,
-            self.unstick.key_shown,
+            self.unstick.keys_shown,
             self.unstick.verb_keys,
             systems,
             self.session.unchecked,

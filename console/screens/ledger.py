@@ -47,7 +47,7 @@ class LedgerScreen(Frame):
             Column("system", 14, lambda entry: Content(words.visible(entry.system)), 104),
             Column("reason", 0, lambda entry: Content(words.visible(entry.reason))),
         ]
-        yield Table[LedgerEntry](columns, lambda entry: entry.id, id="entries")
+        yield Table[LedgerEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
 
     def on_mount(self) -> None:
         self.table.focus()

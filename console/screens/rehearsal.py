@@ -66,7 +66,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
 
     def compose(self) -> ComposeResult:
         plan = self._plan
-        with Vertical(id="box"):
+        with Vertical(id="box", classes="fitting"):
             yield Title(plan.what, self.unstick)
             yield Page(id="page")
             yield text("", id="wrong")
@@ -135,6 +135,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
     def _say(self, said: str) -> None:
         self.query_one("#wrong", Static).update(said)
         self.query_one("#wrong").display = bool(said)
+        self.call_after_refresh(self.fit)
 
     # letting go
 
@@ -152,6 +153,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
         button = self.query_one("#go", Button)
         button.label = f"{self._plan.verb.title} {nodes}" if count else self._plan.verb.title
         button.disabled = not self._ready_to_go()
+        button.refresh(layout=True)
         go = f"{self._plan.key} changes {nodes} · " if count and not self._typed else ""
         self.query_one("#keys", Static).update(f"{go}r rehearses again · ↑↓ read · esc leaves")
 

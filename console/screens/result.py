@@ -30,7 +30,7 @@ class ResultScreen(Dialog[None]):
         self._work = work
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box"):
+        with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.what, self.unstick)
             yield text("", id="progress")
             yield Page(id="page")
@@ -48,6 +48,8 @@ class ResultScreen(Dialog[None]):
         if not self.is_attached or not self.query(Page):
             return
         work = self._work
+        if work.seen:
+            return
         self.query_one("#progress", Static).update(self._progress())
         self.query_one("#stop").display = not work.ended and work.total > len(work.results)
         close = self.query_one("#close", Button)

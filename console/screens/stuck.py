@@ -27,7 +27,7 @@ def row_key(finding: Finding) -> str:
 
 
 class StuckScreen(Frame):
-    """Findings come from the session; the nodes they are about are read here, those on the screen only."""
+    """Findings come from the session; the nodes they are about are read here, those near the cursor only."""
 
     MODE = "stuck"
     KEYS = keys.STUCK
@@ -44,17 +44,17 @@ class StuckScreen(Frame):
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        yield Table[Finding](self._columns(), row_key, id="findings")
+        yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.unstick.ascii)
         yield Preview(id="preview")
 
     def _columns(self) -> list[Column[Finding]]:
         return [
-            Column("finding", 16, self._title),
-            Column("node", 26, self._named),
+            Column("finding", 15, self._title),
+            Column("node", 24, self._named, spare=True),
             Column("", 11, self._phase, 76),
             Column("for", 6, self._since, right=True),
-            Column("helps", 11, self._helps, 60),
-            Column("why", 0, lambda finding: Content.styled(words.visible(finding.sentence), "$faint")),
+            Column("helps", 10, self._helps, 56),
+            Column("why", 0, lambda finding: Content.styled(words.visible(finding.sentence), "$faint"), 90),
         ]
 
     def on_mount(self) -> None:
@@ -75,8 +75,8 @@ class StuckScreen(Frame):
 
     async def look(self) -> None:
         wanted: dict[str, list[str]] = {}
-        for finding in dict.fromkeys(f.node_id for f in self.table.shown()):
-            wanted.setdefault(finding.partition("/")[0], []).append(finding)
+        for node_id in dict.fromkeys(finding.node_id for finding in self.table.around()):
+            wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
         nodes: dict[str, Node] = {}
         for label, ids in wanted.items():
             reader = self.session.systems.get(label)
@@ -89,14 +89,12 @@ class StuckScreen(Frame):
 
     def show_body(self) -> None:
         found = self.session.findings()
-        news = {finding.node_id for finding in found} - set(self._known) - self._gone
         self.table.put(found)
         self.table.display = bool(found)
         self._notice(bool(found))
         self.table.repaint()
         self._preview()
-        if news & {finding.node_id for finding in self.table.shown()}:
-            self.session.hurry()
+        self._read_unknown()
 
     def _notice(self, any_: bool) -> None:
         notice = self.query_one(Notice)
@@ -108,9 +106,16 @@ class StuckScreen(Frame):
             left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.unchecked)
             notice.show("Nothing is stuck, as far as the database can tell.", left)
 
+    def _read_unknown(self) -> None:
+        """The cursor is on a node that was not read yet: do not wait for the next tick."""
+        finding = self.table.current
+        if finding is not None and finding.node_id not in self._known and finding.node_id not in self._gone:
+            self.session.hurry()
+
     @on(Table.Moved)
     def _moved(self) -> None:
         self._preview()
+        self._read_unknown()
         self.renew_place()
 
     @on(Table.Chosen)
@@ -151,11 +156,8 @@ class StuckScreen(Frame):
     def _helps(self, finding: Finding) -> Content:
         if finding.verb is None:
             return Content.styled(words.NONE, "$faint")
-        reader = self.session.reader(finding.node_id)
-        kind = split_id(finding.node_id)[1]
-        verb = reader.system.verb(finding.verb, kind) if reader else None
         key = next((key for key, names in self.unstick.verb_keys.items() if finding.verb in names), "")
-        return Content.assemble((key, "bold $accent"), " ", verb.title if verb else finding.verb)
+        return Content.assemble((key, "bold $accent"), " ", finding.verb)
 
     # keys
 

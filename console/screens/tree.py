@@ -12,6 +12,7 @@ from console import filter as filters
 from console import keys, words
 from console.forest import Change, Tail
 from console.listing import Listing, News, Shape
+from console.pages import nothing
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
@@ -158,40 +159,13 @@ class TreeScreen(Frame):
                 self.table.focus()
         if shown:
             notice.hide()
-            if session.trouble:
-                self.say(session.trouble, "bad")
-        elif session.workspace is None:
-            self._notice_connecting(notice)
-        elif listing is None:
-            notice.show("No task engine that this console knows lives in this database.", self._looked_for())
-        elif not listing.read:
-            notice.show("Reading …", session.trouble)
-        elif self._filter.terms and listing.forest.loaded:
-            notice.show("The filter hides everything that was read.", f"{listing.forest.loaded} nodes · esc clears it")
         else:
-            nothing = {Shape.TREE: "There are no jobs.", Shape.LIVE: "Nothing is unfinished."}
-            notice.show(nothing.get(listing.shape, f"Nothing was found for {listing.text!r}."), "esc goes back")
-
-    def _notice_connecting(self, notice: Notice) -> None:
-        session = self.session
-        if not session.trouble:
-            notice.show("Connecting …")
-            return
-        again = f"trying again in {session.retry_in:.0f} s" if session.retry_in >= 1 else "trying again"
-        notice.show("There is no connection yet.", f"{session.trouble}\n\n{again} · r tries now · q leaves")
-
-    def _looked_for(self) -> str:
-        workspace = self.session.workspace
-        if workspace is None:
-            return ""
-        lines = [f"Looked for {line}" for line in workspace.looked_for]
-        lines += [f"Declined: {d.system} in schema {d.schema}: {d.why}" for d in workspace.declined]
-        return "\n".join(lines)
+            notice.show(*nothing.why(session, listing, filtered=bool(self._filter.terms)))
 
     def renew_header(self) -> None:
         super().renew_header()
-        if self._ready and self.session.workspace is None and self.session.trouble:
-            self._notice_connecting(self.query_one(Notice))
+        if self._ready and self.session.workspace is None:
+            self._notice(None)
 
     # what the tree asks for
 
@@ -257,7 +231,9 @@ class TreeScreen(Frame):
 
     def read_costly(self, listing: Listing, parent_id: str | None) -> None:
         """Read children that cost a scan, as the operator wants them."""
-        if parent_id is not None:
+        if parent_id is None:
+            self.say("This list cannot be read in any other way.", "warn")
+        else:
             listing.forest.set_tail(parent_id, Tail.LOADING)
             self.table.sync()
             self._fetch(listing, parent_id, listing.below(parent_id, asked=True))
@@ -281,7 +257,9 @@ class TreeScreen(Frame):
     def action_find(self) -> None:
         from .prompt import PromptScreen
 
-        if self._label is not None:
+        if self._label is None:
+            self.say("There is no system to search yet.", "warn")
+        else:
             question = "An id, the beginning of one, or a kind; the database is asked."
             self.unstick.push_screen(PromptScreen(f"Find in {self._label}", question), self._found)
 
@@ -377,6 +355,11 @@ class TreeScreen(Frame):
         self.table.focus()
 
     # from elsewhere
+
+    def acted(self) -> None:
+        listing = self.listing
+        if listing is not None and listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
 
     def reveal(self, node: Node) -> None:
         """Show a node in its system's tree, reading what leads to it."""

@@ -18,7 +18,7 @@ from .rehearsal import RehearsalScreen
 from .result import ResultScreen
 
 if TYPE_CHECKING:
-    from console.app import UnstickApp
+    from console.everywhere import Everywhere
 
 
 class Plan(Record):
@@ -38,7 +38,7 @@ class Plan(Record):
         return f"{self.verb.title}: {len(self.nodes)} nodes"
 
 
-async def change(app: UnstickApp, frame: Frame, key: str, names: Iterable[str]) -> None:
+async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) -> None:
     """Everything from the key to the result sheet."""
     targets = frame.targets()
     plan = make_plan(app.session.reader(targets[0].id) if targets else None, targets, key, set(names))
@@ -60,6 +60,7 @@ async def change(app: UnstickApp, frame: Frame, key: str, names: Iterable[str]) 
         return
     await app.push_screen_wait(ResultScreen(plan, work))
     frame.say(f"{plan.what}: {work.told}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
+    frame.acted()
     app.session.refresh()
 
 

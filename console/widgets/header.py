@@ -28,7 +28,7 @@ class Header(Record):
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
-    share: float = 0.0
+    share: float | None = None
 
 
 class HeaderBar(Bar):
@@ -81,10 +81,10 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
     parts: list[Part] = []
     plain = header.production
     if wide and header.link == "live":
-        slowed = f" (slowed from {words.age(header.interval)})" if header.pace > header.interval * 1.5 else ""
-        parts.append(
-            (f"load {_percent(header.share)}  every {_seconds(header.pace)}{slowed}  ", "" if plain else "$faint")
-        )
+        slowed = header.pace > header.interval * 1.5
+        every = f"every {_seconds(header.pace)}, slowed down" if slowed else f"every {_seconds(header.interval)}"
+        load = f"load {_percent(header.share)}  " if header.share is not None else ""
+        parts.append((f"{load}{every}  ", "" if plain else "$faint"))
     old = f"{words.age(header.age)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
@@ -92,7 +92,8 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
         stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)
         parts.append((old, "bold" if plain else "bold $warning") if stale else ("● live", "" if plain else "$success"))
     elif header.age is None:
-        parts.append(("connecting…", "bold" if plain else "$warning"))
+        again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
+        parts.append((again, "bold" if plain else "$warning"))
     else:
         again = f", again in {header.retry:.0f}s" if header.retry >= 1 else ", reconnecting"
         parts.append((f"no connection, {old}{again}", "bold" if plain else "bold $error"))

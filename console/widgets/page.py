@@ -50,7 +50,7 @@ class Page(ScrollView, can_focus=True):
             return
         self._lines = lines
         self.virtual_size = Size(width, len(lines))
-        self.refresh()
+        self.refresh(layout=self.styles.is_auto_height)
 
     def on_resize(self) -> None:
         self._relay()

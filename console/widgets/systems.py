@@ -64,27 +64,29 @@ class SystemsBar(Bar):
             "  ",
         )
         stuck = _stuck(line)
-        counts = squeeze(self._counts(line), width - head.cell_length - stuck.cell_length - 2, "   ")
+        room = width - head.cell_length - stuck.cell_length - 2
+        whole = self._counts(line, words_too=True)
+        fits = sum(part.cell_length + 3 for _, part in whole) <= room + 3
+        counts = squeeze(whole if fits else self._counts(line, words_too=False), room, "   " if fits else "  ")
         return spread([head, counts], [stuck, " "], width)
 
-    def _counts(self, line: SystemLine) -> list[tuple[int, Content]]:
+    def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
             return [(0, Content.styled("counting…", "$faint"))]
         found = {count.phase: count for count in line.counts}
         shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
         if not shown:
             return [(0, Content.styled("empty", "$faint"))]
-        return [(RANK[count.phase], self._count(count)) for count in shown]
+        return [(RANK[count.phase], self._count(count, words_too=words_too)) for count in shown]
 
-    def _count(self, count: Count) -> Content:
+    def _count(self, count: Count, *, words_too: bool) -> Content:
         ink = f"$phase-{count.phase}"
         number = words.count(count)
         return Content.assemble(
             (words.glyph(count.phase, self._ascii), ink),
             " ",
             (words.plain(number) if self._ascii else number, f"bold {ink}"),
-            " ",
-            (count.phase.value, "$faint"),
+            (f" {count.phase.value}" if words_too else "", "$faint"),
         )
 
 

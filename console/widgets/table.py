@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
@@ -14,6 +13,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ class Column(NamedTuple, Generic[T]):
     cell: Callable[[T], Content]
     needs: int = 0
     right: bool = False
+    spare: bool = False  # takes the rest where the one that should is left out
 
 
 class Table(ScrollView, Generic[T], can_focus=True):
@@ -63,8 +64,11 @@ class Table(ScrollView, Generic[T], can_focus=True):
     class NearEnd(Message):
         """The cursor is near the end: if there is more, it is time to fetch it."""
 
-    def __init__(self, columns: Sequence[Column[T]], key: Callable[[T], str], id: str | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[Column[T]], key: Callable[[T], str], id: str | None = None, *, ascii: bool = False
+    ) -> None:
         super().__init__(id=id)
+        self._marker = ">" if ascii else "▌"
         self._columns = columns
         self._key = key
         self._items: Sequence[T] = ()
@@ -81,10 +85,9 @@ class Table(ScrollView, Generic[T], can_focus=True):
         place = self._places.get(key)
         return None if place is None else self._items[place]
 
-    def shown(self) -> Sequence[T]:
-        """The records on the screen."""
-        top = round(self.scroll_y)
-        return self._items[top : top + max(self.size.height, 1)]
+    def around(self, rows: int = 50) -> Sequence[T]:
+        """The records near the cursor, so many rows up and down."""
+        return self._items[max(self._at - rows, 0) : self._at + rows]
 
     def put(self, items: Sequence[T]) -> None:
         """Show these. The cursor stays on its record and its row of the screen; if that is gone, on its neighbour."""
@@ -161,24 +164,24 @@ class Table(ScrollView, Generic[T], can_focus=True):
         if y == 0:
             title = self.get_visual_style("table--title")
             cells = [Content(column.title) for column in self._columns]
-            return self._strip(cells, width, title)
+            return self._strip(" ", cells, width, title)
         place = round(self.scroll_y) + y - 1
         if place >= len(self._items):
             return Strip.blank(width, self.rich_style)
-        style = self.visual_style
+        cells = [column.cell(self._items[place]) for column in self._columns]
         if place == self._at:
-            style = self.get_visual_style("table--cursor")
-        return self._strip([column.cell(self._items[place]) for column in self._columns], width, style)
+            return self._strip(self._marker, cells, width, self.get_visual_style("table--cursor"))
+        return self._strip(" ", cells, width, self.visual_style)
 
-    def _strip(self, cells: Sequence[Content], width: int, style: object) -> Strip:
+    def _strip(self, marker: str, cells: Sequence[Content], width: int, style: Style) -> Strip:
         shown = [(column, cell) for column, cell in zip(self._columns, cells, strict=True) if width >= column.needs]
-        fixed = sum(column.width for column, _ in shown) + 2 * (len(shown) - 1) + 2
+        spare = not any(column.width == 0 for column, _ in shown)
+        fixed = sum(c.width for c, _ in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + 2
         parts: list[Content] = []
         for column, cell in shown:
-            room = column.width or max(width - fixed, 1)
+            room = max(width - fixed, 1) if column.width == 0 or (spare and column.spare) else column.width
             cell = cell.truncate(room, ellipsis=True) if cell.cell_length > room else cell
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
-        line = Content.assemble(" ", Content("  ").join(parts), " ")
-        segments: list[Segment] = line.render_segments(style)  # type: ignore[arg-type]
-        return Strip(segments).adjust_cell_length(width, style.rich_style)  # type: ignore[attr-defined]
+        line = Content.assemble((marker, "bold $accent"), Content("  ").join(parts), " ")
+        return Strip(line.render_segments(style)).adjust_cell_length(width, style.rich_style)

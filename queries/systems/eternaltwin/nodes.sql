@@ -31,10 +31,11 @@ sums AS (
   SELECT o.job_id,
          count(*) AS total,
          count(*) FILTER (WHERE o.status = 'Complete') AS complete,
-         sum(o.revision) AS revision, sum(o.cpu_duration) AS cpu, sum(o.poll_duration) AS poll,
+         sum(o.revision) AS revision, sum(date_part('epoch', o.cpu_duration)) AS cpu, sum(date_part('epoch', o.poll_duration)) AS poll,
          max((o.polled_at).time) AS polled,
          (array_agg(o.kind || ' v' || o.kind_version ORDER BY o.created_at, o.task_id))[1] AS root,
-         CASE WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL) THEN 'blocked'
+         CASE WHEN bool_or(o.status = 'Blocked') AND NOT 'timer_by_task' = ANY ($2::text[]) THEN 'unknown'
+              WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL) THEN 'blocked'
               WHEN bool_or(o.status = 'Available') THEN 'ready'
               WHEN bool_or(o.status = 'Blocked') THEN 'scheduled'
               ELSE 'done' END AS phase
@@ -52,7 +53,8 @@ newest AS (
 SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,
        t.kind || ' v' || t.kind_version AS title, t.status::text AS status,
        CASE t.status WHEN 'Complete' THEN 'done' WHEN 'Available' THEN 'ready'
-            ELSE CASE WHEN d.deadline IS NULL THEN 'blocked' ELSE 'scheduled' END END AS phase,
+            ELSE CASE WHEN NOT 'timer_by_task' = ANY ($2::text[]) THEN 'unknown'
+                      WHEN d.deadline IS NULL THEN 'blocked' ELSE 'scheduled' END END AS phase,
        t.revision::int8 AS revision,
        extract(epoch FROM t.cpu_duration)::float8 AS cpu, extract(epoch FROM t.poll_duration)::float8 AS poll,
        extract(epoch FROM t.created_at)::float8 AS created_at, extract(epoch FROM (t.polled_at).time)::float8 AS changed_at,
@@ -67,7 +69,7 @@ SELECT 'job:' || j.job_id, NULL, NULL, 'job',
             WHEN 'task_by_job' = ANY ($2::text[]) THEN 'no tasks'
             ELSE 'job' END,
        NULL, coalesce(s.phase, 'unknown'),
-       s.revision::int8, extract(epoch FROM s.cpu)::float8, extract(epoch FROM s.poll)::float8,
+       s.revision::int8, s.cpu, s.poll,
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
        NULL, NULL, NULL, NULL, NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
   FROM job j LEFT JOIN sums s ON s.job_id = j.job_id

@@ -3,7 +3,7 @@
 -- $1 id text: local id
 -- needs: task_by_job
 SELECT t.kind || ' v' || t.kind_version AS kind, t.status::text, count(*)::text AS tasks, sum(t.revision)::text AS polls,
-       sum(t.cpu_duration)::text AS cpu, sum(t.poll_duration)::text AS poll
+       round(sum(extract(epoch FROM t.cpu_duration)), 3) || ' s' AS cpu, round(sum(extract(epoch FROM t.poll_duration)), 3) || ' s' AS poll
   FROM task t
  WHERE t.job_id = substr($1::text, 5)::uuid
  GROUP BY 1, 2

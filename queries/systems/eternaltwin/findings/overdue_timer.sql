@@ -4,16 +4,15 @@
 -- $3 page int: how many at most
 -- Indexes: task_timer_pkey from its left end, task_pkey.
 SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
-       jsonb_build_object('deadline', m.deadline::text, 'late', date_trunc('second', now() - m.deadline)::text,
+       jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'ever' END,
                           'status', t.status, 'kind', t.kind, 'revision', t.revision) AS evidence
   FROM (SELECT task_id, min(deadline) AS deadline
           FROM (SELECT task_id, deadline FROM task_timer
-                 WHERE deadline < now() - make_interval(secs => ($2::jsonb ->> 'overdue_timer')::float8)
+                 WHERE deadline < now()
                  ORDER BY deadline LIMIT 5000) AS past
          GROUP BY task_id) AS m
   JOIN task t ON t.task_id = m.task_id
  WHERE t.status = 'Blocked'
-   AND isfinite(m.deadline)
    AND m.deadline < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'overdue_timer', $2::jsonb ->> 'overdue_timer')::float8)
    AND ($1::text[] IS NULL OR m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
  ORDER BY m.deadline, m.task_id

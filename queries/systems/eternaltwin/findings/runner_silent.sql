@@ -1,5 +1,6 @@
 -- Nobody polls: tasks are Available, yet the newest poll is old. With a large table only polls of tasks that are
--- Available again can be seen, so a database whose every task ends at its first poll is judged by those.
+-- Available again can be seen, so a database whose every task ends at its first poll is judged by those. Tasks that
+-- were all created within the threshold say nothing: a runner that had nothing to do is not silent.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]
@@ -18,3 +19,6 @@ SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
  WHERE n.waiting > 0
    AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))
    AND coalesce(n.poll, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)
+   AND EXISTS (SELECT FROM (SELECT created_at, polled_at FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 5000) w
+                WHERE w.polled_at IS DISTINCT FROM NULL
+                   OR w.created_at < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8))

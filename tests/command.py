@@ -1,0 +1,91 @@
+"""The command line as a test calls it: in this process, with streams and settings of its own.
+
+answer = unstick("stuck", "--json", dsn=dsn)      # an Answer: code, out, err
+answer.json["found"]
+
+Every answer is checked for what no command may ever do: show a traceback, send a control character to the terminal,
+or say anything about trouble in more than a few lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import asyncpg
+
+from console.cli import main
+
+ROOT = Path(__file__).parents[1]
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]")
+
+
+class Answer(NamedTuple):
+    """What a command did. ``home`` is where it kept its files."""
+
+    code: int
+    out: str
+    err: str
+    home: Path
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Terminal(io.StringIO):
+    """A stdin at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def unstick(
+    *arguments: str, dsn: str | None = None, typed: str | None = None, home: Path | None = None, **env: str
+) -> Answer:
+    """Run a command. ``typed`` is what somebody at a terminal answers; without it there is no terminal."""
+    place = home or Path(tempfile.mkdtemp(prefix="unstick-test-"))
+    words = [*arguments, *(("-d", dsn) if dsn is not None else ())]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    stdin = io.StringIO() if typed is None else Terminal(typed)
+    with (
+        patch.dict(os.environ, environment(place, env), clear=True),
+        patch.multiple(sys, stdin=stdin, stdout=out, stderr=err),
+    ):
+        code = main(words)
+    answer = Answer(code, *(stream.buffer.getvalue().decode() for stream in (out, err)), place)
+    assert "Traceback" not in answer.err, answer.err
+    assert not CONTROLS.search(answer.err), repr(answer.err)
+    if "--json" not in arguments:
+        assert not CONTROLS.search(answer.out), repr(answer.out)
+    return answer
+
+
+def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
+    """The environment without what a developer's own settings would change."""
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("PG", "UNSTICK_", "XDG_"))}
+    places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
+    shared = {"XDG_CACHE_HOME": str(Path(tempfile.gettempdir()) / f"unstick-test-cache-{os.getuid()}")}
+    return {**kept, **places, **shared, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+
+
+def fetch(dsn: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Rows, read past the program."""
+
+    async def read() -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(dsn)
+        try:
+            return [tuple(row) for row in await connection.fetch(query, *values)]
+        finally:
+            await connection.close()
+
+    return asyncio.run(read())

@@ -1,0 +1,25 @@
+"""What the screens are tried on: a fresh database of eternaltwin's, and its ledger table where a test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from queries import ledger
+from tests.queries.builders import Twin
+from tests.servers import TestbedServer
+
+
+@pytest.fixture
+async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
+    """Rows for the fresh database of ``eternaltwin``."""
+    twin = await Twin.open(eternaltwin)
+    yield twin
+    await twin.connection.close()
+
+
+@pytest.fixture
+def ledger_table(server: TestbedServer, eternaltwin: str) -> None:
+    """The ledger's table in that database."""
+    server.sql(ledger.ddl(), eternaltwin)

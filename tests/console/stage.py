@@ -1,0 +1,87 @@
+"""The console on a stage: a real app on a real database, driven by keys, watched by its text."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from console.app import UnstickApp
+from console.config import Config, Context
+from queries.workspace import Workspace
+
+DEADLINE = 20.0  # seconds until a state that does not come is a failure
+
+
+class Stage:
+    """``await stage.until("Wake")`` waits for a text or a condition; ``stage.text`` is what is on the screen now."""
+
+    def __init__(self, app: UnstickApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def text(self) -> str:
+        """The screen as lines of text."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    async def until(self, *wanted: str | Callable[[], object]) -> str:
+        """Wait until every text is on the screen and every condition holds. The screen's text then."""
+        with_deadline = asyncio.get_running_loop().time() + DEADLINE
+        while True:
+            text = self.text
+            missing = [w for w in wanted if not (w in text if isinstance(w, str) else w())]
+            if not missing:
+                return text
+            assert asyncio.get_running_loop().time() < with_deadline, f"never saw {missing} in:\n{text}"
+            await self.pilot.pause()
+            await asyncio.sleep(0.01)
+
+    async def press(self, *keys: str) -> Stage:
+        """Press keys, one after the other."""
+        for key in keys:
+            await self.pilot.press(key)
+        return self
+
+    async def type(self, text: str) -> Stage:
+        """Type into the field that has the focus."""
+        return await self.press(*("space" if character == " " else character for character in text))
+
+    async def verb(self, key: str, reason: str = "test") -> Stage:
+        """Press a verb's key, give a reason, and wait for the rehearsal."""
+        await self.press(key)
+        await self.until("Reason, for the ledger")
+        await self.type(reason)
+        await self.press("enter")
+        await self.until("Rows before and after")
+        return self
+
+
+@contextlib.asynccontextmanager
+async def staged(
+    dsn: str,
+    folder: Path,
+    *,
+    size: tuple[int, int] = (120, 40),
+    context: Context | None = None,
+    read_only: bool = False,
+    ascii: bool = False,
+    keys: Mapping[str, str] | None = None,
+    interval: float = 0.2,
+) -> AsyncIterator[Stage]:
+    """The console on ``dsn``; its ledger file is in ``folder``."""
+
+    async def open_() -> Workspace:
+        return await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl")
+
+    config = Config(path=folder / "config.toml", keys=dict(keys or {}))
+    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval)
+    async with app.run_test(size=size) as pilot:
+        try:
+            yield Stage(app, pilot)
+        finally:
+            await app.session.close()

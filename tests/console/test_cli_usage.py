@@ -1,0 +1,290 @@
+"""How the command line is typed: targets, contexts, settings, and what it says to what it does not understand."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import pytest
+
+from console import cli
+from console.oneshot import screen
+from console.oneshot.choices import Choices
+from console.oneshot.target import Target, resolve
+from tests.command import Answer, unstick
+from tests.servers import TestbedServer
+
+NODE = "eternaltwin/task:20000000-0000-4000-8000-000000000001"
+
+
+def settings(home: Path, text: str) -> Path:
+    """A home whose settings file says ``text``."""
+    file = home / "config" / "unstick" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return home
+
+
+def usage(answer: Answer) -> str:
+    """What a command that was typed wrongly said: nothing on stdout, two lines at most."""
+    assert (answer.code, answer.out) == (2, ""), answer
+    assert len(answer.err.splitlines()) <= 2
+    return answer.err
+
+
+# The target
+
+
+@pytest.mark.parametrize("place", ["before", "after", "first", "only"])
+def test_the_target_may_stand_anywhere(eternaltwin: str, place: str) -> None:
+    words = {
+        "before": ["-d", eternaltwin, "systems"],
+        "after": ["systems", "--dsn", eternaltwin],
+        "first": [eternaltwin, "systems"],
+        "only": ["systems", eternaltwin],
+    }[place]
+    assert unstick(*words, "--json").json["systems"][0]["label"] == "eternaltwin"
+    assert unstick("--json", *words).json["systems"][0]["label"] == "eternaltwin"
+
+
+def test_without_a_target_it_is_the_libpq_environment(eternaltwin: str) -> None:
+    parts = urlsplit(eternaltwin)
+    env = {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
+    answer = unstick("systems", **env, PGPASSWORD=str(parts.password), PGDATABASE=parts.path.strip("/"))
+    assert answer.code == 0
+
+
+def test_key_value_words(eternaltwin: str) -> None:
+    parts = urlsplit(eternaltwin)
+    words = f"host={parts.hostname} port={parts.port} user={parts.username} dbname={parts.path.strip('/')}"
+    assert unstick(f"{words} password={parts.password}", "systems").code == 0
+
+
+def test_a_service(eternaltwin: str, tmp_path: Path) -> None:
+    parts = urlsplit(eternaltwin)
+    file = tmp_path / "services"
+    server = f"host={parts.hostname}\nport={parts.port}\nuser={parts.username}\npassword={parts.password}"
+    file.write_text(f"[mine]\n{server}\ndbname={parts.path.strip('/')}\n")
+    assert unstick("systems", dsn="service=mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("systems", PGSERVICE="mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("systems", dsn="postgresql:///?service=mine", PGSERVICEFILE=str(file)).code == 0
+    answer = unstick("systems", dsn="service=yours", PGSERVICEFILE=str(file))
+    assert answer.code == 1
+    assert "there is no service 'yours'" in answer.err
+
+
+def test_a_password_file(eternaltwin: str, tmp_path: Path) -> None:
+    parts = urlsplit(eternaltwin)
+    file = tmp_path / "passwords"
+    file.write_text(f"{parts.hostname}:{parts.port}:*:{parts.username}:{parts.password}\n")
+    file.chmod(0o600)
+    dsn = f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
+    assert unstick("systems", dsn=dsn, PGPASSFILE=str(file)).code == 0
+
+
+@pytest.mark.parametrize("words", [["@prod", "systems"], ["systems", "@prod"], ["-d", "@prod", "systems"]])
+def test_a_context(eternaltwin: str, tmp_path: Path, words: list[str]) -> None:
+    home = settings(tmp_path, f'[contexts.prod]\ndsn = "{eternaltwin}"\n')
+    assert unstick(*words, home=home).code == 0
+
+
+@pytest.mark.parametrize("command", [["tree", "@prod"], ["show", "@prod", NODE], ["ledger", "@prod"]])
+def test_a_context_among_other_words(eternaltwin: str, tmp_path: Path, command: list[str]) -> None:
+    home = settings(tmp_path, f'[contexts.prod]\ndsn = "{eternaltwin}"\n')
+    assert unstick(*command, home=home).code == (3 if command[0] == "show" else 0)
+
+
+def test_two_targets() -> None:
+    assert "two targets" in usage(unstick("-d", "a", "stuck", "-d", "b"))
+    assert "two targets" in usage(unstick("a", "stuck", "@b"))
+
+
+def chosen(*words: str) -> Choices:
+    """What the words before any command come to."""
+    seen: list[Choices] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen, "open_console", lambda choices: seen.append(choices) or 0)
+        assert cli.main(words) == 0
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "dsn"),
+    [
+        ([], None),
+        (["mydb"], "mydb"),
+        (["postgresql://anna@host/app"], "postgresql://anna@host/app"),
+        (["host=a dbname=b"], "host=a dbname=b"),
+        (["@prod"], "@prod"),
+        (["-d", "stuck"], "stuck"),
+        (["--read-only", "mydb"], "mydb"),
+        (["--interval", "5", "mydb"], "mydb"),
+        (["--config=x", "mydb"], "mydb"),
+    ],
+)
+def test_without_a_command_the_console_opens(words: list[str], dsn: str | None) -> None:
+    assert chosen(*words).dsn == dsn
+
+
+def test_the_consoles_options() -> None:
+    choices = chosen("--read-only", "--ascii", "--interval", "500ms", "mydb")
+    target = resolve(choices)
+    assert (target.read_only, target.ascii, target.interval) == (True, True, 0.5)
+
+
+@pytest.mark.parametrize("interval", ["soon", "-1", "0", "0.1", "2h"])
+def test_an_interval_that_is_none(interval: str) -> None:
+    assert "--interval" in usage(unstick("stuck", f"--interval={interval}"))
+
+
+# What it does not understand
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sutck"], "Did you mean the command stuck?"),
+        (["mydb", "sutck"], "did you mean stuck?"),
+        (["mydb", "xyz"], "there are systems, tree, stuck"),
+        (["stuck", "--wach", "3"], "--wach"),
+        (["stuck", "--watch", "long"], "long"),
+        (["stuck", "--watch", "-1"], "-1"),
+        (["stuck", "--limit", "0"], "0"),
+        (["tree", "--depth", "0"], "0"),
+        (["show"], "ID"),
+        (["show", NODE, NODE], "One ID is wanted, not 2."),
+        (["show", "@prod"], "One ID is wanted."),
+        (["do"], "VERB"),
+        (["do", "wake"], "ID"),
+        (["do", "wake", NODE], "reason"),
+        (["do", "wake", NODE, "--reason", ""], "reason"),
+        (["do", "wake", NODE, "--reason", " \t\n"], "reason"),
+        (["sql", "wkae"], "Did you mean wake?"),
+        (["sql", "wake", "--system", "nope"], "there is eternaltwin"),
+        (["demo", "-d", "mydb"], "its own database"),
+        (["--json"], "--json goes with a command"),
+        (["tree", "phase:blokced"], "did you mean blocked?"),
+        (["tree", "colour:red"], "no field colour"),
+        (["tree", "age:old"], "age:"),
+    ],
+)
+def test_what_is_typed_wrongly(words: list[str], said: str) -> None:
+    assert said in usage(unstick(*words))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "nonsense"], "not a node id: 'nonsense' (they read system/kind:key)"),
+        (["show", "estuary/task:1"], "There is no system 'estuary' here; there is eternaltwin."),
+        (["show", "eternaltwin/tusk:1"], "its kinds are job, task, runner"),
+        (["ledger", "nonsense"], "not a node id"),
+        (["stuck", "--system", "estuary"], "there is eternaltwin"),
+        (["tree", "--system", "estuary"], "there is eternaltwin"),
+        (["do", "wkae", NODE, "-r", "x"], "Did you mean wake? There are cancel, delete, "),
+        (["do", "wake", "nonsense", "-r", "x"], "not a node id"),
+        (["do", "wake", NODE, "-r", "x", "--arg", "untimde=true"], "Did you mean untimed?"),
+        (["do", "wake", NODE, "-r", "x", "--arg", "untimed=perhaps"], "'perhaps' is not a flag (true or false)"),
+        (["do", "wake", NODE, "-r", "x", "--arg", "untimed", "--arg", "untimed=no"], "given twice"),
+        (["do", "cancel", NODE, "-r", "x", "--arg", "a=b"], "takes no arguments"),
+        (["do", "restart", NODE.replace("task", "job"), "-r", "x"], "--arg confirm=... is required"),
+        (["do", "restart", NODE.replace("task", "job"), "-r", "x", "--arg", "confirm"], "needs a value"),
+    ],
+)
+def test_what_is_not_there(eternaltwin: str, words: list[str], said: str) -> None:
+    assert said in usage(unstick(*words, dsn=eternaltwin))
+
+
+@pytest.mark.parametrize("node", ["eternaltwin/task:x", "eternaltwin/task:", NODE, "eternaltwin/job:'; DROP TABLE job"])
+def test_a_node_that_does_not_exist(eternaltwin: str, node: str) -> None:
+    answer = unstick("show", node, dsn=eternaltwin)
+    assert answer.code == (2 if node.endswith(":") else 3)
+    assert node in answer.err
+    answer = unstick("do", "wake", node, "-r", "x", "--yes", dsn=eternaltwin)
+    assert answer.code == (2 if node.endswith(":") else 3)
+    assert answer.out == ("" if node.endswith(":") else f"gone  {node}  it does not exist, or not any more\n")
+
+
+@pytest.mark.parametrize("words", [[], ["mydb"], ["@prod"], ["demo"]])
+def test_the_console_needs_a_terminal(tmp_path: Path, words: list[str]) -> None:
+    said = usage(unstick(*words, home=settings(tmp_path, "[contexts.prod]\n")))
+    assert "terminal" in said
+    assert "unstick stuck" in said or "--headless" in said
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("contexts = 3", "config.toml:1: contexts must be"),
+        ("[contexts.prod]\ndns = 'x'", 'config.toml:2: contexts.prod.dns is not a setting; did you mean "dsn"?'),
+        ("interval = 'soon'", "config.toml:1: interval"),
+        ("[thresholds.eternaltwin]\nstraved = 3", "config.toml:2: thresholds.eternaltwin.straved is not a threshold"),
+        ("[thresholds.etrnaltwin]\nstarved = 3", 'did you mean "eternaltwin"?'),
+        ("[options.eternaltwin]\nx = 'y'", "config.toml:2: options.eternaltwin.x is not an option"),
+        ("this is not toml", "config.toml:1: it is not valid TOML"),
+    ],
+)
+@pytest.mark.parametrize("command", [["stuck"], ["do", "wake", NODE, "-r", "x"]])
+def test_settings_that_are_wrong(tmp_path: Path, command: list[str], text: str, said: str) -> None:
+    assert said in usage(unstick(*command, home=settings(tmp_path, text)))
+
+
+def test_settings_that_are_not_there(tmp_path: Path) -> None:
+    assert "there is no such file" in usage(unstick("stuck", "--config", str(tmp_path / "nope.toml")))
+    assert "cannot be read" in usage(unstick("stuck", "--config", str(tmp_path)))
+    (tmp_path / "binary").write_bytes(b"\xff\x00")
+    assert "not UTF-8" in usage(unstick("stuck", "--config", str(tmp_path / "binary")))
+
+
+def test_an_unknown_context(tmp_path: Path) -> None:
+    home = settings(tmp_path, "[contexts.prod]\n[contexts.staging]\n")
+    said = usage(unstick("@pord", "stuck", home=home))
+    assert 'There is no context "pord"; did you mean "prod"?' in said
+    assert "prod, staging" in said
+
+
+def test_thresholds_of_the_settings_count(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> None:
+    server.sql("INSERT INTO job VALUES (gen_random_uuid(), now() - interval '1 minute', NULL, '')", eternaltwin)
+    home = settings(tmp_path, '[thresholds.eternaltwin]\nempty_job = "5s"\n')
+    assert unstick("stuck", "--json", dsn=eternaltwin).json["found"] == []
+    assert [f["code"] for f in unstick("stuck", "--json", dsn=eternaltwin, home=home).json["found"]] == ["empty_job"]
+
+
+# Help and what there is
+
+
+def test_help_is_there_for_every_command() -> None:
+    answer = unstick("--help")
+    assert answer.code == 0
+    assert len(answer.out.splitlines()) < 60
+    for name, command in cli.unstick.commands.items():
+        assert name in answer.out
+        told = unstick(name, "--help")
+        assert (told.code, told.err) == (0, "")
+        assert inspect.cleandoc(command.help or "?").split()[0] in told.out
+    for code in ("0 all changed", "1 no", "2 usage", "3 some", "5 the outcome"):
+        assert code in " ".join(answer.out.split())
+
+
+def test_the_version() -> None:
+    answer = unstick("--version")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("unstick ")
+
+
+def test_no_command_has_the_name_of_an_option() -> None:
+    for command in cli.unstick.commands.values():
+        names = [name for p in command.params if isinstance(p, click.Option) for name in p.opts]
+        assert len(names) == len(set(names)), command.name
+
+
+def test_a_target_keeps_its_password_to_itself(tmp_path: Path) -> None:
+    choices = Choices()
+    choices.dsn = "postgresql://anna:secret@host/app"
+    target: Target = resolve(choices)
+    assert "secret" not in repr(target)

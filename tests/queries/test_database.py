@@ -1,0 +1,388 @@
+"""Connections: read-only reads, timeouts, two at most, lost and found again, behind a pooler, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, database
+from queries.database import Backoff, Database, Load
+from queries.fault import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
+from queries.model import Outcome
+from queries.statement import Statement
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.proxy import Proxy
+from tests.servers import TestbedServer, both_versions
+
+PATH = ("public",)
+ACTIVITY = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick'"
+
+
+def sql(text: str) -> Statement:
+    return Statement(text=text, source="")
+
+
+@pytest.fixture
+async def db(eternaltwin: str) -> AsyncIterator[Database]:
+    db = Database(eternaltwin)
+    yield db
+    await db.close()
+
+
+# What a transaction is like
+
+
+@both_versions
+async def test_a_read_cannot_write_and_a_write_can(db: Database, twin: Twin) -> None:
+    with pytest.raises(ConflictError, match="read-only transaction"):
+        async with db.reading(PATH) as transaction:
+            await transaction.rows(sql("DELETE FROM job"), {})
+    with pytest.raises(ConflictError):
+        async with db.reading(PATH) as transaction:
+            await transaction.rows(sql("SELECT 1 FROM job FOR UPDATE"), {})
+    async with db.writing(PATH) as transaction:
+        await transaction.rows(sql("INSERT INTO users VALUES (gen_random_uuid(), now())"), {})
+    assert await twin.value("SELECT count(*) FROM users") == 0, "rolled back unless committed"
+    async with db.writing(PATH) as transaction:
+        await transaction.rows(sql("INSERT INTO users VALUES (gen_random_uuid(), now())"), {})
+        assert await transaction.control("COMMIT") == "COMMIT"
+    assert await twin.value("SELECT count(*) FROM users") == 1
+
+
+@both_versions
+async def test_every_transaction_brings_its_settings(db: Database) -> None:
+    names = ("application_name", "search_path", "statement_timeout", "lock_timeout", "TimeZone", "jit",
+             "idle_in_transaction_session_timeout", "transaction_isolation", "transaction_read_only")  # fmt: skip
+    columns = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in names)
+    async with db.reading(('odd "name', "public"), 1.5) as transaction:
+        (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
+    assert tuple(row.values()) == (
+        "unstick", '"odd ""name", public, pg_temp', "1500ms", "0", "UTC", "off", "10s", "repeatable read", "on"
+    )  # fmt: skip
+    async with db.writing(PATH) as transaction:
+        (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
+    assert tuple(row.values()) == (
+        "unstick", "public, pg_temp", "5s", "500ms", "UTC", "off", "10s", "read committed", "off"
+    )  # fmt: skip
+    assert db.server is not None
+    assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
+
+
+@both_versions
+async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:
+    began = time.monotonic()
+    with pytest.raises(SlowError, match="broke the statement off"):
+        async with db.reading(limit=0.1) as transaction:
+            await transaction.rows(sql("SELECT pg_sleep(5)"), {})
+    assert time.monotonic() - began < 2
+    async with db.reading() as transaction:
+        assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
+
+
+async def test_a_read_that_is_given_up_leaves_the_connection_usable(db: Database, twin: Twin) -> None:
+    """The screen cancels reads that nobody waits for any more."""
+
+    async def slow() -> None:
+        async with db.reading() as transaction:
+            await transaction.rows(sql("SELECT pg_sleep(2)"), {})
+
+    for _ in range(5):
+        task = asyncio.create_task(slow())
+        while await twin.value(f"{ACTIVITY} AND wait_event = 'PgSleep'") == 0:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        async with db.reading() as transaction:
+            assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
+    assert await twin.value(f"{ACTIVITY} AND state <> 'idle'") == 0
+
+
+async def test_two_connections_at_most(twin: Twin, workspace: Workspace, eternaltwin: str) -> None:
+    tasks = await twin.tasks(await twin.jobs(12))
+    most = 0
+    over = asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal most
+        watcher = await Twin.open(eternaltwin)
+        while not over.is_set():
+            most = max(most, await watcher.value(ACTIVITY))
+        await watcher.connection.close()
+
+    watching = asyncio.create_task(watch())
+    looks = reader(workspace)
+    await asyncio.gather(
+        *(looks.live() for _ in range(8)),
+        *(looks.findings() for _ in range(8)),
+        *(do(workspace, "cancel", [twin.id(task)]) for task in tasks),
+        *(workspace.ledger() for _ in range(8)),
+    )
+    over.set()
+    await watching
+    assert most == 2
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 12
+    await workspace.close()
+    async with asyncio.timeout(5):
+        while await twin.value(ACTIVITY):
+            pass
+
+
+# Lost and found again
+
+
+@both_versions
+async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(twin: Twin, workspace: Workspace) -> None:
+    task = await twin.task(status="Blocked", timer=9)
+    await do(workspace, "wake", [twin.id(task)])
+    await twin.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'unstick'")
+    assert len((await reader(workspace).live()).nodes) == 1
+    assert set(told(await do(workspace, "cancel", [twin.id(task)])).values()) == {Outcome.CHANGED}
+
+
+async def test_a_connection_that_dies_at_work_is_told_and_replaced(twin: Twin, db: Database) -> None:
+    async def slow() -> None:
+        async with db.reading() as transaction:
+            await transaction.rows(sql("SELECT pg_sleep(2)"), {})
+
+    task = asyncio.create_task(slow())
+    end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    while not await twin.value(end):
+        await asyncio.sleep(0)
+    with pytest.raises(LostError, match="The server ended the connection"):
+        await task
+    async with db.reading() as transaction:
+        assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
+
+
+async def test_a_network_that_is_cut_is_told_and_mended(
+    eternaltwin: str, server: TestbedServer, tmp_path: Path
+) -> None:
+    async with Proxy(server.port) as proxy:
+        workspace = await opened(proxy.through(eternaltwin), tmp_path)
+        await proxy.cut()
+        assert (await reader(workspace).live()).nodes == ()
+        await workspace.close()
+
+
+async def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    listening = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    began = time.monotonic()
+    with pytest.raises(UnreachableError, match=r"No answer from the server .* in time"):
+        await Database(f"host=127.0.0.1 port={port} user=x connect_timeout=0.1 sslmode=disable").open()
+    assert time.monotonic() - began < 3
+    listening.close()
+
+
+async def test_pauses_between_attempts_grow_to_a_limit_and_differ() -> None:
+    backoff = Backoff(first=0.5, most=15)
+    pauses = [backoff.next() for _ in range(10)]
+    assert all(min(15, 0.5 * 2**n) / 2 <= pause <= min(15, 0.5 * 2**n) for n, pause in enumerate(pauses))
+    backoff.reset()
+    assert backoff.next() <= 0.5
+    assert len({Backoff().next() for _ in range(20)}) == 20
+
+
+async def test_the_share_of_time_spent_in_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    load = Load()
+    with load.measured():
+        now += 3
+    now += 27
+    assert load.share() == pytest.approx(0.1)
+    now += 60
+    assert load.share() == 0
+
+
+# What is refused, in a line or two
+
+
+async def refusal(text: str) -> str:
+    with pytest.raises(DatabaseError) as caught:
+        await Database(text).open()
+    assert 1 <= len(str(caught.value).splitlines()) <= 2
+    return str(caught.value)
+
+
+@both_versions
+async def test_who_cannot_come_in_is_told_why(server: TestbedServer, eternaltwin: str) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
+    name = eternaltwin.rpartition("/")[2]
+    wrong = await refusal(server.dsn(name, user=role, password="wr0ng"))
+    assert "does not let us in: password authentication failed" in wrong
+    assert "wr0ng" not in wrong
+    assert await refusal(server.dsn("nowhere")) == (
+        'Database "nowhere" does not exist.\npsql -l lists the databases of a server.'
+    )
+    assert "too many connections for role" in await refusal(server.dsn(name, user=role, password="right"))
+    nobody = await refusal("postgresql://u:s3cret@127.0.0.1:1/db")
+    assert nobody.startswith("Cannot connect to the server (postgresql://u:***@127.0.0.1:1/db)")
+    assert "s3cret" not in nobody
+    assert "cannot be used: it must begin with postgresql://" in await refusal("mysql://u:p@h/db")
+    assert "SSL" in (await refusal(f"{eternaltwin}?sslmode=require"))
+
+
+async def test_an_old_server_is_refused(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "MINIMUM", 99)
+    said = await refusal(eternaltwin)
+    assert said == "This server is PostgreSQL 18; unstick needs 99 or newer.\nNothing was read or changed."
+
+
+async def test_a_role_without_select_is_denied_in_words(
+    server: TestbedServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
+    assert reader(workspace).found.denied == ("job", "task", "task_timer")
+    with pytest.raises(DeniedError, match="Permission denied for table"):
+        await reader(workspace).live()
+    await workspace.close()
+
+
+async def test_several_hosts_a_password_file_and_a_standby(
+    own_server: TestbedServer, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first that answers, or the first that can be written to; each with its own password from the file."""
+    name = server.unique("twins")
+    for one in (own_server, server):
+        one.sql(f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD 'from the file'")
+        one.sql(f"CREATE DATABASE {name}")
+    one_dsn = own_server.dsn(name)
+    own_server.sql((Path(database.__file__).parent / "systems/eternaltwin/schema.sql").read_text(), one_dsn)
+    twin = await Twin.open(one_dsn)
+    task = twin.id(await twin.task())
+    await twin.connection.close()
+    own_server.standby()
+    passfile = tmp_path / "pgpass"
+    passfile.write_text(f"# comment\n127.0.0.1:*:*:somebody:else\n127.0.0.1:*:{name}:{name}:from the file\n")
+    passfile.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passfile))
+    hosts = f"host=127.0.0.1,127.0.0.1,127.0.0.1 port=1,{own_server.port},{server.port} user={name} dbname={name}"
+
+    first = Database(hosts)
+    assert (await first.open()).port == own_server.port
+    await first.close()
+    uri = f"postgresql://{name}@127.0.0.1:1,127.0.0.1:{own_server.port},127.0.0.1:{server.port}/{name}"
+    writable = Database(f"{uri}?target_session_attrs=read-write")
+    assert (await writable.open()).port == server.port
+    await writable.close()
+
+    workspace = await opened(hosts, tmp_path)
+    assert workspace.server.standby
+    outcomes = await do(workspace, "cancel", [task])
+    assert told(outcomes) == {task: Outcome.REFUSED}
+    assert why(outcomes, task) == "this server is a standby: connect to the primary to change anything"
+    assert [n.id for n in (await reader(workspace).live()).nodes] == [task]
+    await workspace.close()
+    server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+    server.sql(f"DROP ROLE {name}")
+
+
+# Behind a pooler in transaction mode
+
+
+@pytest.fixture
+def pooler(server: TestbedServer) -> Iterator[str]:
+    """A pgbouncer with two server connections for each database; the text is ``host:port``."""
+    binary = shutil.which("pgbouncer")
+    if binary is None:
+        pytest.skip("pgbouncer is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="unstick-pooler-"))
+    folder.chmod(0o755)
+    with asyncio.Runner() as runner:
+        port = runner.run(free_port())
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres password={server.password}\n"
+        f"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\nunix_socket_dir=\nauth_type=any\n"
+        "pool_mode=transaction\ndefault_pool_size=2\n"
+    )
+    user = ["-u", "nobody"] if os.geteuid() == 0 else []
+    process = subprocess.Popen([binary, "-q", *user, str(folder / "pgbouncer.ini")], stderr=subprocess.DEVNULL)
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
+    shutil.rmtree(folder)
+
+
+async def free_port() -> int:
+    listening = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port: int = listening.sockets[0].getsockname()[1]
+    listening.close()
+    return port
+
+
+async def through(pooler: str, dsn: str) -> asyncpg.Connection:
+    """Another client of the pooler's, once it takes connections."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await asyncpg.connect(
+                    f"postgresql://x@{pooler}/{dsn.rpartition('/')[2]}", statement_cache_size=0
+                )
+            except (OSError, asyncpg.PostgresConnectionError):
+                await asyncio.sleep(0.01)
+
+
+async def test_behind_a_pooler_each_transaction_may_have_another_backend(
+    twin: Twin, pooler: str, eternaltwin: str, tmp_path: Path
+) -> None:
+    """And the backends carry the settings of whoever had them before."""
+    rude = [await through(pooler, eternaltwin) for _ in range(2)]
+    for connection in rude:
+        await connection.execute("BEGIN")
+    for connection in rude:
+        await connection.execute(
+            "SET search_path = nowhere; SET DateStyle = 'SQL, DMY'; SET IntervalStyle = 'iso_8601';"
+            "SET TimeZone = 'Asia/Tokyo'; SET default_transaction_read_only = on; SET statement_timeout = 1500; COMMIT"
+        )
+    going = True
+
+    async def crowd(connection: asyncpg.Connection) -> None:
+        while going:
+            await connection.execute("BEGIN; SET LOCAL statement_timeout = 0; COMMIT")
+
+    crowds = [asyncio.create_task(crowd(connection)) for connection in rude]
+    workspace = await opened(f"postgresql://x@{pooler}/{eternaltwin.rpartition('/')[2]}", tmp_path)
+    pids = set()
+    for n in range(12):
+        async with workspace.database.reading(PATH) as transaction:
+            pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
+        task = await twin.task(status="Blocked", timer=60, cpu=99.5)
+        rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
+        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+        assert outcomes.changes == rehearsal.changes
+        pages, cursor = [], None
+        while True:
+            page = await reader(workspace).live(cursor, page=7)
+            pages += [node.id for node in page.nodes]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert len(pages) == len(set(pages)) == n + 1
+        assert (await reader(workspace).findings()).unchecked == ()
+        assert len((await reader(workspace).roots(page=5)).nodes) == min(n + 1, 5)
+    going = False
+    await asyncio.gather(*crowds)
+    await workspace.close()
+    for connection in rude:
+        await connection.close()
+    assert len(pids) == 2

@@ -1,0 +1,338 @@
+"""Every finding of eternaltwin: a node it is about, its nearest neighbour it is not about, its threshold, its cap."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries import detect, system
+from queries.model import Finding
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, Twin, opened, reader
+from tests.servers import TestbedServer, both_versions
+
+SPEC = next(s for s in system.builtin() if s.name == LABEL).spec
+RUNNER = f"{LABEL}/runner:runner"
+HOUR = 3600
+
+Make = Callable[[Twin, str], Awaitable[uuid.UUID]]
+
+
+def task(**columns: Any) -> Make:
+    async def make(twin: Twin, kind: str) -> uuid.UUID:
+        return await twin.task(kind=kind, **columns)
+
+    return make
+
+
+def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
+    """A Blocked task without a timer in a job whose root is of the status ``others``."""
+
+    async def make(twin: Twin, kind: str) -> uuid.UUID:
+        job = await twin.job()
+        if others:
+            await twin.task(job, status=others, age=2 * HOUR, kind="Root")
+        return await twin.task(job, status="Blocked", age=age, kind=kind, **columns)
+
+    return make
+
+
+def behind(*, newer: float | None, **columns: Any) -> Make:
+    """A task of version 1, where one of version 2 of its kind was polled ``newer`` seconds ago."""
+
+    async def make(twin: Twin, kind: str) -> uuid.UUID:
+        await twin.task(kind=kind, version=2, age=HOUR, polled=newer)
+        return await twin.task(kind=kind, version=1, age=HOUR, **columns)
+
+    return make
+
+
+# For each finding: it holds; it just does not; it holds if the threshold of the kind is such.
+CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
+    "overdue_timer": (
+        [task(status="Blocked", timer=-90), task(status="Blocked", timer=-HOUR)],
+        [task(status="Blocked", timer=-50), task(status="Blocked", timer=20), task(status="Available", timer=-90)],
+        (task(status="Blocked", timer=-50), 30),
+    ),
+    "starved": (
+        [task(polled=None, revision=0, age=700)],
+        [task(polled=None, age=500), task(polled=1, age=HOUR), task(polled=None, age=700, status="Blocked", timer=9)],
+        (task(polled=None, age=500), 400),
+    ),
+    "lost_wakeup": (
+        [blocked(others=None, polled=70), blocked(others="Complete", polled=None), blocked(others=None, polled=HOUR)],
+        [
+            blocked(others=None, polled=50),
+            blocked(others="Available", polled=70),
+            blocked(others="Blocked", polled=70),
+            blocked(others=None, polled=70, timer=9),
+            task(status="Complete", polled=HOUR, age=HOUR),
+        ],
+        (blocked(others=None, polled=50), 40),
+    ),
+    "leftover_blocked": (
+        [blocked(others="Complete"), blocked(others="Complete", timer=30)],
+        [blocked(others="Available"), blocked(others=None), task(status="Complete")],
+        None,
+    ),
+    "version_behind": (
+        [behind(newer=5, polled=700), behind(newer=5, polled=None)],
+        [
+            behind(newer=5, polled=500),
+            behind(newer=700, polled=800),
+            behind(newer=None, polled=800),
+            behind(newer=5, polled=700, status="Complete"),
+        ],
+        (behind(newer=5, polled=500), 400),
+    ),
+    "busy": (
+        [task(revision=10_001)],
+        [task(revision=10_000), task(revision=10_001, status="Blocked", timer=9), task(revision=10_001, polled=None)],
+        (task(revision=600), 500),
+    ),
+    "compute_bound": (
+        [task(revision=2, cpu=11, poll=11.5)],
+        [
+            task(revision=2, cpu=3.9, poll=4),
+            task(revision=2, cpu=11, poll=13),
+            task(revision=0, cpu=11, poll=11),
+            task(revision=2, cpu=11, poll=11, status="Complete"),
+        ],
+        (task(revision=2, cpu=3.9, poll=4), 1),
+    ),
+    "leftover_timer": (
+        [task(status="Complete", timer=-60), task(status="Available", timer=60)],
+        [task(status="Blocked", timer=60), task(status="Available")],
+        None,
+    ),
+}
+
+
+async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Finding]:
+    findings = await reader(workspace).findings(**options)
+    assert findings.unchecked == ()
+    return {f.node_id: f for f in findings.found if f.code == code}
+
+
+def test_every_finding_is_covered_here() -> None:
+    apart = {"runner_silent", "runner_stalled", "spinning", "empty_job"}
+    assert {f.code for f in SPEC.findings} == {*CASES, *apart}
+
+
+@both_versions
+@pytest.mark.parametrize("code", CASES)
+async def test_it_is_about_these_and_not_about_their_neighbours(twin: Twin, workspace: Workspace, code: str) -> None:
+    yes, no, _ = CASES[code]
+    ids = [twin.id(await make(twin, f"Yes{n}")) for n, make in enumerate(yes)]
+    others = [twin.id(await make(twin, f"No{n}")) for n, make in enumerate(no)]
+    there = await found(workspace, code)
+    assert set(ids) <= set(there)
+    assert not set(others) & set(there)
+
+    spec = next(f for f in SPEC.findings if f.code == code)
+    finding = there[ids[0]]
+    assert (finding.title, finding.severity, finding.proof, finding.verb) == (
+        spec.title, spec.severity, spec.proof, spec.verb
+    )  # fmt: skip
+    assert "?" not in finding.sentence
+    assert "{" not in finding.sentence
+    assert finding.since is not None
+    assert finding.evidence
+
+    assert set(await found(workspace, code, ids=[ids[0], others[0]])) == {ids[0]}
+    assert await found(workspace, code, ids=others) == {}
+    detail = await reader(workspace).detail(ids[0])
+    assert detail is not None
+    assert code in {f.code for f in detail.findings}
+    assert code in detail.node.findings
+
+
+@pytest.mark.parametrize("code", [code for code, case in CASES.items() if case[2]])
+async def test_its_threshold_can_be_set_by_kind(twin: Twin, eternaltwin: str, tmp_path: Path, code: str) -> None:
+    override = CASES[code][2]
+    assert override is not None
+    make, limit = override
+    touchy, usual = twin.id(await make(twin, "Touchy")), twin.id(await make(twin, "Usual"))
+    threshold = {"busy": "busy_polls"}.get(code, code)
+    for overrides, expected in (
+        ({}, set()),
+        ({"Touchy": {threshold: limit}}, {touchy}),
+        ({threshold: limit}, {touchy, usual}),
+        ({threshold: limit, "Touchy": {threshold: 1e9}}, {usual}),
+    ):
+        workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: overrides})
+        assert set(await found(workspace, code)) & {touchy, usual} == expected
+        await workspace.close()
+
+
+@pytest.mark.parametrize("code", CASES)
+async def test_more_than_asked_for_is_said_to_be_capped(twin: Twin, workspace: Workspace, code: str) -> None:
+    ids = {twin.id(await CASES[code][0][0](twin, f"Kind{n}")) for n in range(3)}
+    for page, capped in ((2, True), (3, False)):
+        findings = await reader(workspace).findings(ids=ids, page=page)
+        assert len([f for f in findings.found if f.code == code]) == page
+        assert (code in findings.capped) == capped
+
+
+async def test_the_worst_come_first_and_then_the_oldest(twin: Twin, workspace: Workspace) -> None:
+    newer, older = [await twin.task(status="Blocked", timer=-age) for age in (100, 1000)]
+    leftover = await twin.task(status="Complete", timer=60)
+    findings = await reader(workspace).findings()
+    assert [(f.code, f.node_id) for f in findings.found] == [
+        ("overdue_timer", twin.id(older)), ("overdue_timer", twin.id(newer)), ("leftover_timer", twin.id(leftover))
+    ]  # fmt: skip
+
+
+# Jobs, and the runner
+
+
+@both_versions
+async def test_a_job_without_tasks(twin: Twin, workspace: Workspace, eternaltwin: str, tmp_path: Path) -> None:
+    old, new, full = await twin.job(age=HOUR), await twin.job(age=60), await twin.job(age=HOUR)
+    await twin.task(full, status="Complete")
+    there = await found(workspace, "empty_job")
+    assert set(there) == {twin.id(old, "job")}
+    assert there[twin.id(old, "job")].verb == "delete"
+    assert await found(workspace, "empty_job", ids=[twin.id(full, "job")]) == {}
+    again = await opened(eternaltwin, tmp_path, overrides={LABEL: {"empty_job": 30.0}})
+    assert set(await found(again, "empty_job")) == {twin.id(old, "job"), twin.id(new, "job")}
+    assert (await reader(again).findings(page=1)).capped == ("empty_job",)
+    await again.close()
+
+
+@both_versions
+async def test_a_silent_runner(twin: Twin, workspace: Workspace) -> None:
+    assert await found(workspace, "runner_silent") == {}, "nothing waits"
+    fresh = await twin.task(polled=None, age=5)
+    assert await found(workspace, "runner_silent") == {}, "nothing waits for long"
+    await twin.task(polled=100, age=HOUR)
+    there = (await found(workspace, "runner_silent"))[RUNNER]
+    assert there.evidence["waiting"] == "2"
+    assert there.sentence.endswith("while 2 wait for a poll: the runner is down, blocked or not connected.")
+    assert await found(workspace, "runner_silent", ids=[twin.id(fresh)]) == {}
+    assert set(await found(workspace, "runner_silent", ids=[RUNNER])) == {RUNNER}
+    await twin.task(polled=5, status="Complete")
+    assert await found(workspace, "runner_silent") == {}, "the last poll completed its task"
+
+
+async def test_a_runner_that_never_was(twin: Twin, workspace: Workspace) -> None:
+    await twin.task(polled=None, age=HOUR)
+    there = (await found(workspace, "runner_silent"))[RUNNER]
+    assert there.since is None
+    assert "since the beginning" in there.sentence
+
+
+async def polls(twin: Twin, sql: str = "") -> None:
+    """One tick: every Available task polled at ``clock_timestamp()``."""
+    await twin.sql(
+        f"UPDATE task SET revision = revision + 1, polled_at = row(clock_timestamp(), 1)::job_tick {sql}"
+        " WHERE status = 'Available'"
+    )
+
+
+@both_versions
+async def test_spinning_is_polled_again_and_again_with_the_same_state(twin: Twin, workspace: Workspace) -> None:
+    spinning = await twin.task(state=b"same")
+    working = await twin.task(state=b"moves", kind="Working")
+    for looks in range(6):
+        assert reader(workspace).watched() == (), f"after {looks} looks"
+        await reader(workspace).sample()
+        await polls(twin)
+        await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
+    (finding,) = reader(workspace).watched()
+    assert (finding.node_id, finding.code, finding.verb) == (twin.id(spinning), "spinning", "cancel")
+    assert finding.evidence["changes"] == 5
+    assert finding.sentence.startswith("Polled 5 times in ")
+    detail = await reader(workspace).detail(twin.id(spinning))
+    assert detail is not None
+    assert "spinning" in detail.node.findings
+    await twin.sql("UPDATE task SET state = 'on'")
+    await reader(workspace).sample()
+    assert reader(workspace).watched() == ()
+
+
+async def test_spinning_has_a_threshold_by_kind(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    touchy, _ = await twin.task(kind="Touchy"), await twin.task(kind="Usual")
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"Touchy": {"spinning_polls": 2}}})
+    for _ in range(3):
+        await reader(workspace).sample()
+        await polls(twin)
+    assert [f.node_id for f in reader(workspace).watched()] == [twin.id(touchy)]
+    await workspace.close()
+
+
+async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 0.001}})
+    looks = reader(workspace)
+
+    async def stalled() -> list[str]:
+        await looks.sample()
+        return [f.node_id for f in looks.watched() if f.code == "runner_stalled"]
+
+    await twin.task()
+    assert await stalled() == [], "one look tells nothing"
+    assert await stalled() == [RUNNER]
+    await polls(twin)
+    assert await stalled() == []
+    assert await stalled() == [RUNNER]
+    await twin.sql("UPDATE task SET status = 'Complete'")
+    assert await stalled() == [], "nothing waits"
+    await workspace.close()
+
+
+# What cannot be looked for
+
+
+@both_versions
+async def test_a_large_table_leaves_some_unchecked(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    overdue = await twin.task(status="Blocked", timer=-100)
+    workspace = await opened(eternaltwin, tmp_path)
+    findings = await reader(workspace).findings()
+    assert [(f.node_id, f.code) for f in findings.found] == [(twin.id(overdue), "overdue_timer")]
+    unchecked = {u.code: u for u in findings.unchecked}
+    assert set(unchecked) == {"lost_wakeup", "leftover_blocked", "empty_job"}
+    assert "no index leads with task" in unchecked["lost_wakeup"].why
+    assert all((u.ddl or "").startswith("CREATE INDEX CONCURRENTLY ") for u in unchecked.values())
+    await workspace.close()
+
+
+async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
+    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON job, task TO {role}", eternaltwin)
+    starved = await twin.task(polled=None, age=HOUR)
+    workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
+    findings = await reader(workspace).findings()
+    assert {(f.node_id, f.code) for f in findings.found} == {(twin.id(starved), "starved"), (RUNNER, "runner_silent")}
+    assert {u.code: u.why for u in findings.unchecked} == dict.fromkeys(
+        ("overdue_timer", "lost_wakeup", "leftover_timer"), "Permission denied for table task_timer."
+    )
+    await workspace.close()
+
+
+@both_versions
+async def test_endless_times_do_no_harm(twin: Twin, workspace: Workspace) -> None:
+    """Before PostgreSQL 17 an infinite time cannot be subtracted from; one such row must not hide all the others."""
+    ids = await twin.tasks(await twin.jobs(3), status="Blocked", timer=-100)
+    await twin.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
+    await twin.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")
+    always = await twin.task(revision=20_000, polled=1)
+    await twin.sql("UPDATE task SET created_at = '-infinity' WHERE task_id = $1", always)
+    overdue = await found(workspace, "overdue_timer")
+    assert set(overdue) == {twin.id(i) for i in ids}
+    assert {f.since for f in overdue.values()} == {float("-inf")}
+    assert set(await found(workspace, "busy")) == {twin.id(always)}
+    for i in ids:
+        detail = await reader(workspace).detail(twin.id(i))
+        assert detail is not None
+        timers = next(s for s in detail.sections if s.name == "timers")
+        assert ("-infinity", "always late") in timers.rows

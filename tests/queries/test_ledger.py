@@ -1,0 +1,235 @@
+"""The ledger: in the verb's own transaction, append-only for operators, else in a local file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, ledger
+from queries.model import LedgerEntry, Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, told, why
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, REFUSED, DENIED = Outcome.CHANGED, Outcome.REFUSED, Outcome.DENIED
+GRANTS = "GRANT SELECT ON job, task, task_timer TO {0}; GRANT UPDATE ON task TO {0}; GRANT DELETE ON task_timer TO {0}"
+
+
+@pytest.fixture
+def role(server: TestbedServer, eternaltwin: str) -> str:
+    """An operator's role with a name that needs quoting, and all rights but those to the ledger."""
+    name = server.unique('Anna "A"')
+    quoted = '"' + name.replace('"', '""') + '"'
+    server.sql(f"CREATE ROLE {quoted} LOGIN PASSWORD 'x'")
+    server.sql(GRANTS.format(quoted), eternaltwin)
+    return name
+
+
+@pytest.fixture
+async def operator(
+    server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+) -> AsyncIterator[asyncpg.Connection]:
+    """The ledger's table, and the operator's own connection past the console."""
+    server.sql(ledger.ddl(), eternaltwin)
+    server.sql(ledger.grants(role), eternaltwin)
+    connection = await asyncpg.connect(as_role(server, eternaltwin, role))
+    yield connection
+    await connection.close()
+
+
+def as_role(server: TestbedServer, dsn: str, role: str) -> str:
+    return server.dsn(dsn.rpartition("/")[2], user=role, password="x")
+
+
+@both_versions
+async def test_an_entry_is_written_in_the_verbs_own_transaction(
+    twin: Twin, operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+) -> None:
+    task, refused = await twin.task(status="Blocked", timer=30), await twin.task()
+    workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
+    assert workspace.ledger_place == "table"
+    outcomes = await do(workspace, "wake", [twin.id(task)], {"untimed": True})
+    both = await do(workspace, "cancel", [twin.id(task), twin.id(refused)])
+    (newest, entry), cursor = await workspace.ledger()
+    assert cursor is None
+    assert outcomes.ledger == "table"
+    assert entry.xid == outcomes.xid == await twin.value("SELECT xmin::text FROM unstick.ledger ORDER BY id LIMIT 1")
+    assert (entry.role, entry.os_user, entry.host) == (role, "anna", "laptop")
+    assert (entry.system, entry.schema, entry.verb) == (LABEL, "public", "wake")
+    assert (entry.reason, entry.arguments) == ("it was stuck", {"untimed": True})
+    assert entry.results == outcomes.results
+    assert entry.changes == outcomes.changes
+    assert abs(entry.at - time.time()) < 60
+    assert newest.xid == both.xid == (await twin.row(task))["xmin"]
+    assert told(newest.results) == {twin.id(task): CHANGED, twin.id(refused): CHANGED}
+    await workspace.close()
+
+
+@both_versions
+async def test_an_operator_can_neither_forge_nor_unsay(operator: asyncpg.Connection, role: str) -> None:
+    columns = "os_user, host, application, system, schema, verb, reason, arguments, results, changes"
+    values = "'a', 'b', 'c', 'd', 'e', 'f', 'g', '{}', '[]', '[]'"
+    await operator.execute(f"INSERT INTO unstick.ledger ({columns}) VALUES ({values})")
+    row = await operator.fetchrow("SELECT role, xid::text, at FROM unstick.ledger")
+    assert row["role"] == role
+    for statement in (
+        "UPDATE unstick.ledger SET reason = 'another'",
+        "DELETE FROM unstick.ledger",
+        "TRUNCATE unstick.ledger",
+        "DROP TABLE unstick.ledger",
+        "ALTER TABLE unstick.ledger DISABLE TRIGGER ALL",
+        "SELECT FROM unstick.ledger FOR UPDATE",
+        *(
+            f"INSERT INTO unstick.ledger ({columns}, {column}) OVERRIDING SYSTEM VALUE VALUES ({values}, {value})"
+            for column, value in (("role", "'postgres'"), ("at", "now()"), ("xid", "'7'"), ("id", "1"))
+        ),
+    ):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await operator.execute(statement)
+    assert await operator.fetchval("SELECT count(*) FROM unstick.ledger") == 1
+    unreasoned = values.replace("'g'", "''")
+    with pytest.raises(asyncpg.CheckViolationError):
+        await operator.execute(f"INSERT INTO unstick.ledger ({columns}) VALUES ({unreasoned})")
+
+
+async def test_the_role_is_who_came_in_not_who_he_plays(
+    operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str
+) -> None:
+    mask = server.unique("mask")
+    quoted = '"' + role.replace('"', '""') + '"'
+    server.sql(f"CREATE ROLE {mask}; GRANT {mask} TO {quoted}")
+    server.sql(ledger.grants(mask), eternaltwin)
+    await operator.execute(f"SET ROLE {mask}")
+    columns = "os_user, host, application, system, schema, verb, reason, arguments, results, changes"
+    await operator.execute(
+        f"INSERT INTO unstick.ledger ({columns}) VALUES ('a', 'b', 'c', 'd', 'e', 'f', 'g', '{{}}', '[]', '[]')"
+    )
+    assert await operator.fetchval("SELECT role FROM unstick.ledger") == role
+
+
+@both_versions
+async def test_making_it_twice_changes_nothing(twin: Twin, server: TestbedServer, eternaltwin: str, role: str) -> None:
+    for _ in range(2):
+        server.sql(ledger.ddl(), eternaltwin)
+        server.sql(ledger.grants(role), eternaltwin)
+    assert await twin.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_pages_of_entries_and_those_about_one_node(
+    twin: Twin, eternaltwin: str, tmp_path: Path, place: str
+) -> None:
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await twin.tasks(await twin.jobs(5), status="Blocked", timer=30)
+    for task in tasks:
+        await do(workspace, "wake", [twin.id(task)])
+    await do(workspace, "cancel", map(twin.id, tasks[1:3]))
+    paged: list[LedgerEntry] = []
+    cursor = None
+    while True:
+        entries, cursor = await workspace.ledger(cursor, page=2)
+        paged += entries
+        if cursor is None:
+            break
+    assert [e.verb for e in paged] == ["cancel", *["wake"] * 5]
+    assert [[r.id for r in e.results] for e in paged[1:]] == [[twin.id(task)] for task in reversed(tasks)]
+    assert len({e.id for e in paged}) == 6
+    about, _ = await workspace.ledger(node_id=twin.id(tasks[2]))
+    assert [e.verb for e in about] == ["cancel", "wake"]
+    assert (await workspace.ledger(node_id=twin.id(tasks[2]), page=1))[1] == about[0].id
+    assert (await workspace.ledger(node_id=f"{LABEL}/task:' OR 1=1"))[0] == ()
+    await workspace.close()
+
+
+# Without the table
+
+
+async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
+    workspace = await Workspace.open(eternaltwin, file=path)
+    assert workspace.ledger_place == str(path)
+    task, refused = await twin.task(), await twin.task(status="Complete")
+    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
+    assert rehearsal.ledger == str(path)
+    assert not path.exists(), "a rehearsal leaves no trace here either"
+    outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert outcomes.ledger == str(path)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]
+    assert (intent["intended"], outcome["intended"]) == (True, False)
+    assert intent["id"] == outcome["id"]
+    assert intent["xid"] == outcome["xid"] == outcomes.xid
+    assert outcome["results"] == [{"id": twin.id(task), "outcome": "changed", "why": ""}]
+    assert outcome["changes"][0]["after"]["status"] == "Complete"
+    assert outcome["reason"] == "it was stuck"
+
+    await do(workspace, "cancel", [twin.id(refused)])
+    assert len(path.read_text().splitlines()) == 2, "nothing was changed: there is nothing to tell"
+    with path.open("a") as file:
+        file.write('{"id": "half a li')
+    assert [e.id for e in (await workspace.ledger())[0]] == [outcome["id"]]
+    await workspace.close()
+
+
+async def test_a_table_that_may_not_be_written_leaves_the_file(
+    twin: Twin, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+) -> None:
+    server.sql(ledger.ddl(), eternaltwin)
+    workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
+    assert workspace.ledger_place == str(tmp_path / "ledger.jsonl")
+    server.sql(ledger.grants(role), eternaltwin)
+    await workspace.look()
+    assert workspace.ledger_place == "table"
+    server.sql("DROP SCHEMA unstick CASCADE", eternaltwin)
+    await workspace.look()
+    assert workspace.ledger_place == str(tmp_path / "ledger.jsonl")
+    await workspace.close()
+
+
+async def test_a_table_that_goes_away_or_shuts_lets_nothing_be_changed(
+    twin: Twin, operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
+    await twin.sql(f'REVOKE INSERT (changes) ON unstick.ledger FROM "{role.replace(chr(34), chr(34) * 2)}"')
+    before = await twin.digest()
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): DENIED}
+    assert "ledger" in why(outcomes, twin.id(task))
+    await twin.sql("DROP TABLE unstick.ledger")
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert why(outcomes, twin.id(task)).endswith("Nothing was changed.")
+    assert await twin.digest() == before
+    await workspace.close()
+
+
+async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    consoles = [await opened(eternaltwin, tmp_path) for _ in range(2)]
+
+    async def work(workspace: Workspace) -> None:
+        for _ in range(10):
+            await do(workspace, "cancel", [twin.id(await new())])
+
+    lock = asyncio.Lock()
+
+    async def new() -> object:
+        async with lock:
+            return await twin.task()
+
+    await asyncio.gather(*map(work, consoles))
+    entries, _ = await consoles[0].ledger(page=100)
+    assert len(entries) == 20
+    assert {r.outcome for e in entries for r in e.results} == {CHANGED}
+    for console in consoles:
+        await console.close()
