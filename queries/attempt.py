@@ -141,7 +141,7 @@ class Attempt:
         return copied
 
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
-        if not self.live:
+        if not self.live or not part.needs <= self.reader.found.have:
             return []
         ids = [self.reader.local(i) for i in self.live]
         values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **self._fixed}

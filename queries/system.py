@@ -97,7 +97,9 @@ def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
 
 
 def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
-    sections = parse_sections(file.read_text("utf-8"), str(file), PARAMETERS)
+    r"""A verb's sections. A line ``\ir parts/x.sql`` stands for that file, as psql has it."""
+    text = re.sub(r"^\\ir (\S+)$", lambda m: (file.parent / m[1]).read_text("utf-8"), file.read_text("utf-8"), flags=re.M)
+    sections = parse_sections(text, str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
             raise ReadingError(f"{file}: section {section!r} is not one of {', '.join(SECTIONS)}")
