@@ -145,6 +145,7 @@ class Spec(Record, forbid_unknown_fields=True):
     search_path: tuple[str, ...] = ()  # schemas searched after the system's own
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
+    moved_by: tuple[str, ...] = ()  # unique indexes (``*`` for any text) whose violation means: somebody else was faster
     thresholds: dict[str, str | int | float] = {}
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
