@@ -20,6 +20,8 @@ from queries.model import (
     Finding,
     Findings,
     Honesty,
+    Letter,
+    Letters,
     Node,
     Page,
     Payload,
@@ -91,6 +93,23 @@ class Reader:
     async def find(self, text: str, page: int = 50) -> Page:
         """Nodes by id, by the beginning of one, or by text where that is cheap."""
         return await self._page("find", None, page, query=text.removeprefix(f"{self.label}/").rpartition(":")[2])
+
+    async def dead(self, cursor: str | None = None, page: int = PAGE) -> Letters:
+        """Dead letters that nobody has decided on, worst and oldest first; none where the engine keeps none."""
+        chosen = self._choose("dead")
+        async with self._reading() as transaction:
+            if chosen is None:
+                costly = self._costly("dead") if "dead" in self.system.statements else None
+                return Letters(letters=(), at=await _now(transaction), costly=costly)
+            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page))
+            told = {self._full(r["id"]): r for r in rows}
+            read = await self._nodes(transaction, [r["id"] for r in rows])
+        letters = tuple(
+            Letter(node=n, fingerprint=r["fingerprint"], was=r["was"], is_now=r["is_now"])
+            for n in read.nodes
+            for r in [told[n.id]]
+        )
+        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
