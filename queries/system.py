@@ -98,7 +98,8 @@ def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
 
 def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
     r"""A verb's sections. A line ``\ir parts/x.sql`` stands for that file, as psql has it."""
-    text = re.sub(r"^\\ir (\S+)$", lambda m: (file.parent / m[1]).read_text("utf-8"), file.read_text("utf-8"), flags=re.M)
+    included = re.compile(r"^\\ir (\S+)$", re.MULTILINE)
+    text = included.sub(lambda m: (file.parent / m[1]).read_text("utf-8"), file.read_text("utf-8"))
     sections = parse_sections(text, str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
