@@ -15,11 +15,12 @@ import asyncpg
 from console.demo.engine import Engine, Statements, connect, drive
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
+from console.demo.tasker import Tasker
 from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin,)
+ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin, Tasker)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 
