@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from textual.app import SystemCommand
+from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from queries import system
@@ -21,6 +23,7 @@ from .everywhere import Everywhere
 from .keys import Key
 from .screens.frame import Frame, bindings
 from .session import Opener, Session
+from .widgets.ascii import AsciiFilter
 
 
 def run(
@@ -34,8 +37,16 @@ def run(
 ) -> int:
     """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
 
-    A fault of the console's own is raised once the terminal is as it was.
+    A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
+    where the settings name keys or a theme that there are not.
     """
+    known = system.builtin()
+    config.check(
+        {each.name: each.spec.thresholds for each in known},
+        {each.name: each.spec.options for each in known},
+        keys.ids(verb for each in known for verb in each.spec.verbs),
+        [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
+    )
 
     async def open_() -> Workspace:
         return await Workspace.open(
@@ -99,6 +110,7 @@ class UnstickApp(Everywhere):
         super().__init__(Session(open_, interval if interval is not None else config.interval))
         self.context = context
         self.ascii = ascii or config.ascii
+        self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
         self._remapped = config.keys
         self.verb_keys = keys.verb_keys((v for s in system.builtin() for v in s.spec.verbs), config.keys)
@@ -111,6 +123,10 @@ class UnstickApp(Everywhere):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.defaults(dark=self.current_theme.dark)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        return [*filters, self._ascii_filter] if self.ascii else filters
 
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew

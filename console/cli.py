@@ -154,7 +154,9 @@ def systems(choices: Choices, /, target: tuple[str, ...]) -> int:
 @_words("filter")
 @click.option("--system", help="Only this system.")
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="How many levels.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Nodes at the top, at most.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Nodes at the top, and below each, at most."
+)
 @click.option("--live", is_flag=True, help="A flat list of everything unfinished, most urgent first.")
 @click.option("--asked", is_flag=True, help="Read also what scans a large table.")
 @click.pass_obj

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
+from queries import places
 
 MOST = 74_000  # bytes of base64 that terminals commonly take in one OSC 52
 DEAF = {"dumb", "linux", "vt100", "vt220", "ansi"}
@@ -22,7 +22,7 @@ def hears(text: str, environment: Mapping[str, str] = os.environ) -> bool:
 
 def save(text: str) -> Path:
     """Write the text to a file that only the operator can read; its path. Raises OSError."""
-    folder = Path(platformdirs.user_state_dir("unstick"))
+    folder = places.folder("state")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / "copied.txt"
     with open(path, "wb", opener=_private) as file:

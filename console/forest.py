@@ -1,9 +1,8 @@
 """The live tree as pure data: which nodes are loaded, which rows are visible, where the cursor and the marks are.
 
-The visible rows are one flat sequence that is spliced where something changes and never built again, so a key costs
-the rows it shows or hides, whatever the size of the tree; nothing here recurses, so depth has no limit. Cursor and
-marks are node ids: no refresh can put another node under the hand. Rows that stand for unread nodes ("more…") have
-ids of their own, which no node can have (they hold a NUL, which PostgreSQL cannot store in text).
+The visible rows are one flat sequence that is spliced where something changes, so a key costs the rows it shows or
+hides; nothing recurses, so depth has no limit. Cursor and marks are node ids. Rows that stand for unread nodes
+("more…") have ids that no node can have (they hold a NUL, which PostgreSQL cannot store in text).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from .display import Display
 __all__ = ["Change", "Forest", "Row", "Tail", "tail_id"]
 
 FIELDS = Node.__struct_fields__
-
 Predicate = Callable[[Node], bool]
 
 

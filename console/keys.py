@@ -107,8 +107,8 @@ def verb_keys(verbs: Iterable[Verb], remapped: Mapping[str, str]) -> dict[str, s
     """Key -> names of the verbs it stands for: two systems may use a key for different verbs."""
     found: dict[str, set[str]] = {}
     for verb in verbs:
-        for key in remapped.get(verb_id(verb.name), verb.key).split(","):
-            found.setdefault(key.strip(), set()).add(verb.name)
+        for key in filter(None, map(str.strip, remapped.get(verb_id(verb.name), verb.key).split(","))):
+            found.setdefault(key, set()).add(verb.name)
     return found
 
 

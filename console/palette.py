@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
+from textual.markup import escape
 
-from . import keys, theme
+from . import keys, theme, words
 from .keys import Key
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ def commands(app: UnstickApp) -> Iterable[SystemCommand]:
     frame = app.frame
     if frame is not None:
         for hint in frame.verb_hints():
-            about = hint.why or "rehearsed first, committed only when you say so"
-            yield SystemCommand(f"{hint.title} ({hint.key})", about, partial(app.action_verb, hint.key))
+            about = words.visible(hint.why) or "rehearsed first, committed only when you say so"
+            # the palette reads markup, and a reason may name a role
+            title = escape(f"{hint.title} ({hint.key})")
+            yield SystemCommand(title, escape(about), partial(app.action_verb, hint.key))
         for key in frame.KEYS:
             if key.action:
                 yield _command(app, key)

@@ -215,6 +215,8 @@ class Session:
             self.counts[label] = await reader.counts()
         if self.viewer is not None:
             await self.viewer()
+        if self._server_time is not None:  # a page that read nothing itself is as fresh as the counts above it
+            self.read(self._server_time + self._now() - self._read_at)
 
     async def _seek(self) -> None:
         unchecked: list[Unchecked] = []

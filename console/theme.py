@@ -131,6 +131,6 @@ def defaults(*, dark: bool) -> dict[str, str]:
 
 def context_color(color: str | None, *, production: bool) -> str:
     """A context's colour as ``#rrggbb``. Production without one is red."""
-    if color is None:
+    if not color:
         return CONTEXT_COLORS["red" if production else "blue"]
     return CONTEXT_COLORS.get(color, color)

@@ -20,6 +20,7 @@ from queries import ledger, settle
 from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
 from queries.database import Transaction
 from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
+from queries.files import statement
 from queries.model import LedgerEntry, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
 from queries.spec import Verb
 from queries.system import System
@@ -50,6 +51,7 @@ async def rehearse(
     results: list[Result] = []
     changes: list[RowChange] = []
     witness: dict[str, str] = {}
+    at = 0.0
     first = dict(list(seen.items())[:CHUNK])
     requests, refused = _requests(workspace, label, verb, first, reason, arguments, ledger.operator(), {})
     for request, versions in requests:
@@ -57,6 +59,7 @@ async def rehearse(
             results += part.results()
             changes += part.changes
             witness |= part.witness
+            at = max(at, part.at)
     return Rehearsal(
         system=label,
         verb=verb,
@@ -66,7 +69,7 @@ async def rehearse(
         changes=tuple(changes),
         versions=dict(seen),
         witness=witness,
-        at=time.time(),
+        at=at or time.time(),  # nothing was asked of the server where every node was refused without it
         ledger=workspace.ledger_place,
     )
 
@@ -140,6 +143,8 @@ def _requests(
     """What is asked for, apart by script (a verb may be done otherwise to jobs than to tasks), and what cannot be."""
     if not reason.strip():
         raise DatabaseError("A reason is needed: it goes into the ledger.", "Nothing was changed.")
+    if not all(_storable(value) for value in (reason, *arguments.values())):
+        raise DatabaseError("Reason or arguments hold what is not text, or NUL.", "Nothing was changed.")
     reader = workspace.systems[label]
     groups: dict[str, tuple[Verb, dict[str, str]]] = {}
     refused = []
@@ -164,6 +169,14 @@ def _requests(
         )
         requests.append((request, versions))
     return requests, refused
+
+
+def _storable(value: object) -> bool:
+    """Whether the ledger can keep it: a command line's arguments may hold any bytes, and jsonb has no NUL."""
+    try:
+        return b"\0" not in str(value).encode()
+    except UnicodeEncodeError:
+        return False
 
 
 async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Outcomes:
@@ -216,9 +229,12 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.search_path) as transaction:
         await attempt.run(transaction, request.witness)
+        if not commit:
+            attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
         if not commit or not attempt.live:
             return
         mark = await settle.mark(transaction)
+        attempt.at = mark.at
         entry = _entry(request, attempt, mark.xid)
         if file is None:
             await ledger.append(transaction, entry)
@@ -265,7 +281,7 @@ def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> 
     server = attempt.reader.database.server
     return LedgerEntry(
         id=entry_id or ledger.entry_id(),
-        at=time.time(),
+        at=attempt.at,
         role=server.role if server else "",
         os_user=request.operator.os_user,
         host=request.operator.host,

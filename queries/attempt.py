@@ -53,6 +53,7 @@ class Attempt:
         self.changes: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
+        self.at = 0.0  # when its transaction began, by the server's clock
         self._sections = self.reader.system.verbs[self.verb.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",

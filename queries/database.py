@@ -35,7 +35,8 @@ SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 
 
-_LOST = (ConnectionError, asyncpg.ConnectionDoesNotExistError, asyncpg.InterfaceError, asyncpg.ConnectionFailureError)
+# A connection that dies while it is idle may show as an error inside the driver.
+_LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 @contextlib.contextmanager
@@ -52,12 +53,6 @@ def explained(connecting: str | None = None) -> Iterator[None]:
             raise fault.UnreachableError(f"No answer from {fault.place(connecting)} in time.", fault.CHECK) from error
         raise LostError("The server stopped answering.", "The connection was given up.") from error
     except _LOST as error:
-        if connecting is not None:
-            raise fault.UnreachableError(
-                f"Cannot connect to {fault.place(connecting)}: {fault.first_line(error)}.", fault.CHECK
-            ) from error
-        raise LostError("The connection to the server was lost.", fault.first_line(error)) from error
-    except (OSError, ssl.SSLError, ValueError, asyncpg.ClientConfigurationError) as error:
         if connecting is not None:
             raise fault.UnreachableError(
                 f"Cannot connect to {fault.place(connecting)}: {fault.first_line(error)}.", fault.CHECK

@@ -198,10 +198,11 @@ def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
             if is_ is None or sorted(is_) != sorted(labels):
                 says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
                 return f"the {sort} type {name} {says}"
-    functions = {(name, arguments) for (_, name, sort), arguments in parts.items() if sort == "function"}
+    functions = {name for _, name, sort in parts if sort == "function"}
     for function in wanted.functions:
-        if (function.name, function.arguments) not in functions:
-            return f"the function {function.name}({', '.join(function.arguments)}) is missing"
+        signature = f"{function.name}({', '.join(function.arguments)})"
+        if signature not in functions:
+            return f"the function {signature} is missing"
     return None
 
 
@@ -214,7 +215,7 @@ def _met(
         table = schemas.get(schema, {}).get(need.table)
         where, _, relation = need.relation.rpartition(".")
         firm = bool(
-            (need.function and any(n == need.function and s == "function" for _, n, s in parts))
+            (need.function and any(n.partition("(")[0] == need.function and s == "function" for _, n, s in parts))
             or (need.relation and relation in schemas.get(where or schema, {}))
             or (table and need.column in table.columns)
             or (table and need.columns and any(_serves(index, need) for index in table.indexes))

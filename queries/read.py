@@ -30,7 +30,7 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import Watcher
+from queries.samples import History, Watcher
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 
@@ -59,6 +59,8 @@ class Reader:
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
+        samples = {f.sample: self.system.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
+        self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
     async def recognise(self, chosen: Mapping[str, object]) -> None:
         """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
@@ -92,7 +94,9 @@ class Reader:
 
     async def find(self, text: str, page: int = 50) -> Page:
         """Nodes by id, by the beginning of one, or by text where that is cheap."""
-        return await self._page("find", None, page, query=text.removeprefix(f"{self.label}/").rpartition(":")[2])
+        kind, colon, key = text.removeprefix(f"{self.label}/").partition(":")
+        named = colon and self.system.kind(kind)  # a key may have colons of its own
+        return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE) -> Letters:
         """Dead letters that nobody has decided on, worst and oldest first; none where the engine keeps none."""
@@ -148,15 +152,15 @@ class Reader:
                 seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
         for watcher in self._watchers.values():
             watcher.look(at, seen.get(watcher.spec.sample or "", ()))
+        for history in self._histories:
+            history.look(at, seen.get(history.name, ()))
 
     def watched(self) -> tuple[Finding, ...]:
         """The findings that the looks so far add up to."""
         found = []
         for code, watcher in self._watchers.items():
             for node_id, watch in watcher.shown(self.system.limits):
-                span = f"{watch.until - watch.since:.0f} s"
-                evidence = {**watch.seen, "changes": watch.changes, "span": span}
-                found.append(self._finding(self._codes[code], node_id, watch.since, evidence))
+                found.append(self._finding(self._codes[code], node_id, watch.since, watch.evidence))
         return tuple(found)
 
     # One node whole
@@ -174,6 +178,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
         node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
@@ -307,6 +312,9 @@ class Reader:
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
         chosen = self._choose(key)
+        if chosen is None and ids is not None:
+            variants = self.system.statements[key]
+            chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
             costly = self._costly(key)
             unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))

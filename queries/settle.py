@@ -29,6 +29,7 @@ class Mark(Record):
 
     xid: str
     life: str
+    at: float  # when it began, by the server's clock
 
 
 async def mark(transaction: Transaction) -> Mark:

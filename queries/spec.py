@@ -23,7 +23,7 @@ class FunctionSpec(Record, forbid_unknown_fields=True):
 class Recognise(Record, forbid_unknown_fields=True):
     """How the system is told from others: by structure, never by name alone."""
 
-    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either, ``*``: any)
+    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either; ``*``)
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
     functions: tuple[FunctionSpec, ...] = ()
@@ -74,7 +74,9 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     verb: str | None = None
     sample: str | None = None
     same: tuple[str, ...] = ()  # sampled fields that stayed the same
-    changes: tuple[str, ...] = ()  # sampled fields that changed at each of ``times`` looks
+    changes: tuple[str, ...] = ()  # sampled fields, one of which changed at each of ``times`` looks
+    step: str | None = None  # sampled number, counted instead of ``changes`` where it has grown
+    least: str | None = None  # sampled number: by how much at least
     times: str | None = None  # threshold: how many changes make the finding
     seconds: str | None = None  # threshold: how long it must have lasted
 
@@ -146,7 +148,7 @@ class Spec(Record, forbid_unknown_fields=True):
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
     moved_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster
-    thresholds: dict[str, str | int | float] = {}
+    thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
     verbs: tuple[Verb, ...] = ()

@@ -13,7 +13,8 @@ class ReadingError(Exception):
 
 class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
-    to be cheap, for a detail section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
+    to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
+    section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
     A part of a verb that tells its own needs is left out where they are not met.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
@@ -27,6 +28,7 @@ class Statement(Record):
     title: str = ""
     kinds: tuple[str, ...] = ()
     server: int = 0  # least major version of the server
+    of_ids: frozenset[str] | None = None  # what it needs where it is asked for certain nodes alone
 
     def is_for(self, kind: str) -> bool:
         """Whether it is about nodes of this kind ("": of any)."""
@@ -34,7 +36,7 @@ class Statement(Record):
 
 
 _PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)
-_FIELD = re.compile(r"^-- (needs|title|kinds): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|needs of ids|title|kinds): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
 
@@ -54,7 +56,9 @@ def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, t
     sections: dict[str, tuple[Statement, ...]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         body = text[mark.end() : following.start() if following else None]
-        sections[mark[1]] = (*sections.get(mark[1], ()), _statement(body, source, header, body))
+        line = text.count("\n", 0, mark.end()) + 1
+        part = _statement(body, source, header, body, line)
+        sections[mark[1]] = (*sections.get(mark[1], ()), part)
     return sections
 
 
@@ -69,14 +73,18 @@ def _header(text: str, source: str, known: frozenset[str]) -> dict[int, str]:
     return parameters
 
 
-def _statement(body: str, source: str, header: dict[int, str], comments: str) -> Statement:
-    code = re.sub(r"^\s*--.*$", "", body, flags=re.MULTILINE).strip().removesuffix(";")
+def _statement(body: str, source: str, header: dict[int, str], comments: str, line: int = 1) -> Statement:
+    bare = re.sub(r"^[ \t]*--.*$", "", body, flags=re.MULTILINE)
+    code = bare.strip().removesuffix(";")
     if not code:
-        raise ReadingError(f"{source}: an empty statement")
+        raise ReadingError(f"{source}:{line}: an empty statement")
     used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
     for number in used:
         if number not in header:
-            raise ReadingError(f"{source}: ${number} is missing in the header (-- ${number} name type: what it is)")
+            line += bare.count("\n", 0, bare.index(f"${number}"))
+            raise ReadingError(
+                f"{source}:{line}: ${number} is missing in the header (-- ${number} name type: what it is)"
+            )
     place = {number: index for index, number in enumerate(used, 1)}
     fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
     version = _VERSION.search(source)
@@ -84,8 +92,13 @@ def _statement(body: str, source: str, header: dict[int, str], comments: str) ->
         text=re.sub(r"\$(\d+)", lambda m: f"${place[int(m[1])]}", code),
         source=source,
         parameters=tuple(header[n] for n in used),
-        needs=frozenset(filter(None, re.split(r"[,\s]+", fields.get("needs", "")))),
+        needs=_names(fields.get("needs", "")),
+        of_ids=_names(fields["needs of ids"]) - {"none"} if "needs of ids" in fields else None,
         title=fields.get("title", ""),
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(filter(None, re.split(r"[,\s]+", text)))

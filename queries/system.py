@@ -66,10 +66,13 @@ def load(folder: Path, name: str) -> System:
         path = folder / "system.toml"
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
+        for faults in (_threshold_faults(spec), _verb_faults(spec), _finding_faults(spec, statements)):
+            for at, message in faults:
+                raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
+        _check_statements(folder, spec, statements)
         verbs = {s: _verb(folder / "verbs" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
-        limits: dict[str, Any] = {key: duration.parse(value) for key, value in spec.thresholds.items()}
+        limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
-        _check(folder, spec, statements)
     except (toml.TomlError, ReadingError, OSError, ValueError) as error:
         raise BrokenSystemError(f"{error}\nThe system {name!r} is not usable until that is mended.") from error
     return System(name=name, spec=spec, limits=limits, statements=statements, verbs=verbs)
@@ -81,6 +84,10 @@ def builtin() -> tuple[System, ...]:
     home = Path(__file__).parent / "systems"
     folders = sorted((f for f in home.iterdir() if (f / "system.toml").is_file()), key=lambda f: f.name)
     return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
+
+
+def _limit(value: Any) -> Any:
+    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
 
 
 def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
@@ -103,57 +110,101 @@ def _text(file: Path) -> str:
 
 
 def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
+    if not file.is_file():
+        raise ReadingError(f"{file}: the file is missing")
     sections = parse_sections(_text(file), str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
-            raise ReadingError(f"{file}: section {section!r} is not one of {', '.join(SECTIONS)}")
+            line = _line_with(file, f"-- :{section}")
+            raise ReadingError(f"{file}:{line}: section {section!r} is not one of {', '.join(SECTIONS)}")
     for section in ("lock", "rows", "change"):
         if section not in sections:
-            raise ReadingError(f"{file}: the section :{section} is missing")
+            raise ReadingError(f"{file}:1: the section :{section} is missing")
     return sections
 
 
-def _check(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
-    """What the types cannot say: names that must point at something."""
-    file = folder / "system.toml"
+def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
+    """What the types cannot say: files that must be there, names in their headers that must point at something."""
+    kinds = {k.name for k in spec.kinds}
     for name in REQUIRED:
         if name not in statements:
             raise ReadingError(f"{folder / (name + '.sql')}: the file is missing")
-    for variants in statements.values():
-        for need in {n for s in variants for n in s.needs} - set(spec.needs):
-            raise ReadingError(f"{variants[0].source}: needs {need!r}, which system.toml does not define")
-    for word, message in (*_verb_faults(spec), *_finding_faults(spec, statements)):
-        rows = enumerate(file.read_text("utf-8").splitlines(), 1)
-        line = next((n for n, row in rows if f'"{word}"' in row), 1)
-        raise ReadingError(f"{file}:{line}: {message}")
+    for key, variants in statements.items():
+        for statement in variants:
+            file = Path(statement.source)
+            for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
+                line = _line_with(file, "-- needs:")
+                raise ReadingError(f"{file}:{line}: needs {need!r}, which system.toml does not define")
+            if key.startswith("detail/"):
+                if not statement.title or not statement.kinds:
+                    raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                for kind in sorted(set(statement.kinds) - kinds):
+                    raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
 
-def _verb_faults(spec: Spec) -> Iterator[tuple[str, str]]:
-    """The word at fault and a sentence, for each verb that points at nothing or says too little."""
-    kinds = {k.name for k in spec.kinds}
-    for verb in spec.verbs:
-        for kind in set(verb.kinds) - kinds:
-            yield kind, f"verb {verb.name}: there is no node kind {kind!r}"
-        for need in set(verb.needs) - set(spec.needs):
-            yield need, f"verb {verb.name}: needs {need!r}, which is not defined"
+Fault = tuple[tuple[str | int, ...], str]  # where in system.toml, and a sentence
+
+
+def _threshold_faults(spec: Spec) -> Iterator[Fault]:
+    for name, value in spec.thresholds.items():
+        try:
+            _limit(value)
+        except ValueError as error:
+            yield ("thresholds", name), f"thresholds.{name}: {error}"
+
+
+def _verb_faults(spec: Spec) -> Iterator[Fault]:
+    """Verbs that point at nothing, say too little or are there twice."""
+    kinds, seen = {k.name for k in spec.kinds}, set()
+    for n, verb in enumerate(spec.verbs):
+        for kind in sorted(set(verb.kinds) - kinds):
+            yield ("verbs", n, "kinds"), f"verb {verb.name}: there is no node kind {kind!r}"
+        for need in sorted(set(verb.needs) - set(spec.needs)):
+            yield ("verbs", n, "needs"), f"verb {verb.name}: needs {need!r}, which is not defined"
         if not verb.writes and not verb.why:
-            yield verb.name, f"verb {verb.name}: it is {verb.support}, so it must say why"
+            yield ("verbs", n), f"verb {verb.name}: it is {verb.support}, so it must say why"
         if verb.writes and not verb.effect:
-            yield verb.name, f"verb {verb.name}: its effect is missing"
+            yield ("verbs", n), f"verb {verb.name}: its effect is missing"
+        for kind in verb.kinds:
+            known = (verb.name, kind, tuple(sorted(verb.when.items())))
+            if known in seen:
+                yield ("verbs", n, "name"), f"verb {verb.name}: it is there twice for a {kind}"
+            seen.add(known)
 
 
-def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fault]:
     verbs = {v.name for v in spec.verbs}
-    for finding in spec.findings:
+    for n, finding in enumerate(spec.findings):
         if finding.verb and finding.verb not in verbs:
-            yield finding.verb, f"finding {finding.code}: there is no verb {finding.verb!r}"
+            yield ("findings", n, "verb"), f"finding {finding.code}: there is no verb {finding.verb!r}"
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
-            yield finding.code, f"finding {finding.code}: {source}.sql is missing"
-        for name in {finding.times, finding.seconds} - {None, *spec.thresholds}:
-            yield str(name), f"finding {finding.code}: there is no threshold {name!r}"
+            yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
+        if (finding.step is None) != (finding.least is None):
+            yield ("findings", n), f"finding {finding.code}: step and least go together"
+        for field, name in (("times", finding.times), ("seconds", finding.seconds)):
+            if name and name not in spec.thresholds:
+                yield ("findings", n, field), f"finding {finding.code}: there is no threshold {name!r}"
+
+
+def _line_in_toml(file: Path, at: tuple[str | int, ...]) -> int:
+    from queries import toml_lines
+
+    return toml_lines.line_of(toml_lines.lines(file.read_text("utf-8")), at)
+
+
+def _line_with(file: Path, words: str) -> int:
+    rows = enumerate(file.read_text("utf-8").splitlines(), 1)
+    return next((n for n, row in rows if row.startswith(words)), 1)
 
 
 def with_limits(system: System, overrides: Mapping[str, object]) -> System:
-    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
-    return msgspec.structs.replace(system, limits={**system.limits, **overrides})
+    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``.
+
+    A table - the thresholds of a kind, an option of type map - is merged over the system's own.
+    """
+    limits = dict(system.limits)
+    for name, value in overrides.items():
+        own = limits.get(name)
+        limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return msgspec.structs.replace(system, limits=limits)

@@ -26,6 +26,7 @@ import asyncpg
 from console.cli import main
 
 ROOT = Path(__file__).parents[1]
+HOMES = tempfile.TemporaryDirectory(prefix="unstick-homes-")  # gone when the process ends
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069]")
 
 
@@ -53,7 +54,7 @@ def unstick(
     *arguments: str, dsn: str | None = None, typed: str | None = None, home: Path | None = None, **env: str
 ) -> Answer:
     """Run a command. ``typed`` is what somebody at a terminal answers; without it there is no terminal."""
-    place = home or Path(tempfile.mkdtemp(prefix="unstick-test-"))
+    place = home or Path(tempfile.mkdtemp(dir=HOMES.name))
     words = [*arguments, *(("-d", dsn) if dsn is not None else ())]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     stdin = io.StringIO() if typed is None else Terminal(typed)
@@ -74,7 +75,7 @@ def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
     """The environment without what a developer's own settings would change."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PG", "UNSTICK_", "XDG_"))}
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    shared = {"XDG_CACHE_HOME": str(Path(tempfile.gettempdir()) / f"unstick-test-cache-{os.getuid()}")}
+    shared = {"XDG_CACHE_HOME": HOMES.name}
     return {**kept, **places, **shared, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
 
 

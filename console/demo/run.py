@@ -13,14 +13,16 @@ from typing import Final, Self
 import asyncpg
 
 from console.demo.engine import Engine, Statements, connect, drive
+from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
 from console.demo.tasker import Tasker
+from console.demo.uni2work import Uni2work
 from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin, Tasker)
+ENGINES: Final[tuple[type[Engine], ...]] = (Eternaltwin, Estuary, Uni2work, Tasker)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 

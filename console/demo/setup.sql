@@ -18,6 +18,7 @@ DO $$ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO viewer, operator', current_schema());
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO viewer, operator', current_schema());
     EXECUTE format('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO operator', current_schema());
+    EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO operator', current_schema());
 END $$;
 
 -- name: analyze

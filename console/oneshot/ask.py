@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 
 import click
 
@@ -22,4 +26,18 @@ def _answer(question: str, option: str) -> str:
         raise click.UsageError(f"There is no terminal to ask at: {option} goes on without asking. Nothing was changed.")
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline()
+    with _interruptible():
+        return sys.stdin.readline()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let ctrl-C end the waiting: the event loop's own handler would only note it, and look once we return."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

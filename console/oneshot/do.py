@@ -15,7 +15,7 @@ from console.oneshot.arguments import arguments_of
 from console.oneshot.output import say
 from console.oneshot.target import Target, opened
 from queries import act
-from queries.ledger import operator
+from queries.ledger import TABLE, operator
 from queries.model import Danger, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
 from queries.payload import visible
 from queries.read import Reader
@@ -65,7 +65,7 @@ async def do(
     )
     target.output.answer(outcomes, lambda: plain.results(outcomes.results))
     if outcomes.ledger is not None:
-        say(f"Ledger: {outcomes.ledger}.")
+        say(f"Ledger: {'the table unstick.ledger' if outcomes.ledger == TABLE else outcomes.ledger}.")
     return 130 if left else _code(outcomes.results)
 
 

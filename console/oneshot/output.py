@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+import click
 import msgspec
 
 # JSON escapes what is below a space by itself; these too steer a terminal or hide there.
@@ -35,10 +36,6 @@ class Output:
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout as they are."""
         self._write(text)
-
-    def say(self, *lines: str) -> None:
-        """Talk: to stderr."""
-        say(*lines)
 
     def _fitting(self, line: str) -> str:
         if self.ascii and not line.isascii():
@@ -88,13 +85,19 @@ def _finite(value: Any) -> Any:
 
 @contextlib.contextmanager
 def _readers_may_leave(stream: TextIO) -> Any:
-    """``| head`` closes the pipe when it has enough: the rest is written to nowhere, and that is no error."""
+    """``| head`` closes the pipe when it has enough: the rest is written to nowhere, and that is no error.
+
+    Raises ClickException where it cannot be written for another reason, such as a full disk.
+    """
     try:
         yield
-    except BrokenPipeError:
+    except OSError as error:
+        # What is still buffered would fail once more when the interpreter ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            raise click.ClickException(f"The answer cannot be written: {error.strerror}.") from error
 
 
 def _unicode(stream: TextIO) -> bool:

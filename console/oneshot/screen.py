@@ -37,6 +37,7 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
         if headless:
             return run.headless(seed)
         target = resolve(choices)
+        _leave_cleanly()
         with _served(seed) as dsn:
             return _run(target, dsn)
     except run.DemoUnavailable as error:
@@ -53,9 +54,7 @@ def _run(target: Target, demo: str | None = None) -> int:
     known = target.config.contexts.get(target.context)
     context = Context(name="demo", dsn=demo) if demo is not None else known
     text = target.dsn if demo is None else demo
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _leave)
+    _leave_cleanly()
     return run(
         text,
         target.config,
@@ -66,9 +65,11 @@ def _run(target: Target, demo: str | None = None) -> int:
     )
 
 
-def _leave(*_: object) -> None:
-    """End as ctrl-C does before the screen is there: with the terminal restored and nothing left behind."""
-    signal.raise_signal(signal.SIGINT)
+def _leave_cleanly() -> None:
+    """Have SIGTERM and SIGHUP end us as SIGINT does: with the terminal restored and nothing left behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means to survive it
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 @contextlib.contextmanager

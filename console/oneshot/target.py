@@ -23,7 +23,6 @@ class Target(Record):
 
     dsn: str
     context: str
-    color: str
     production: bool
     read_only: bool
     ascii: bool
@@ -56,7 +55,6 @@ def resolve(choices: Choices) -> Target:
     return Target(
         dsn=context.dsn if context else word,
         context=context.name if context else "",
-        color=context.color if context else "",
         production=bool(context and context.production),
         read_only=choices.read_only or bool(context and context.read_only),
         ascii=plain,

@@ -32,13 +32,24 @@ class Found:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.at = 0.0
-        self.costly: Costly | None = None
-        self.more: list[str] = []  # of what there is more than was read
+        self.costly: dict[tuple[str, str], Costly] = {}  # by system and kind of parent ("" for the top)
+        self.more: list[str] = []  # at which places there is more than was read
+        self.below: list[str] = []  # the nodes below which there is
 
-    def note(self, page: Page) -> None:
+    def note(self, page: Page, label: str, kind: str = "") -> None:
         """Keep what a page says beside its nodes."""
         self.at = max(self.at, page.at)
-        self.costly = self.costly or page.costly
+        if page.costly is not None:
+            self.costly[label, kind] = page.costly
+
+    def left_out(self) -> Iterator[str]:
+        """What was not read, and what would read it."""
+        for costly in dict.fromkeys(self.costly.values()):
+            yield f"Not read: {costly.why}. --asked reads it all the same; an index would make it cheap:"
+            yield f"  {costly.ddl}"
+        below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
+        for place in self.more + (below if self.below else []):
+            yield f"There is more {place}: --limit shows more."
 
 
 async def tree(
@@ -63,13 +74,11 @@ async def tree(
                 code = 1
                 continue
             found.rows += _narrow(rows, narrowed, found.at)
-    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, costly=found.costly)
+    costly = next(iter(found.costly.values()), None)
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, costly=costly)
     target.output.answer(page, lambda: _lines(found, target.output.ascii))
-    if found.costly is not None:
-        say(f"Not read: {found.costly.why}. --asked reads it all the same; an index would make it cheap:")
-        say(f"  {found.costly.ddl}")
-    for what in found.more:
-        say(f"There is more {what}: --limit shows more.")
+    for line in found.left_out():
+        say(line)
     return code
 
 
@@ -77,7 +86,7 @@ async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
     cursor, left = None, limit
     while left > 0:
         page = await reader.live(cursor, min(left, AT_ONCE))
-        found.note(page)
+        found.note(page, reader.label)
         for node in page.nodes:
             yield Row(node, 0)
         cursor, left = page.cursor, left - len(page.nodes)
@@ -87,39 +96,45 @@ async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
 
 
 async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Found) -> AsyncIterator[Row]:
-    """A node, then all below it, without recursion: a tree may be deeper than the stack."""
+    """A node, then all below it, each once, without recursion: a tree may be deeper than the stack, or a circle."""
+    told: set[str] = set()
     with_children = {kind.name for kind in reader.system.spec.kinds if kind.children}
     waiting: list[Row] = []
     cursor, left = None, limit
     while left > 0:
         page = await reader.roots(cursor, min(left, AT_ONCE))
-        found.note(page)
+        found.note(page, reader.label)
         cursor, left = page.cursor, left - len(page.nodes)
         waiting = [Row(node, 0) for node in reversed(page.nodes)]
         while waiting:
             row = waiting.pop()
+            if row.node.id in told:
+                continue
+            told.add(row.node.id)
             yield row
             if row.depth + 1 < depth and row.node.kind in with_children:
-                children = await _children(reader, row.node.id, asked, found)
+                children = await _children(reader, row.node, limit, asked, found)
                 waiting += [Row(node, row.depth + 1) for node in reversed(children)]
         if cursor is None:
             return
     found.more.append(f"at the top of {reader.label}")
 
 
-async def _children(reader: Reader, parent: str, asked: bool, found: Found) -> list[Node]:
-    """All children of a node, page by page; none where that would scan a large table unasked."""
+async def _children(reader: Reader, parent: Node, limit: int, asked: bool, found: Found) -> list[Node]:
+    """At most ``limit`` children of a node, page by page; none where that would scan a large table unasked."""
     nodes: list[Node] = []
-    if found.costly is not None and not asked:
+    if (reader.label, parent.kind) in found.costly:
         return nodes
     cursor = None
-    while True:
-        page = await reader.children(parent, cursor, AT_ONCE, asked=asked)
-        found.note(page)
+    while len(nodes) < limit:
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), asked=asked)
+        found.note(page, reader.label, parent.kind)
         nodes += page.nodes
         cursor = page.cursor
         if cursor is None:
             return nodes
+    found.below.append(parent.id)
+    return nodes
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> list[Row]:

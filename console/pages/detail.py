@@ -36,6 +36,8 @@ def detail(
     lines = [*_title(page.node, status, width, ascii), BLANK]
     if page.findings:
         lines += [heading("Why it is stuck"), *findings(page.findings, width, now=now, helps=helps), BLANK]
+    else:
+        lines += [plain("Nothing is known to be wrong with it.", "$faint", 0), BLANK]
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in page.sections:
         lines += [*_section(section, width), BLANK]

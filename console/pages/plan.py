@@ -17,21 +17,22 @@ INK = {Danger.SAFE: "$success", Danger.CAUTION: "$warning", Danger.DESTRUCTIVE: 
 
 
 def effect(verb: Verb, width: int) -> list[Line]:
-    """What it does, what the engine does then, how sure that is."""
-    lines = wrapped(verb.effect, width, "", 0)
-    lines += wrapped(f"Then: {verb.next}", width, "$faint", 0) if verb.next else []
+    """What it does, and how sure that is."""
     marks = [(verb.danger.value, INK[verb.danger]), (verb.support.value, "$foreground")]
     sure = "assumed of the engine" if verb.proof is Proof.ASSUMED else "verified against the engine"
     line = Content("  ·  ").join([Content.styled(word, ink) for word, ink in [*marks, (sure, "italic $faint")]])
-    lines.append(line)
-    if verb.why:
-        lines += wrapped(f"{verb.support.value}: {verb.why}", width, "$faint", 0)
-    return lines
+    return [*wrapped(verb.effect, width, "", 0), line]
+
+
+def then(verb: Verb, width: int) -> list[Line]:
+    """What the engine will do, and why the verb is done the way it is."""
+    lines = wrapped(f"Then: {verb.next}", width, "", 0) if verb.next else []
+    return lines + (wrapped(f"{verb.support.value}: {verb.why}", width, "$faint", 0) if verb.why else [])
 
 
 def about(verb: Verb, nodes: Sequence[Node], left_out: Sequence[Result], width: int) -> list[Line]:
     """The effect, and which nodes it is for and which not."""
-    lines = [*effect(verb, width), BLANK]
+    lines = [*effect(verb, width), *then(verb, width), BLANK]
     if len(nodes) == 1 and not left_out:
         return [*lines, plain(nodes[0].id, "$faint", 0)]
     total = len(nodes) + len(left_out)
@@ -57,7 +58,7 @@ def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], widt
         lines += [heading("Drops out"), *outcomes([*dropped, *left_out], width, limit=20), BLANK]
     lines.append(heading("Rows before and after", "rolled back: nothing is changed yet"))
     lines += differences(rehearsal.changes, width) or [plain("none", "$faint")]
-    lines += [BLANK, *noted(rehearsal, width)]
+    lines += [BLANK, *then(verb, width), BLANK, *noted(rehearsal, width)]
     return lines
 
 

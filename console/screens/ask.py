@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, Input, Select
+from textual.widgets import Button, Input, Select
 
+from console import words
 from console.pages import plan as pages
+from console.widgets.flag import Flag
 from console.widgets.page import Page
 from queries.model import Record
 from queries.spec import Argument
@@ -33,9 +36,12 @@ class Asked(Record):
 class AskScreen(Dialog[Asked]):
     """Nothing is changed and nothing is rehearsed before a reason is given."""
 
-    def __init__(self, plan: Plan) -> None:
+    BINDINGS = [Binding("enter", "go", "rehearse", show=False)]
+
+    def __init__(self, plan: Plan, before: Asked | None = None) -> None:
         super().__init__()
         self._plan = plan
+        self._before = before or Asked(reason="")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
@@ -43,12 +49,12 @@ class AskScreen(Dialog[Asked]):
             yield Page(id="page")
             with VerticalScroll(id="fields"):
                 yield text("Reason, for the ledger", classes="label")
-                yield _line("reason", "")
+                yield _line("reason", self._before.reason)
                 for argument in self._plan.verb.arguments:
-                    yield from _field(argument)
+                    yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
-                yield Button("Cancel", id="cancel")
+                yield Button("Leave as is", id="cancel")
                 yield Button("Rehearse", id="go", variant="primary")
             yield text("enter rehearses: that changes nothing · esc leaves", classes="keys")
 
@@ -59,11 +65,11 @@ class AskScreen(Dialog[Asked]):
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#go")
-    def _go(self) -> None:
+    def action_go(self) -> None:
         try:
             self.dismiss(self._answers())
         except ValueError as error:
-            self.query_one("#wrong").update(str(error))  # type: ignore[attr-defined]
+            self.query_one("#wrong").update(words.visible(str(error)))  # type: ignore[attr-defined]
             self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#cancel")
@@ -91,24 +97,26 @@ def _line(id: str, value: str, placeholder: str = "") -> Input:
     return line
 
 
-def _field(argument: Argument) -> Iterable[Widget]:
+def _given(argument: Argument, before: Asked) -> str:
+    """What was answered last time, as it is typed; the default where nothing was."""
+    value = before.arguments.get(argument.name)
+    if value is None:
+        return argument.default
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _field(argument: Argument, given: str) -> Iterable[Widget]:
     name = f"argument-{argument.name}"
     if argument.type == "flag":
-        yield Checkbox(_plain(argument.title), argument.default == "true", id=name)
+        yield Flag(argument.title, given == "true", id=name)
         return
     yield text(f"{argument.title}{'' if argument.required else ' (may stay empty)'}", classes="label")
     if argument.type == "choice":
-        chosen = argument.default or (argument.choices[0] if argument.required and argument.choices else "")
+        chosen = given or (argument.choices[0] if argument.required and argument.choices else "")
         options = [(choice, choice) for choice in argument.choices]
         yield Select(options, value=chosen or Select.NULL, allow_blank=not argument.required, id=name)
     else:
-        yield _line(name, argument.default, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
-
-
-def _plain(title: str) -> Any:
-    from textual.content import Content
-
-    return Content(title)
+        yield _line(name, given, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
 
 
 def answer(argument: Argument, value: object) -> Any:

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 
-from console import clipboard
+from console import clipboard, words
 from console.session import Session
 from console.widgets.table import Column, Table
 from queries import act
@@ -45,6 +45,10 @@ def _json(record: Record) -> str:
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
 
 
+def _beginning(offer: Offer) -> Content:
+    return Content.styled(words.visible(offer.text[:200].replace("\n", " ")), "$faint")
+
+
 class CopyScreen(Dialog[str]):
     """Gives what to say of it afterwards."""
 
@@ -64,8 +68,10 @@ class CopyScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         columns: list[Column[Offer]] = [
-            Column("what", 24, lambda offer: Content(offer.title)),
-            Column("begins", 0, lambda offer: Content.styled(offer.text[:200].replace("\n", " "), "$faint")),
+            Column("what", 24, lambda offer: Content(words.visible(offer.title))),
+            Column(
+                "begins", 0, lambda offer: Content.styled(words.visible(offer.text[:200].replace("\n", " ")), "$faint")
+            ),
         ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.unstick)

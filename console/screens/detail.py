@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from console import keys
+from console.keys import Key
 from console.pages import detail as pages
 from console.pages.lines import BLANK, Line, heading, wrapped
 from console.widgets.page import Page
@@ -90,10 +91,16 @@ class DetailScreen(Frame):
     def action_back(self) -> None:
         self.dismiss()
 
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "detail.more" or self._largest() > self._bytes)
+
+    def _largest(self) -> int:
+        """The size of the largest stored value, in bytes."""
+        sections = self._detail.sections if self._detail else ()
+        return max((section.payload.size for section in sections if section.payload), default=0)
+
     def action_more(self) -> None:
-        payloads = [s.payload for s in (self._detail.sections if self._detail else ()) if s.payload]
-        largest = max((p.size for p in payloads), default=0)
-        if largest <= self._bytes:
+        if self._largest() <= self._bytes:
             self.say("All stored bytes are here already.", "faint")
             return
         self._bytes = min(self._bytes * 8, MOST)

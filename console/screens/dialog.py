@@ -83,4 +83,5 @@ class Title(Bar):
 
 def text(content: Content | str, id: str | None = None, classes: str | None = None) -> Static:
     """A static text that is never read as markup."""
-    return Static(Content(content) if isinstance(content, str) else content, id=id, classes=classes, markup=False)
+    shown = Content(words.visible(content)) if isinstance(content, str) else content
+    return Static(shown, id=id, classes=classes, markup=False)

@@ -85,6 +85,10 @@ class Frame(Screen[None]):
         targets = self.targets()
         return targets[0] if targets else None
 
+    def offers(self, key: Key) -> bool:
+        """Whether the footer should name a key of the page now."""
+        return bool(key.rank)
+
     def acted(self) -> None:
         """A verb was carried out on the targets."""
 
@@ -140,7 +144,8 @@ class Frame(Screen[None]):
         """Which keys do something here."""
         if self._ready:
             looks = [*self.KEYS, *(key for key in keys.APP if key.rank)]
-            hints = [Hint(key=self.unstick.key_shown(key), title=key.title, rank=key.rank) for key in looks if key.rank]
+            shown = [(self.unstick.key_shown(key), key) for key in looks if self.offers(key)]
+            hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
             self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:

@@ -1,7 +1,7 @@
 """The confirm dialog: what the rehearsal showed, and the one place from which a change is let go.
 
-No lock is held while it is open. Cancel has the focus and enter alone never commits: that takes the verb's own key, or
-its button; where much can be lost, something has to be typed first.
+No lock is held while it is open. Leaving things as they are has the focus, and enter alone never commits: that takes
+the verb's own key, or its button; where much can be lost, something has to be typed first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
+from console import words
 from console.pages import plan as pages
 from console.widgets.page import Page
 from queries import act
@@ -45,16 +46,23 @@ def to_type(plan: Plan, context: Context | None) -> list[Typed]:
         wanted.append(Typed("the name of this context", context.name))
     if plan.verb.confirm == "typed":
         if len(plan.nodes) == 1:
-            wanted.append(Typed("the beginning of its id", split_id(plan.nodes[0].id)[2][:8]))
+            wanted.append(Typed("the beginning of its id", words.visible(split_id(plan.nodes[0].id)[2][:8])))
         else:
             wanted.append(Typed("how many nodes", str(len(plan.nodes))))
     return wanted
 
 
-class RehearsalScreen(Dialog[Rehearsal]):
+class Back(NamedTuple):
+    """The operator wants to answer anew."""
+
+
+class RehearsalScreen(Dialog[Rehearsal | Back]):
     """Gives the rehearsal that is to be carried out."""
 
-    BINDINGS = [Binding("r", "again", "rehearse again", show=False)]
+    BINDINGS = [
+        Binding("r", "again", "rehearse again", show=False),
+        Binding("b", "back", "answer anew", show=False),
+    ]
 
     def __init__(self, plan: Plan, asked: Asked) -> None:
         super().__init__()
@@ -71,11 +79,11 @@ class RehearsalScreen(Dialog[Rehearsal]):
             yield Page(id="page")
             yield text("", id="wrong")
             for number, typed in enumerate(self._typed):
-                line = Input(placeholder=f"type {typed.what}: {typed.expected}", id=f"typed-{number}", classes="typed")
+                line = Input(placeholder=f"type {typed.expected} ({typed.what})", id=f"typed-{number}", classes="typed")
                 line.cursor_blink = False
                 yield line
             with Horizontal(classes="buttons"):
-                yield Button("Cancel", id="cancel")
+                yield Button("Leave as is", id="cancel")
                 color = "error" if plan.verb.danger is Danger.DESTRUCTIVE else "warning"
                 yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
             yield text("", id="keys", classes="keys")
@@ -99,7 +107,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
                 workspace, plan.label, plan.verb.name, self._versions, self._asked.reason, self._asked.arguments
             )
         except DatabaseError as error:
-            self._say(f"{error}\nNothing was changed. r tries again.")
+            self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         rehearsal = self._rehearsal
         self._say("" if self._would_change() else "Nothing would be changed. r rehearses again, as it is now.")
@@ -123,17 +131,13 @@ class RehearsalScreen(Dialog[Rehearsal]):
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = len(watched.keys() - now.keys())
         moved = sum(now[i] != version for i, version in watched.items() if i in now)
-        told = [f"{gone} do not exist any more" if gone > 1 else "it does not exist any more"] if gone else []
-        told += (
-            [f"{moved} were changed by somebody else" if moved > 1 else "it was changed by somebody else"]
-            if moved
-            else []
-        )
-        if told and rehearsal is self._rehearsal:
+        if (gone or moved) and rehearsal is self._rehearsal:
+            told = _told(gone, "does not exist any more", "do not exist any more")
+            told += _told(moved, "was changed by somebody else", "were changed by somebody else")
             self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
 
     def _say(self, said: str) -> None:
-        self.query_one("#wrong", Static).update(said)
+        self.query_one("#wrong", Static).update(words.visible(said))
         self.query_one("#wrong").display = bool(said)
         self.call_after_refresh(self.fit)
 
@@ -155,7 +159,7 @@ class RehearsalScreen(Dialog[Rehearsal]):
         button.disabled = not self._ready_to_go()
         button.refresh(layout=True)
         go = f"{self._plan.key} changes {nodes} · " if count and not self._typed else ""
-        self.query_one("#keys", Static).update(f"{go}r rehearses again · ↑↓ read · esc leaves")
+        self.query_one("#keys", Static).update(f"{go}r rehearses again · b back to the reason · esc leaves")
 
     def on_key(self, event: events.Key) -> None:
         if event.key == self._plan.key and not self._typed and self._ready_to_go():
@@ -178,6 +182,9 @@ class RehearsalScreen(Dialog[Rehearsal]):
     def _cancel(self) -> None:
         self.dismiss(None)
 
+    def action_back(self) -> None:
+        self.dismiss(Back())
+
     async def action_again(self) -> None:
         """Read the nodes as they are now, and rehearse on those."""
         self._say("Reading them again …")
@@ -191,6 +198,16 @@ class RehearsalScreen(Dialog[Rehearsal]):
                 page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]
                 self._versions |= {node.id: node.version for node in page.nodes}
         except DatabaseError as error:
-            self._say(str(error))
+            self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         self._start()
+
+
+def _told(number: int, one: str, more: str) -> list[str]:
+    if not number:
+        return []
+    return [f"it {one}" if number == 1 else f"{number} {more}"]
+
+
+def _first(error: DatabaseError) -> str:
+    return str(error).partition("\n")[0]

@@ -11,6 +11,7 @@ from textual.widgets import Input
 from console import filter as filters
 from console import keys, words
 from console.forest import Change, Tail
+from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
 from console.widgets.filter_line import FilterLine
@@ -75,6 +76,9 @@ class TreeScreen(Frame):
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "tree.system" or len(self.session.systems) > 1)
 
     def note(self) -> str:
         listing = self.listing

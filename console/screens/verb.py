@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from console import words
 from queries.fault import DatabaseError
-from queries.model import Node, Outcome, Record, Result
+from queries.model import Node, Outcome, Record, Rehearsal, Result
 from queries.read import Reader
 from queries.spec import Verb
 
 from .ask import AskScreen
 from .frame import Frame
-from .rehearsal import RehearsalScreen
+from .rehearsal import Back, RehearsalScreen
 from .result import ResultScreen
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) 
     if isinstance(plan, str):
         frame.say(plan, "warn")
         return
-    asked = await app.push_screen_wait(AskScreen(plan))
-    if asked is None:
-        frame.say("Nothing was changed.", "faint")
-        return
-    rehearsal = await app.push_screen_wait(RehearsalScreen(plan, asked))
+    rehearsal = await _agreed(app, plan)
     if rehearsal is None:
         frame.say("Nothing was changed.", "faint")
         return
@@ -62,6 +58,17 @@ async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) 
     frame.say(f"{plan.what}: {work.told}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     frame.acted()
     app.session.refresh()
+
+
+async def _agreed(app: Everywhere, plan: Plan) -> Rehearsal | None:
+    """Ask and rehearse, as often as the operator goes back; what was agreed to in the end, None for nothing."""
+    asked = await app.push_screen_wait(AskScreen(plan))
+    while asked is not None:
+        answer = await app.push_screen_wait(RehearsalScreen(plan, asked))
+        if not isinstance(answer, Back):
+            return answer
+        asked = await app.push_screen_wait(AskScreen(plan, asked))
+    return None
 
 
 def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: set[str]) -> Plan | str:

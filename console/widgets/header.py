@@ -34,7 +34,7 @@ class Header(Record):
 class HeaderBar(Bar):
     """Paints a :class:`Header`."""
 
-    DEFAULT_CSS = "HeaderBar { background: $panel; }"
+    DEFAULT_CSS = "HeaderBar { background: $panel; &.-production { color: auto 95%; } }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -43,8 +43,8 @@ class HeaderBar(Bar):
     def show(self, header: Header) -> None:
         """Paint another header."""
         if header.production and header.color:
+            self.add_class("-production")
             self.styles.background = header.color
-            self.styles.color = "auto"
         self._header = header
         self.renew()
 
@@ -85,7 +85,7 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
         every = f"every {_seconds(header.pace)}, slowed down" if slowed else f"every {_seconds(header.interval)}"
         load = f"load {_percent(header.share)}  " if header.share is not None else ""
         parts.append((f"{load}{every}  ", "" if plain else "$faint"))
-    old = f"{words.age(header.age)} old" if header.age is not None else ""
+    old = f"{words.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
     elif header.link == "live":

@@ -1,4 +1,4 @@
--- Enum labels, fields of composite types and functions of these names, by schema.
+-- Enum labels, fields of composite types and functions of these names (with their arguments' types), by schema.
 -- $1 query text[]: names of types and functions
 -- Indexes: pg_type_typname_nsp_index, pg_proc_proname_args_nsp_index.
 SELECT n.nspname::text AS schema, t.typname::text AS name, 'enum' AS sort,
@@ -12,7 +12,12 @@ SELECT n.nspname::text, t.typname::text, 'composite',
   FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace JOIN pg_class c ON c.oid = t.typrelid
  WHERE t.typname = ANY ($1::text[]) AND t.typtype = 'c' AND c.relkind = 'c'
 UNION ALL
-SELECT n.nspname::text, p.proname::text, 'function',
-       ARRAY(SELECT y.typname::text FROM unnest(p.proargtypes) WITH ORDINALITY AS a(oid, ord) JOIN pg_type y ON y.oid = a.oid ORDER BY a.ord)
+SELECT n.nspname::text, p.proname || '(' || array_to_string(a.types, ', ') || ')', 'function', a.types
   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+ CROSS JOIN LATERAL (
+         -- As with columns it is the base type that counts: a domain may have any name.
+         SELECT ARRAY(SELECT coalesce(b.typname, y.typname)::text
+                        FROM unnest(p.proargtypes) WITH ORDINALITY AS g(oid, ord)
+                        JOIN pg_type y ON y.oid = g.oid LEFT JOIN pg_type b ON b.oid = nullif(y.typbasetype, 0)
+                       ORDER BY g.ord) AS types) AS a
  WHERE p.proname = ANY ($1::text[])

@@ -162,7 +162,7 @@ def test_an_interval_that_is_none(interval: str) -> None:
         (["do", "wake", NODE, "--reason", ""], "reason"),
         (["do", "wake", NODE, "--reason", " \t\n"], "reason"),
         (["sql", "wkae"], "Did you mean wake?"),
-        (["sql", "wake", "--system", "nope"], "there is eternaltwin"),
+        (["sql", "wake", "--system", "nope"], "eternaltwin"),
         (["demo", "-d", "mydb"], "its own database"),
         (["--json"], "--json goes with a command"),
         (["tree", "phase:blokced"], "did you mean blocked?"),

@@ -108,7 +108,7 @@ async def test_production_wants_its_name_for_what_destroys(twin: Twin, eternaltw
         await stage.until("prod · PRODUCTION")
         await on_task(stage)
         await stage.verb("C")
-        await stage.until("type the name of this context: prod")
+        await stage.until("type prod (the name of this context)")
         await stage.press("C", "enter")
         await stage.until("Nothing was changed.")
         assert (await twin.row(task))["status"] == "Blocked"
@@ -129,7 +129,7 @@ async def test_deleting_a_job_wants_its_id(twin: Twin, eternaltwin: str, tmp_pat
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("0/1", "D Delete job")
         await stage.verb("D")
-        await stage.until(f"type the beginning of its id: {str(job)[:8]}")
+        await stage.until(f"type {str(job)[:8]} (the beginning of its id)")
         stage.app.screen.query_one("#typed-0", Input).value = str(job)[:8]
         await stage.until(lambda: not stage.app.screen.query_one("#go", Button).disabled)
         await stage.pilot.click("#go")

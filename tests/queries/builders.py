@@ -1,8 +1,10 @@
 """Rows for eternaltwin's tables in one readable call each, and short ways to act on them.
 
     job = await twin.job()
-    task = await twin.task(job, status="Blocked", timer=30)     # times are seconds from now; ages count back
+    task = await twin.task(job, status="Blocked", timer=30)
     outcomes = await do(workspace, "wake", [twin.id(task)])
+
+Times are seconds from now; ages and polls count back.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from queries import ledger
 from queries.workspace import Workspace
 from tests.queries.builders import Twin, opened
+from tests.queries.uni import Uni
 from tests.servers import TestbedServer
 
 
@@ -34,5 +35,24 @@ async def ledgered(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> A
     """The same with the ledger's table in the database."""
     server.sql(ledger.ddl(), eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
+    yield workspace
+    await workspace.close()
+
+
+@pytest.fixture
+async def uni(server: TestbedServer) -> AsyncIterator[Uni]:
+    """Rows for a fresh database of uni2work."""
+    dsn = server.fresh("uni2work")
+    uni = await Uni.open(dsn)
+    uni.dsn = dsn
+    yield uni
+    await uni.connection.close()
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def uni_workspace(uni: Uni, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console's view of that database."""
+    workspace = await opened(uni.dsn, tmp_path)
     yield workspace
     await workspace.close()

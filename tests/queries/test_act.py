@@ -156,10 +156,16 @@ async def test_a_missing_privilege_is_named(
         await workspace.close()
 
 
-async def test_a_reason_must_be_given(twin: Twin, workspace: Workspace) -> None:
-    versions = await seen(workspace, [twin.id(await twin.task())])
+async def test_a_reason_must_be_given(twin: Twin, ledgered: Workspace) -> None:
+    versions = await seen(ledgered, [twin.id(await twin.task())])
     with pytest.raises(DatabaseError, match="A reason is needed"):
-        await act.rehearse(workspace, LABEL, "cancel", versions, "  ", {})
+        await act.rehearse(ledgered, LABEL, "cancel", versions, "  ", {})
+    for reason, arguments in (("\udcff", {}), ("why\0", {}), ("why", {"untimed": "\udcff"})):
+        with pytest.raises(DatabaseError, match="what is not text, or NUL"):
+            await act.rehearse(ledgered, LABEL, "cancel", versions, reason, arguments)
+    odd = await act.rehearse(ledgered, LABEL, "cancel", versions, "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"})
+    assert set((await commit(ledgered, odd)).values()) == {CHANGED}
+    assert (await ledgered.ledger())[0][0].reason == odd.reason
 
 
 async def test_a_read_only_console_changes_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
@@ -294,6 +300,17 @@ async def test_a_rehearsal_leaves_no_trace(
     assert await twin.value(held) == 0
     idle = "SELECT array_agg(DISTINCT state) FROM pg_stat_activity WHERE application_name = 'unstick'"
     assert await twin.value(idle) == ["idle"]
+
+
+async def test_times_are_the_servers(twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = twin.id(await twin.task())
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    rehearsal = await rehearsed(workspace, "cancel", [task])
+    await commit(workspace, rehearsal)
+    ((entry,), _) = await workspace.ledger()
+    assert abs(rehearsal.at - now) < 60
+    assert abs(entry.at - now) < 60
 
 
 async def test_a_commit_does_what_its_rehearsal_showed(twin: Twin, workspace: Workspace) -> None:

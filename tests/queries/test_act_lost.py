@@ -105,18 +105,38 @@ async def test_unknown_only_where_nobody_answers(
     await workspace.close()
 
 
+async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, workspace: Workspace) -> None:
+    await twin.sql(SLOW)
+    task = await twin.task()
+    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
+    await twin.sql("UPDATE pace SET seconds = 4")
+    at_it = asyncio.create_task(act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
+    end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    while not await twin.value(end):
+        await asyncio.sleep(0)
+    outcomes = await at_it
+    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert why(outcomes, twin.id(task)).startswith("The server ended the connection: ")
+    assert why(outcomes, twin.id(task)).endswith(". Nothing was changed.")
+    assert (await twin.row(task))["status"] == "Available"
+    assert (await workspace.ledger())[0] == ()
+
+
 # The server killed
+
+SLOW = """
+CREATE TABLE pace (seconds float8); INSERT INTO pace VALUES (0);
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_sleep(seconds) FROM pace; RETURN new; END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
+"""
 
 
 async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     task = twin.id(await twin.task())
-    await twin.sql(
-        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$ BEGIN PERFORM pg_sleep(4); RETURN new; END $$;"
-        "CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow()"
-    )
+    await twin.sql(f"{SLOW} UPDATE pace SET seconds = 4")
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
 
@@ -208,7 +228,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
 
     async def stale(transaction: database.Transaction) -> settle.Mark:
         await marked(transaction)
-        return settle.Mark(xid=str(theirs), life="before the crash")
+        return settle.Mark(xid=str(theirs), life="before the crash", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")

@@ -72,7 +72,8 @@ async def test_nothing_is_no_error(look: Open) -> None:
     workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
     assert workspace.systems == {}
     assert workspace.declined == ()
-    assert workspace.looked_for == ("eternaltwin: a schema with job, task, task_timer",)
+    assert [line.partition(":")[0] for line in workspace.looked_for] == [s.name for s in system.builtin()]
+    assert "eternaltwin: a schema with job, task, task_timer" in workspace.looked_for
 
 
 @both_versions

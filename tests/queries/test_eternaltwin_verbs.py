@@ -172,8 +172,12 @@ async def test_restart_puts_the_root_back_and_removes_the_rest(twin: Twin, works
     after = dict(await twin.row(root))
     assert after == {
         **before,
-        **{"status": "Available", "revision": 42, "output": None, "state": b'{"from":"scratch"}'},
-        **{"timers": 0, "xmin": outcomes.xid},
+        "status": "Available",
+        "revision": 42,
+        "output": None,
+        "state": b'{"from":"scratch"}',
+        "timers": 0,
+        "xmin": outcomes.xid,
     }
     assert [await twin.row(child) for child in children] == [None, None]
     assert await twin.rows("job") == was_job

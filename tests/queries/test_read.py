@@ -336,6 +336,14 @@ async def test_of_a_large_state_only_the_beginning_is_sent(twin: Twin, workspace
     assert {len(s.payload.head) for s in more.sections if s.name == "state" and s.payload} == {1 << 20}
 
 
+async def test_text_that_cannot_be_sent(workspace: Workspace) -> None:
+    for text in ("\udcff", "a\0b"):
+        with pytest.raises(DatabaseError) as caught:
+            await reader(workspace).find(text)
+        assert caught.value.code.startswith("22")
+    assert (await reader(workspace).live()).nodes == ()
+
+
 async def test_bytes_of_any_kind_and_names_of_any_length(twin: Twin, workspace: Workspace) -> None:
     raw = bytes(range(256))
     job = await twin.job(state=raw)

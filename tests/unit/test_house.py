@@ -60,7 +60,11 @@ def test_a_system_is_data_alone() -> None:
 
 
 def test_queries_needs_little() -> None:
-    assert foreign([path for path in SOURCES if path.is_relative_to(ROOT / "queries")]) <= {"asyncpg", "msgspec", "platformdirs"}
+    assert foreign([path for path in SOURCES if path.is_relative_to(ROOT / "queries")]) <= {
+        "asyncpg",
+        "msgspec",
+        "platformdirs",
+    }
 
 
 def test_what_is_imported_is_declared() -> None:

@@ -1,0 +1,66 @@
+"""Estuary in the demo: its tasks, and executors that go on with them."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Final
+
+from console.demo.engine import Connection, Engine
+from console.demo.estuary import kinds
+from console.demo.estuary.data import make
+from console.demo.estuary.executor import SQL, Executor
+
+ARRIVALS: Final = 300  # so that a demo left alone over night does not grow without end
+TICKS_BETWEEN: Final = 16
+
+
+class Estuary(Engine):
+    """The engine as the demo has it."""
+
+    name = "estuary"
+
+    def __init__(self) -> None:
+        self._workers = 0
+
+    async def fill(self, connection: Connection, seed: int) -> None:
+        await make(seed, await connection.fetchval(SQL["clock"])).insert(connection)
+
+    def worker(self, connection: Connection, seed: int) -> Busy:
+        self._workers += 1
+        return Busy(connection, Random(f"{seed}/{self._workers}"))
+
+
+class Busy:
+    """The engine's two kinds of process, with their own types and timeouts, and users who ask for something new."""
+
+    def __init__(self, connection: Connection, rng: Random) -> None:
+        self._connection = connection
+        self._rng = rng
+        self._ticks = 0
+        agent = [type_ for type_ in kinds.POLLS if type_ != kinds.DATA_PLANE]
+        self._executors = (
+            Executor(connection, rng, types=agent, timeout=300.0, permits=5),
+            Executor(
+                connection, rng, types=[kinds.DATA_PLANE], timeout=60.0, permits=1, lasts=lambda rng: rng.randint(2, 9)
+            ),
+        )
+
+    async def tick(self) -> int:
+        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+            await arrive(self._connection, self._rng)
+        self._ticks += 1
+        return sum([await executor.tick() for executor in self._executors])
+
+
+async def arrive(connection: Connection, rng: Random) -> None:
+    """Something new: a publication or a discovery is queued, or a sum is asked for."""
+    type_ = rng.choice((kinds.PUBLICATIONS, kinds.DISCOVERS, kinds.FIBONACCI))
+    message = {"value": rng.randint(4, 6)} if type_ == kinds.FIBONACCI else {"type": "queued"}
+    async with connection.transaction():
+        if type_ == kinds.FIBONACCI:
+            task = await connection.fetchval(SQL["new_id"])
+            await connection.execute(SQL["create"], task, type_, None)
+        else:
+            task = await connection.fetchval(SQL["queue"], type_)
+        await connection.execute(SQL["send"], task, kinds.ZERO, json.dumps(message))

@@ -1,0 +1,33 @@
+-- How many tasks are in each phase, each count with its honesty. What runs, lapsed, died or is ready is due, so it is
+-- counted there, 10,000 rows at most. Sleeping and suspended tasks are counted up to that, then estimated.
+-- $1 limits jsonb: heartbeat_timeout by type
+-- Index: idx_tasks_ready_at, from both sides of now() and among its NULLs (index only).
+WITH due AS MATERIALIZED (
+  SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
+         t.heartbeat > now() - 0.75 * make_interval(secs => coalesce(
+           $1::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $1::jsonb ->> 'heartbeat_timeout')::float8) AS alive
+    FROM tasks t
+   WHERE t.wake_at <= now()
+   ORDER BY t.wake_at
+   LIMIT 10001
+),
+estimate AS (
+  SELECT c.reltuples * s.null_frac AS blocked, c.reltuples * (1 - s.null_frac) - (SELECT count(*) FROM due) AS scheduled
+    FROM pg_class c JOIN pg_stats s ON s.schemaname = current_schema() AND s.tablename = 'tasks' AND s.attname = 'wake_at'
+   WHERE c.oid = 'tasks'::regclass AND c.reltuples > 0
+),
+counted AS (
+  SELECT 'held' AS phase, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS looked_at, NULL::float8 AS about FROM due
+  UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
+  UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
+  UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
+              FROM (SELECT FROM tasks WHERE wake_at > now() LIMIT 10001) AS s
+  UNION ALL SELECT 'blocked', count(*), count(*), (SELECT blocked FROM estimate)
+              FROM (SELECT FROM tasks WHERE wake_at IS NULL LIMIT 10001) AS s
+)
+SELECT c.phase,
+       CASE WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8 ELSE least(c.n, 10000) END AS n,
+       CASE WHEN c.looked_at <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated' ELSE 'capped' END AS honesty
+  FROM counted c
+UNION ALL
+SELECT 'failed', NULL, 'unknown'

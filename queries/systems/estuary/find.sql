@@ -1,0 +1,30 @@
+-- Tasks by id or by the beginning of one, with or without separators; by the name or number of their type among what is
+-- due, or everywhere where the table is small.
+-- $1 query text: hexadecimal digits with or without separators, or a piece of a type's name, or "type 2"
+-- $2 page int: how many at most
+-- $3 have text[]
+-- $4 limits jsonb: names
+-- Indexes: tasks_pkey as a range; idx_tasks_ready_at from its left end, 5,000 rows at most.
+WITH q AS (
+  SELECT rpad(digits, 16, '0')::macaddr8 AS low, rpad(digits, 16, 'f')::macaddr8 AS high
+    FROM (SELECT translate(lower(trim($1::text)), ':.-', '') AS digits) AS d
+   WHERE digits ~ '^[0-9a-f]{1,16}$'
+),
+types AS MATERIALIZED (
+  SELECT n.key::int2 AS task_type FROM jsonb_each_text($4::jsonb -> 'names') AS n
+   WHERE n.key ~ '^\d{1,5}$' AND strpos(lower(n.value), lower(trim($1::text))) > 0 AND trim($1::text) <> ''
+  UNION
+  SELECT t.digits::int2 FROM (SELECT substring(lower(trim($1::text)) FROM '^type (\d{1,4})$') AS digits) AS t WHERE t.digits IS NOT NULL
+),
+of_type AS (
+  SELECT d.task_id FROM (SELECT t.task_id, t.task_type FROM tasks t WHERE t.wake_at <= now() ORDER BY t.wake_at LIMIT 5000) AS d
+   WHERE d.task_type = ANY (ARRAY(SELECT task_type FROM types))
+  UNION
+  SELECT t.task_id FROM tasks t
+   WHERE 'task_scan' = ANY ($3::text[]) AND t.task_type = ANY (ARRAY(SELECT task_type FROM types))
+)
+(SELECT 'task:' || t.task_id AS id FROM tasks t
+  WHERE t.task_id BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY t.task_id LIMIT $2::int)
+UNION ALL
+(SELECT 'task:' || o.task_id FROM of_type o ORDER BY o.task_id DESC LIMIT $2::int)
+LIMIT $2::int

@@ -1,0 +1,22 @@
+-- A heartbeat ahead of the server's clock by more than a minute: a clock that went back, or an edit by hand.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb: heartbeat_timeout by type
+-- $3 page int: how many at most
+-- $4 have text[]
+-- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; one on heartbeat, or everything where the table is small.
+WITH due AS MATERIALIZED (
+  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  UNION
+  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks
+    WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($4::text[]) AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND heartbeat > now() LIMIT 5000)
+  UNION
+  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+)
+SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,
+       jsonb_build_object('heartbeat', t.heartbeat::text,
+                          'timeout', make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)::text,
+                          'ahead', CASE WHEN isfinite(t.heartbeat) THEN date_trunc('second', t.heartbeat - now())::text ELSE 'endlessly' END) AS evidence
+  FROM due t
+ WHERE t.heartbeat > now() + interval '1 minute'
+ ORDER BY t.heartbeat, t.task_id
+ LIMIT $3::int

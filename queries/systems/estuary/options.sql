@@ -1,0 +1,6 @@
+-- Whether a row that leaves parent_id out gets a random one: then most parents are of no task.
+-- Indexes: pg_attribute_relid_attnam_index, pg_type_oid_index.
+SELECT 'parents' AS name, 'random' AS value,
+       'flowid has the default ' || y.typdefault || ', so a row inserted without parent_id names a parent that never was' AS why
+  FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
+ WHERE a.attrelid = 'tasks'::regclass AND a.attname = 'parent_id' AND y.typtype = 'd' AND y.typdefault IS NOT NULL

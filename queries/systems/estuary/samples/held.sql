@@ -1,0 +1,15 @@
+-- title: Heartbeats seen by this console
+-- kinds: task
+-- One look at the tasks that somebody holds, longest due first. While a task is held its wake_at stays, so it is due.
+-- $1 limits jsonb: heartbeat_timeout by type
+-- Index: idx_tasks_ready_at from its left end; 5,000 rows are looked at and 500 kept. Only a digest of the state is sent.
+SELECT 'task:' || h.task_id AS id,
+       jsonb_build_object('heartbeat', h.heartbeat::text, 'at', extract(epoch FROM h.heartbeat)::float8,
+                          'wake_at', h.wake_at::text, 'state', md5(t.inner_state::text), 'retry', h.timeout)::text AS seen
+  FROM (SELECT d.*, coalesce($1::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $1::jsonb ->> 'heartbeat_timeout')::float8 AS timeout
+          FROM (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000) AS d
+         WHERE d.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(d.heartbeat)
+         ORDER BY d.wake_at, d.task_id
+         LIMIT 500) AS h
+  JOIN tasks t ON t.task_id = h.task_id
+ WHERE coalesce(pg_column_size(t.inner_state), 0) < 1000000

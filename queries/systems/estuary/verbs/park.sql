@@ -1,0 +1,37 @@
+-- An idle task is suspended. Not with a message in its inbox, which nothing would ever read then; nor while it is held:
+-- a held row that is not due is never taken again if its executor dies.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- Index: tasks_pkey.
+
+-- :lock
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+  FROM tasks t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+ ORDER BY t.task_id
+   FOR NO KEY UPDATE SKIP LOCKED
+
+-- :refused
+SELECT 'task:' || t.task_id AS id,
+       CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: a poll under way writes its own wake_at when it ends, and if it dies nobody would take it over'
+            WHEN t.wake_at IS NULL THEN 'it is suspended already'
+            ELSE 'its inbox is not empty: parked, it would never read that' END AS why
+  FROM tasks t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+   AND (t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz OR t.wake_at IS NULL OR cardinality(t.inbox) > 0)
+
+-- :rows
+SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
+       jsonb_build_object('task_id', t.task_id::text, 'task_type', t.task_type, 'parent_id', t.parent_id::text, 'inner_state', t.inner_state::text,
+                          'wake_at', t.wake_at::text, 'heartbeat', t.heartbeat::text, 'inbox', t.inbox::text[], 'inbox_next', t.inbox_next::text[]) AS row
+  FROM tasks t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+
+-- :change
+UPDATE tasks t SET wake_at = NULL
+  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+ WHERE t.task_id = substr(seen.id, 6)::macaddr8
+   AND t.xmin::text = seen.version
+   AND t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
+   AND coalesce(cardinality(t.inbox), 0) = 0
+RETURNING 'task:' || t.task_id AS id

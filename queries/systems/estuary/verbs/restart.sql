@@ -1,0 +1,77 @@
+-- An idle task loses its state and begins anew with its type's first message. The engine itself makes such rows, when a
+-- message reaches a task that has just ended. What was in the inbox stays, after the first message.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- $3 args jsonb: first: the first message; confirm: the id in the state of a task whose type is guarded
+-- $4 limits jsonb: first, guarded, messages, by type; names
+-- Index: tasks_pkey.
+
+-- :lock
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+  FROM tasks t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+ ORDER BY t.task_id
+   FOR NO KEY UPDATE SKIP LOCKED
+
+-- :refused
+WITH made AS MATERIALIZED (
+  SELECT t.task_id, t.task_type, t.heartbeat, cardinality(t.inbox) AS messages, s.state, f.template, f.field, s.state ->> f.field AS value,
+         CASE WHEN jsonb_typeof($3::jsonb -> 'first') <> 'null' THEN $3::jsonb -> 'first'
+              WHEN f.template = '' OR f.field IS NOT NULL AND coalesce(s.state ->> f.field, '') !~ '^[[:alnum:]:._-]+$' THEN NULL
+              ELSE coalesce(replace(f.template, '{' || f.field || '}', s.state ->> f.field), f.template)::jsonb END AS message
+    FROM tasks t
+   CROSS JOIN LATERAL (
+         SELECT coalesce(regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
+                                        '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS s
+   CROSS JOIN LATERAL (
+         SELECT $4::jsonb -> 'first' ->> t.task_type::text AS template,
+                substring($4::jsonb -> 'first' ->> t.task_type::text FROM '\{(\w+)\}') AS field) AS f
+   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+),
+said AS (
+  SELECT m.task_id,
+         CASE WHEN m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: the poll would write its state back, and an executor that died may have left its work half done'
+              WHEN $4::jsonb -> 'guarded' ? m.task_type::text
+                   AND NOT coalesce(jsonb_path_match(m.state, ($4::jsonb -> 'guarded' ->> m.task_type::text)::jsonpath, '{}', true), false)
+              THEN 'its status is ' || coalesce(m.state ->> 'status', 'not recorded') || ', not Idle: what it has half done would be forgotten'
+              WHEN $4::jsonb -> 'guarded' ? m.task_type::text AND m.messages > 0
+              THEN 'there are messages in its inbox: in its first state it fails at them'
+              WHEN $4::jsonb -> 'guarded' ? m.task_type::text AND (m.value IS NULL OR m.value IS DISTINCT FROM $3::jsonb ->> 'confirm')
+              THEN 'a ' || coalesce($4::jsonb -> 'names' ->> m.task_type::text, 'type ' || m.task_type)
+                   || ' is only restarted where the ' || coalesce(m.field, 'id') || ' of its state is given (confirm)'
+              WHEN m.message IS NULL AND m.template IS NULL THEN 'the first message of this type is not known here: give it (first)'
+              WHEN m.message IS NULL AND m.template <> '' THEN 'its state does not tell ' || m.field || ': give the first message (first)'
+              WHEN m.message IS NOT NULL AND $4::jsonb -> 'messages' ? m.task_type::text
+                   AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'messages' ->> m.task_type::text)::jsonpath, '{}', true), false)
+              THEN 'the first message is not one that it can decode; it takes ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'others') END AS why
+    FROM made m
+)
+SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
+
+-- :rows
+SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
+       jsonb_build_object('task_id', t.task_id::text, 'task_type', t.task_type, 'parent_id', t.parent_id::text, 'inner_state', t.inner_state::text,
+                          'wake_at', t.wake_at::text, 'heartbeat', t.heartbeat::text, 'inbox', t.inbox::text[], 'inbox_next', t.inbox_next::text[]) AS row
+  FROM tasks t
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+
+-- :change
+UPDATE tasks t
+   SET inner_state = NULL, wake_at = now(),
+       inbox = CASE WHEN m.message IS NULL THEN t.inbox
+                    ELSE array_prepend(json_build_array('00:00:00:00:00:00:00:00'::text, m.message::text::json), t.inbox) END
+  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+  JOIN tasks o ON o.task_id = substr(seen.id, 6)::macaddr8
+ CROSS JOIN LATERAL (
+         SELECT $4::jsonb -> 'first' ->> o.task_type::text AS template,
+                substring($4::jsonb -> 'first' ->> o.task_type::text FROM '\{(\w+)\}') AS field,
+                coalesce(regexp_replace(regexp_replace(o.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
+                                        '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS f
+ CROSS JOIN LATERAL (
+         SELECT CASE WHEN jsonb_typeof($3::jsonb -> 'first') <> 'null' THEN $3::jsonb -> 'first'
+                     WHEN f.template <> ''
+                     THEN coalesce(replace(f.template, '{' || f.field || '}', f.state ->> f.field), f.template)::jsonb END AS message) AS m
+ WHERE t.task_id = o.task_id
+   AND t.xmin::text = seen.version
+   AND t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
+RETURNING 'task:' || t.task_id AS id

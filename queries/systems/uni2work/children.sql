@@ -1,0 +1,23 @@
+-- Who holds locks in the queue: each instance, then half locks ("half"), then what is not locked ("none").
+-- kinds: queue
+-- $1 cursor text: the last holder of the page before, or NULL
+-- $2 page int: how many at most
+-- $3 limits jsonb
+-- $4 have text[]
+-- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
+WITH head AS MATERIALIZED (
+  SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int
+), holders AS (
+  SELECT CASE WHEN (h.lock_instance IS NULL) <> (h.lock_time IS NULL) THEN 'half' ELSE coalesce(h.lock_instance::text, 'none') END AS holder
+    FROM head h
+  UNION
+  SELECT CASE WHEN l.lock_instance IS NULL THEN 'half' ELSE l.lock_instance::text END
+    FROM (SELECT q.lock_instance FROM queued_job q
+           WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])
+           ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'window')::float8::int) AS l
+)
+SELECT 'holder:' || h.holder AS id, h.holder AS cursor
+  FROM holders h
+ WHERE $1::text IS NULL OR h.holder COLLATE "C" > $1::text COLLATE "C"
+ ORDER BY h.holder COLLATE "C"
+ LIMIT $2::int

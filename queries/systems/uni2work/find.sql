@@ -1,0 +1,22 @@
+-- Jobs and cron entries by id, holders by the beginning of an instance's id, buckets by name, and jobs in the oldest
+-- rows by a piece of their content.
+-- $1 query text: digits, hexadecimal digits, or a piece of text
+-- $2 page int: how many at most
+-- $3 limits jsonb
+-- Indexes: queued_job_pkey, cron_last_exec_pkey; what does not exist drops out when it is read.
+SELECT f.id
+  FROM (SELECT sort || ':' || $1::text AS id, 1 AS place FROM unnest(ARRAY['job', 'cron']) AS sort WHERE $1::text ~ '^\d{1,18}$'
+        UNION ALL
+        SELECT 'bucket:' || $1::text, 2 WHERE $1::text <> ''
+        UNION ALL
+        SELECT DISTINCT 'holder:' || w.lock_instance, 3
+          FROM (SELECT q.lock_instance FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+         WHERE starts_with(w.lock_instance::text, lower($1::text))
+        UNION ALL
+        (SELECT 'job:' || w.id, 4
+           FROM (SELECT q.id, q.content FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'head')::float8::int) AS w
+          WHERE strpos(lower(w.content::text), lower($1::text)) > 0
+          ORDER BY w.id
+          LIMIT $2::int)) AS f
+ ORDER BY f.place, f.id
+ LIMIT $2::int

@@ -1,0 +1,20 @@
+-- Not executed for longer than the operator says is usual for its kind: `period`, for one kind of job.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Index: cron_last_exec_pkey backwards.
+-- Looks at all entries up to 160 MB of them, else at the newest ones by id; at none where no period is set.
+SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
+       jsonb_build_object('last', date_trunc('second', c."time")::text,
+                          'period', make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)::text) AS evidence
+  FROM (SELECT a.id, a.job, a."time" FROM cron_last_exec a WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)
+        UNION
+        (SELECT b.id, b.job, b."time" FROM cron_last_exec b ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS c
+ WHERE EXISTS (SELECT FROM jsonb_each($2::jsonb) AS o WHERE jsonb_typeof(o.value) = 'object' AND o.value ? 'period')
+   AND jsonb_typeof(c.job -> 'job') = 'string'
+   AND jsonb_typeof($2::jsonb -> (c.job ->> 'job')) = 'object'
+   AND ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8 > 0
+   AND c."time" < now() - make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)
+   AND ($1::text[] IS NULL OR 'cron:' || c.id = ANY ($1::text[]))
+ ORDER BY c."time", c.id
+ LIMIT $3::int

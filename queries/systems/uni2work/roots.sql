@@ -1,0 +1,10 @@
+-- The three branches; the buckets only where the engine has them.
+-- $1 cursor text: the last branch of the page before, or NULL
+-- $2 page int: how many at most
+-- $3 have text[]
+SELECT b.id, b.id AS cursor
+  FROM unnest(ARRAY['queue:all', 'crontab:all', 'buckets:all']) WITH ORDINALITY AS b(id, place)
+ WHERE (b.id <> 'buckets:all' OR 'token_bucket' = ANY ($3::text[]))
+   AND b.place > coalesce(array_position(ARRAY['queue:all', 'crontab:all', 'buckets:all'], $1::text), 0)
+ ORDER BY b.place
+ LIMIT $2::int

@@ -1,0 +1,37 @@
+-- A token bucket gets a value, typed by the operator because its depth is not in the database; never a lower one than it
+-- has, and never a time in the future, from which the application would reckon backwards.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each: value, time, and who wrote the row
+-- $3 args jsonb: value: the new value
+-- Index: token_bucket_pkey; the table holds a few rows.
+
+-- :lock
+SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' || b.xmin AS version
+  FROM token_bucket b
+ WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
+ ORDER BY b.ident
+   FOR UPDATE SKIP LOCKED
+
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'bucket:' || b.ident AS id,
+               CASE WHEN coalesce($3::jsonb ->> 'value', '') !~ '^-?[0-9]{1,19}$' THEN 'the new value must be a whole number'
+                    WHEN ($3::jsonb ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is more than the column holds'
+                    WHEN ($3::jsonb ->> 'value')::numeric < b.last_value THEN 'it has ' || b.last_value || ' already: a refill cannot take any away'
+               END AS why
+          FROM token_bucket b
+         WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))) AS r
+ WHERE r.why IS NOT NULL
+
+-- :rows
+SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, to_jsonb(b) AS row
+  FROM token_bucket b
+ WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
+
+-- :change
+UPDATE token_bucket b SET last_value = ($3::jsonb ->> 'value')::int8, last_access = now()
+  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+ WHERE b.ident::text = substr(seen.id, 8)
+   AND b.last_value || '@' || b.last_access || ':' || b.xmin = seen.version
+   AND ($3::jsonb ->> 'value')::int8 >= b.last_value
+RETURNING 'bucket:' || b.ident AS id

@@ -1,0 +1,55 @@
+-- A cron entry's job is queued once more, to be recorded when it has succeeded: as cron itself would queue it, but with
+-- the console's own instance id, 756e7374-6963-4b00-8000-000000000000. The entry stays as it is and is not locked:
+-- workers that record it are not held up. A lock of our own keeps two operators from queueing it twice; the application
+-- may still queue it at the same time. The content is copied inside the server: numbers keep every digit.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each: the time, and who wrote the row
+-- $3 limits jsonb
+-- Indexes: cron_last_exec_pkey; queued_job_pkey, both ends: equal content between them is not seen.
+
+-- :lock
+WITH entry AS MATERIALIZED (
+  SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
+    FROM cron_last_exec c
+   WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+   ORDER BY c.id
+)
+SELECT 'cron:' || e.id AS id, e.version
+  FROM entry e
+ WHERE pg_try_advisory_xact_lock(hashtextextended('unstick ' || e.job::text, 0))
+
+-- :refused
+WITH queued AS MATERIALIZED (
+  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS a
+  UNION ALL
+  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
+)
+SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id) AS why
+  FROM cron_last_exec c JOIN queued q ON q.content = c.job
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+ GROUP BY c.id
+
+-- :rows
+-- The newest rows of equal content: what is inserted is among them.
+SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key,
+       to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
+  FROM cron_last_exec c
+  JOIN (SELECT o.* FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS q ON q.content = c.job
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+UNION ALL
+SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
+  FROM cron_last_exec c
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+
+-- :change
+WITH made AS (
+  INSERT INTO queued_job (content, creation_instance, creation_time, write_last_exec)
+  SELECT c.job, '756e7374-6963-4b00-8000-000000000000', now(), true
+    FROM cron_last_exec c, unnest($1::text[], $2::text[]) AS seen(id, version)
+   WHERE c.id = substr(seen.id, 6)::int8
+     AND c."time" || ':' || c.xmin = seen.version
+  RETURNING content
+)
+SELECT 'cron:' || c.id AS id
+  FROM cron_last_exec c JOIN made m ON m.content = c.job
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))

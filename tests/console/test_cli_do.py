@@ -1,0 +1,416 @@
+"""``do``, ``init`` and ``ledger``: what is asked for is rehearsed, confirmed, done or not, and told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pexpect
+import pytest
+
+from console.oneshot import do as command
+from queries import ledger
+from queries.model import LedgerEntry, Outcome, Outcomes, Rehearsal, Result
+from tests.command import ROOT, Answer, environment, fetch, unstick
+from tests.servers import TestbedServer
+
+STATUS = "SELECT status::text, revision, (SELECT count(*) FROM task_timer m WHERE m.task_id = t.task_id) FROM task t"
+SNAPSHOT = (
+    "SELECT t::text, t.xmin::text FROM task t UNION ALL SELECT m::text, m.xmin::text FROM task_timer m ORDER BY 1"
+)
+INSERT = """
+INSERT INTO job VALUES ('{job}', now() - interval '1 day', NULL, '{{}}');
+INSERT INTO task
+VALUES ('{task}', '{job}', 'SendEmail', 1, now() - interval '1 day', NULL, 3, '{status}', '1 s', '2 s', '{{}}', NULL);
+INSERT INTO task_timer VALUES (now() - interval '1 hour', '{task}');
+"""
+
+Add = Callable[..., str]
+
+
+@pytest.fixture
+def add(server: TestbedServer, eternaltwin: str) -> Add:
+    """Adds a job with one task that has a timer; gives the task's id, or with ``kind`` the job's."""
+
+    def add(status: str = "Blocked", kind: str = "task") -> str:
+        keys = {"job": uuid.uuid4(), "task": uuid.uuid4()}
+        server.sql(INSERT.format(**keys, status=status), eternaltwin)
+        return f"eternaltwin/{kind}:{keys[kind]}"
+
+    return add
+
+
+@pytest.fixture
+def production(eternaltwin: str, tmp_path: Path) -> Path:
+    """A home whose context ``prod`` is a production database, and whose ``look`` is for looking only."""
+    file = tmp_path / "config" / "unstick" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f'[contexts.prod]\ndsn = "{eternaltwin}"\nproduction = true\n'
+        f'[contexts.look]\ndsn = "{eternaltwin}"\nread_only = true\n'
+    )
+    return tmp_path
+
+
+def do(dsn: str | None, verb: str, *words: str, **more: Any) -> Answer:
+    return unstick("do", verb, "--reason", "it was stuck", *words, dsn=dsn, **more)
+
+
+# Outcomes and exit codes
+
+
+def test_a_wake(eternaltwin: str, add: Add) -> None:
+    node = add()
+    answer = do(eternaltwin, "wake", node, "--yes")
+    assert (answer.code, answer.out) == (0, f"changed  {node}\n")
+    assert "status: Blocked → Available" in answer.err
+    assert fetch(eternaltwin, STATUS) == [("Available", 3, 0)]
+
+
+def test_as_json_it_is_the_outcomes(eternaltwin: str, add: Add) -> None:
+    node = add()
+    answer = do(eternaltwin, "wake", node, "--yes", "--json")
+    outcomes = msgspec.json.decode(answer.out, type=Outcomes)
+    assert outcomes.results == (Result(id=node, outcome=Outcome.CHANGED),)
+    assert {change.table for change in outcomes.changes} == {"task", "task_timer"}
+    assert outcomes.xid is not None
+    assert outcomes.ledger == str(answer.home / "state" / "unstick" / "ledger.jsonl")
+
+
+def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
+    node, other = add(), add("Available")
+    before = fetch(eternaltwin, SNAPSHOT)
+    answer = do(eternaltwin, "wake", node, other, "--dry-run")
+    assert answer.code == 3
+    assert f"would be changed  {node}" in answer.out
+    assert f"refused  {other}  it is Available" in answer.out
+    exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=Rehearsal)
+    assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
+    assert do(eternaltwin, "wake", node, "--dry-run").code == 0
+    assert fetch(eternaltwin, SNAPSHOT) == before
+
+
+def test_each_node_by_name(eternaltwin: str, add: Add) -> None:
+    good, finished, gone = add(), add("Complete"), f"eternaltwin/task:{uuid.uuid4()}"
+    answer = do(eternaltwin, "wake", good, finished, gone, "--yes")
+    assert answer.code == 3
+    told = {line.split("  ")[1]: line.split("  ")[0] for line in answer.out.splitlines()}
+    assert told == {good: "changed", finished: "refused", gone: "gone"}
+
+
+def test_a_node_twice_is_one(eternaltwin: str, add: Add) -> None:
+    node = add()
+    assert do(eternaltwin, "wake", node, node, "--yes").out == f"changed  {node}\n"
+
+
+def test_what_the_engine_cannot_do(eternaltwin: str, add: Add) -> None:
+    answer = do(eternaltwin, "release", add(), "--yes")
+    assert answer.code == 3
+    assert "unsupported: this engine records no lease" in answer.out
+
+
+def test_a_verb_for_another_kind(eternaltwin: str, add: Add) -> None:
+    answer = do(eternaltwin, "wake", add(kind="job"), "--yes")
+    assert answer.code == 3
+    assert "refused" in answer.out
+
+
+def test_an_argument(eternaltwin: str, server: TestbedServer, add: Add) -> None:
+    node = add()
+    server.sql("DELETE FROM task_timer", eternaltwin)
+    assert do(eternaltwin, "wake", node, "--yes").code == 3
+    assert do(eternaltwin, "wake", node, "--yes", "--arg", "untimed=no").code == 3
+    assert do(eternaltwin, "wake", node, "--yes", "--arg", "untimed").code == 0
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ([], 0),
+        ([Outcome.CHANGED], 0),
+        *(([Outcome.CHANGED, each], 3) for each in Outcome if each not in (Outcome.CHANGED, Outcome.UNKNOWN)),
+        ([Outcome.CHANGED, Outcome.GONE, Outcome.UNKNOWN], 5),
+    ],
+)
+def test_the_exit_code_is_the_worst_outcome(outcomes: list[Outcome], code: int) -> None:
+    assert command._code([Result(id="x", outcome=outcome) for outcome in outcomes]) == code
+
+
+# Confirming
+
+
+def test_without_a_terminal_nothing_is_taken_for_granted(eternaltwin: str, add: Add) -> None:
+    node = add()
+    before = fetch(eternaltwin, SNAPSHOT)
+    answer = do(eternaltwin, "wake", node)
+    assert (answer.code, answer.out) == (2, "")
+    assert "--yes" in answer.err
+    assert "Nothing was changed" in answer.err
+    assert fetch(eternaltwin, SNAPSHOT) == before
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("yes\n", 0), ("\n", 1), ("n\n", 1), ("", 1), ("wake\n", 1)])
+def test_a_verb_that_wants_care_is_asked_about(eternaltwin: str, add: Add, typed: str, code: int) -> None:
+    node = add()
+    answer = do(eternaltwin, "wake", node, typed=typed)
+    assert answer.code == code
+    assert "Wake: 1 of 1 nodes on" in answer.err
+    assert fetch(eternaltwin, STATUS)[0][0] == ("Available" if code == 0 else "Blocked")
+    assert ("Nothing was changed" in answer.err) == bool(code)
+
+
+@pytest.mark.parametrize(("typed", "code"), [("cancel\n", 0), ("y\n", 1), ("yes\n", 1), ("\n", 1), ("Cancel\n", 1)])
+def test_a_verb_that_destroys_wants_its_name_typed(eternaltwin: str, add: Add, typed: str, code: int) -> None:
+    answer = do(eternaltwin, "cancel", add(), typed=typed)
+    assert answer.code == code
+    assert fetch(eternaltwin, STATUS)[0][0] == ("Complete" if code == 0 else "Blocked")
+
+
+@pytest.mark.parametrize(("typed", "code"), [("prod\n", 0), ("cancel\n", 1), ("y\n", 1), ("\n", 1)])
+def test_on_production_the_contexts_name_is_typed(
+    production: Path, eternaltwin: str, add: Add, typed: str, code: int
+) -> None:
+    answer = do("@prod", "cancel", add(), typed=typed, home=production)
+    assert answer.code == code
+    assert "prod" in answer.err
+    assert fetch(eternaltwin, STATUS)[0][0] == ("Complete" if code == 0 else "Blocked")
+
+
+def test_on_production_yes_is_not_enough_to_destroy(production: Path, eternaltwin: str, add: Add) -> None:
+    node = add()
+    assert do("@prod", "cancel", node, "--yes", home=production).code == 2
+    assert do("@prod", "cancel", node, "--confirm", "staging", home=production).code == 2
+    assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
+    assert do("@prod", "cancel", node, "--confirm", "prod", home=production).code == 0
+    assert fetch(eternaltwin, STATUS)[0][0] == "Complete"
+
+
+def test_on_production_what_only_wants_care_goes_with_yes(production: Path, add: Add) -> None:
+    assert do("@prod", "wake", add(), "--yes", home=production).code == 0
+
+
+@pytest.mark.parametrize("words", [["-d", "@look"], ["-d", "@prod", "--read-only"]])
+def test_read_only(production: Path, eternaltwin: str, add: Add, words: list[str]) -> None:
+    node = add()
+    before = fetch(eternaltwin, SNAPSHOT)
+    answer = do(None, "wake", node, "--yes", *words, home=production)
+    assert answer.code == 3
+    assert "this console is read-only" in answer.out
+    assert unstick("init", "--yes", *words, home=production).code == 2
+    assert fetch(eternaltwin, SNAPSHOT) == before
+
+
+# Interruptions
+
+
+def start(home: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "console.cli", *words],
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
+    """Until another session of unstick waits in the server as ``for_what`` says."""
+    query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick' AND {for_what}"
+    async with asyncio.timeout(20):
+        while not await connection.fetchval(query):
+            await asyncio.sleep(0)
+
+
+SLOW_COMMIT = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN WHILE NOT pg_try_advisory_xact_lock(1) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_an_interrupted_commit_waits_for_its_outcome(
+    server: TestbedServer, eternaltwin: str, add: Add, tmp_path: Path, number: signal.Signals
+) -> None:
+    node = add()
+    server.sql(SLOW_COMMIT, eternaltwin)
+    connection = await asyncpg.connect(eternaltwin)
+    await connection.execute("SELECT pg_advisory_lock(1)")
+    process = start(tmp_path, "do", "wake", node, "-r", "x", "--yes", "-d", eternaltwin)
+    await waiting(connection, "query = 'COMMIT' AND state = 'active'")
+    process.send_signal(number)
+    assert process.stderr is not None
+    while "Interrupted" not in (line := process.stderr.readline()):
+        assert line, "it ended without a word"
+    await connection.execute("SELECT pg_advisory_unlock(1)")
+    out, err = process.communicate(timeout=30)
+    assert out == f"changed  {node}\n", err
+    assert process.returncode == 0
+    assert await connection.fetchval("SELECT status::text FROM task") == "Available"
+    await connection.close()
+
+
+async def test_an_interrupted_look_ends_at_once(eternaltwin: str, tmp_path: Path) -> None:
+    connection, watcher = await asyncpg.connect(eternaltwin), await asyncpg.connect(eternaltwin)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE job, task")
+        process = start(tmp_path, "stuck", "-d", eternaltwin)
+        await waiting(watcher, "wait_event_type = 'Lock'")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (130, "", "Interrupted.")
+    await connection.close()
+    await watcher.close()
+
+
+def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
+    node = add()
+    words = ["-m", "console.cli", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
+    env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
+    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=30, encoding="utf-8")
+    child.expect_exact("Go on? [y/N] ")
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert "Traceback" not in str(child.before)
+    assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
+    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=30, encoding="utf-8")
+    child.expect_exact("Go on? [y/N] ")
+    child.sendline("y")
+    child.expect_exact(f"changed  {node}")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert fetch(eternaltwin, STATUS)[0][0] == "Available"
+
+
+# The ledger
+
+
+def test_init_shows_asks_and_creates(eternaltwin: str, server: TestbedServer, add: Add) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role}")
+    words = ["init", "--operator", role]
+    exists = "SELECT to_regclass('unstick.ledger') IS NOT NULL"
+    printed = unstick(*words, "--sql", dsn=eternaltwin)
+    assert (printed.code, printed.out) == (0, ledger.script([role]))
+    assert unstick(*words, dsn=eternaltwin).code == 2
+    refused = unstick(*words, dsn=eternaltwin, typed="n\n")
+    assert refused.code == 1
+    assert "CREATE TABLE IF NOT EXISTS unstick.ledger" in refused.err
+    assert fetch(eternaltwin, exists) == [(False,)]
+    assert unstick(*words, dsn=eternaltwin, typed="y\n").code == 0
+    assert unstick(*words, "--yes", dsn=eternaltwin).code == 0  # twice is as good as once
+    assert fetch(eternaltwin, exists) == [(True,)]
+    assert fetch(eternaltwin, f"SELECT has_column_privilege('{role}', 'unstick.ledger', 'reason', 'INSERT')") == [
+        (True,)
+    ]
+
+    node = add()
+    answer = do(eternaltwin, "wake", node, "--yes")
+    assert "unstick.ledger" in answer.err
+    told = unstick("ledger", "--json", dsn=eternaltwin).json
+    entry = msgspec.convert(told["entries"][0], LedgerEntry)
+    assert (entry.verb, entry.reason, entry.role) == ("wake", "it was stuck", "postgres")
+    assert [result.id for result in entry.results] == [node]
+    assert told["place"] == "table"
+
+
+def test_init_without_the_right_to(eternaltwin: str, server: TestbedServer) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    answer = unstick("init", "--yes", dsn=dsn)
+    assert answer.code == 1
+    assert "permission denied" in answer.err.lower()
+
+
+def test_init_for_a_role_that_is_not_there_changes_nothing(eternaltwin: str) -> None:
+    answer = unstick("init", "--yes", "--operator", 'no"body', dsn=eternaltwin)
+    assert answer.code == 1
+    assert 'no"body' in answer.err
+    assert fetch(eternaltwin, "SELECT to_regclass('unstick.ledger') IS NULL") == [(True,)]
+
+
+def test_the_ledger_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_path: Path) -> None:
+    nodes = [add() for _ in range(3)]
+    for node in nodes:
+        assert do(eternaltwin, "wake", node, "--yes", home=tmp_path).code == 0
+    first = unstick("ledger", "--limit", "2", "--json", dsn=eternaltwin, home=tmp_path).json
+    rest = unstick("ledger", "--limit", "2", "--after", first["cursor"], "--json", dsn=eternaltwin, home=tmp_path).json
+    told = [entry["results"][0]["id"] for entry in first["entries"] + rest["entries"]]
+    assert told == nodes[::-1]
+    one = unstick("ledger", nodes[1], dsn=eternaltwin, home=tmp_path)
+    assert one.out.count("\n") > 3
+    assert "status: Blocked → Available" in one.out
+    assert nodes[0] not in one.out
+    shown = unstick("show", nodes[1], dsn=eternaltwin, home=tmp_path)
+    assert "What was done" in shown.out
+
+
+def test_a_ledger_that_cannot_be_written_stops_everything(eternaltwin: str, add: Add, tmp_path: Path) -> None:
+    node = add()
+    (tmp_path / "state").write_text("in the way")
+    answer = do(eternaltwin, "wake", node, "--yes", home=tmp_path)
+    assert answer.code == 3
+    assert "cannot be written" in answer.out
+    assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
+
+
+def test_many_nodes_go_in_chunks(server: TestbedServer, eternaltwin: str) -> None:
+    server.sql(
+        "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 600);"
+        "INSERT INTO task"
+        " SELECT gen_random_uuid(), job_id, 'SendEmail', 1, now(), NULL, 1, 'Blocked', '0', '0', '', NULL FROM job;"
+        "INSERT INTO task_timer SELECT now(), task_id FROM task",
+        eternaltwin,
+    )
+    nodes = [f"eternaltwin/task:{key}" for (key,) in fetch(eternaltwin, "SELECT task_id::text FROM task")]
+    answer = do(eternaltwin, "wake", *nodes, "--yes", "--json")
+    assert answer.code == 0, answer.err
+    assert len(json.loads(answer.out)["results"]) == 600
+    assert "600 of 600" in answer.err
+    assert fetch(eternaltwin, "SELECT DISTINCT status::text FROM task") == [("Available",)]
+
+
+def test_a_bug_leaves_a_file_and_no_traceback(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(f"near {eternaltwin}")
+
+    monkeypatch.setattr("console.oneshot.look.opened", broken)
+    password = eternaltwin.split(":")[2].split("@")[0]
+    answer = unstick("stuck", dsn=eternaltwin)
+    assert answer.code == 1
+    assert len(answer.err.splitlines()) == 2
+    (file,) = (answer.home / "state" / "unstick").glob("crash-*.txt")
+    assert str(file) in answer.err
+    assert file.stat().st_mode & 0o077 == 0
+    text = file.read_text()
+    assert "ZeroDivisionError" in text
+    assert password not in text
+    assert password not in answer.err
+
+
+def test_the_crash_file_knows_no_password_of_the_environment(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(os.environ["PGPASSWORD"])
+
+    monkeypatch.setattr("console.oneshot.look.opened", broken)
+    answer = unstick("stuck", dsn="host=x password='hid den'", PGPASSWORD="topsecret")
+    (file,) = (answer.home / "state" / "unstick").glob("crash-*.txt")
+    text = file.read_text()
+    assert "topsecret" not in text
+    assert "hid den" not in text

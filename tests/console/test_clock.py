@@ -1,0 +1,68 @@
+"""The refresh clock: at the interval where looking is cheap, rarer where it is not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.clock import Clock
+
+
+class Time:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def look(clock: Clock, time: Time, cost: float) -> None:
+    clock.begin()
+    time.now += cost
+    clock.end()
+
+
+def test_the_first_look_is_due_at_once() -> None:
+    assert Clock(2.0, 0.05, Time()).wait() == 0
+
+
+def test_cheap_looks_keep_the_interval() -> None:
+    time = Time()
+    clock = Clock(2.0, 0.05, time)
+    look(clock, time, 0.01)
+    assert clock.pace == 2.0
+    assert 1.98 < clock.wait() < 2.0
+
+
+def test_a_dear_look_makes_the_next_one_late_and_that_wears_off() -> None:
+    time = Time()
+    clock = Clock(2.0, 0.05, time)
+    look(clock, time, 1.0)
+    assert round(clock.pace, 6) == 20.0
+    look(clock, time, 0.001)
+    assert round(clock.pace, 6) == 10.0
+    for _ in range(5):
+        look(clock, time, 0.001)
+    assert clock.pace == 2.0
+
+
+def test_somebody_who_asks_does_not_wait() -> None:
+    time = Time()
+    clock = Clock(2.0, 0.05, time)
+    look(clock, time, 1.0)
+    clock.hurry()
+    assert clock.wait() == 0
+
+
+@given(st.lists(st.floats(0.0001, 5.0), min_size=5, max_size=50))
+def test_looks_never_take_more_than_their_share(costs: list[float]) -> None:
+    time = Time()
+    clock = Clock(0.5, 0.05, time)
+    began = time.now
+    for cost in costs:
+        time.now += clock.wait()
+        look(clock, time, cost)
+    time.now += clock.wait()
+    assert sum(costs) <= 0.05 * (time.now - began) * 1.000001

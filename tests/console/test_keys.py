@@ -1,0 +1,92 @@
+"""The key table is the only one: what is bound, shown and documented is what stands in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+
+from console import keys
+from console.app import run
+from console.config import ConfigError, parse
+from console.screens import frame
+from console.widgets.page import Page
+from console.widgets.table import Table
+from console.widgets.tree_table import TreeTable
+from queries import system
+
+
+def test_ids_are_unique_where_they_meet() -> None:
+    ids = [key.id for table in keys.TABLES.values() for key in table]
+    assert len(ids) - len(set(ids)) == len(keys.NODE) * 2, "only what acts on a node stands in several tables"
+
+
+def test_keys_do_not_collide_on_a_page() -> None:
+    pages = (keys.TREE + keys.LIST, keys.STUCK, keys.LEDGER, keys.DETAIL, keys.ENTRY)
+    for page in pages:
+        bound = [part for key in (*keys.APP, *page) for part in key.keys.split(",")]
+        assert len(bound) == len(set(bound))
+
+
+def test_the_lists_bind_what_the_table_says() -> None:
+    told = {key.id: set(key.keys.split(",")) for key in keys.LIST}
+    bound = {b.id: set(b.key.split(",")) for b in TreeTable.BINDINGS if isinstance(b, Binding) and b.id}
+    assert told == bound
+    own = {b.id: set(b.key.split(",")) for b in Table.BINDINGS if isinstance(b, Binding) and b.id}
+    assert own.items() <= told.items()
+
+
+def test_lower_case_looks_and_upper_case_changes() -> None:
+    letters = [
+        part for table in keys.TABLES.values() for key in table for part in key.keys.split(",") if len(part) == 1
+    ]
+    assert all(letter == letter.lower() for letter in letters)
+    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
+    assert all(key == key.upper() for key in keys.verb_keys(verbs, {}))
+
+
+def test_a_verb_can_be_given_other_keys() -> None:
+    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
+    found = keys.verb_keys(verbs, {"verb.wake": "f9,X"})
+    assert "wake" in found["f9"]
+    assert "wake" in found["X"]
+    assert "wake" not in found.get("W", set())
+    assert "verb.wake" in keys.ids(verbs)
+    assert "tree.filter" in keys.ids(verbs)
+
+
+def test_how_a_key_is_shown() -> None:
+    shown = {"question_mark,f1": "?", "ctrl+q": "^q", "slash": "/", "escape,backspace": "esc", "W": "W"}
+    assert {key: keys.shown(key) for key in shown} == shown
+    assert keys.all_shown("up,k") == "↑ k"
+
+
+def test_every_binding_has_an_id_and_a_tooltip() -> None:
+    for table in keys.TABLES.values():
+        for binding in frame.bindings(table):
+            assert isinstance(binding, Binding)
+            assert binding.id
+            assert binding.tooltip
+    assert Page.BINDINGS
+
+
+def test_a_key_that_is_taken_away_stays_away() -> None:
+    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
+    assert "" not in keys.verb_keys(verbs, {"verb.wake": ""})
+    assert not any("wake" in names for names in keys.verb_keys(verbs, {"verb.wake": " "}).values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ('[keys]\n"tree.lve" = "f6"', 'did you mean "tree.live"?'),
+        ('[keys]\n"verb.wke" = "f6"', 'did you mean "verb.wake"?'),
+        ('theme = "unstik"', 'did you mean "unstick"?'),
+        ('theme = "texual-dark"', 'did you mean "textual-dark"?'),
+    ],
+)
+def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(wanted)):
+        run("", parse(settings, Path("config.toml")))

@@ -1,0 +1,109 @@
+"""A server that is not there, goes away, hangs, or comes back: the screen never waits for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.queries.builders import Twin
+from tests.servers import TestbedServer
+
+from .stage import staged
+
+
+async def test_no_server_yet(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    own_server.halt()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("There is no connection yet.", "Cannot connect", "r tries now")
+        await stage.press("question_mark")
+        await stage.until("Keys everywhere")
+        await stage.press("1")
+        own_server.start()
+        await stage.press("r")
+        await stage.until("There are no jobs.", "● live")
+
+
+async def test_no_connection_and_out(tmp_path: Path) -> None:
+    async with staged("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as stage:
+        await stage.until("There is no connection yet.", "Nothing was changed.")
+        await stage.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "4", "1", "q")
+        assert stage.app.return_code == 0
+        assert stage.app.session.workspace is None
+
+
+async def test_a_wrong_password(server: TestbedServer, tmp_path: Path) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right'")
+    async with staged(server.dsn("postgres", user=role, password="hushhush"), tmp_path) as stage:
+        await stage.until("There is no connection yet.", "does not let us in")
+        assert "hush" not in stage.text
+    server.sql(f"DROP ROLE {role}")
+
+
+async def test_a_server_that_goes_and_comes_back(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    await twin.task(kind="Before", status="Blocked", timer=60)
+    await twin.connection.close()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("Before v1", "● live")
+        own_server.halt("immediate")
+        await stage.until("no connection", "Before v1")
+        await stage.press("right", "down", "up", "slash")
+        await stage.type("befo")
+        await stage.until("filter: befo", "Before v1")
+        await stage.press("escape", "W")
+        own_server.start()
+        twin = await Twin.open(dsn)
+        await twin.task(kind="After")
+        await twin.connection.close()
+        await stage.until("After v1", "● live", "Connected again.")
+
+
+async def test_lost_between_rehearsal_and_commit(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    task = await twin.task(status="Blocked", timer=60)
+    await twin.connection.close()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("0/1")
+        await stage.verb("C")
+        own_server.halt("immediate")
+        await stage.until("no connection")
+        await stage.press("C")
+        await stage.until("refused", "Nothing was changed.", "Close")
+    own_server.start()
+    twin = await Twin.open(dsn)
+    assert (await twin.row(task))["status"] == "Blocked"
+    await twin.connection.close()
+
+
+async def test_a_rehearsal_without_a_server_can_be_tried_again(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    await twin.task(status="Blocked", timer=60)
+    await twin.connection.close()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("0/1")
+        await stage.press("C")
+        await stage.until("Reason, for the ledger")
+        own_server.halt("immediate")
+        await stage.type("x")
+        await stage.press("enter")
+        await stage.until("r tries again")
+        own_server.start()
+        await stage.press("r")
+        await stage.until("Would change 1 node")
+
+
+async def test_a_table_that_cannot_be_read_leaves_the_rest(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    """A fault of one part of a look is told; the connection is kept and the picture stays."""
+    await twin.task(kind="Seen")
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("Seen v1", "1 ready")
+        await twin.sql("ALTER TABLE task_timer RENAME TO hidden")
+        await stage.until("The server reports", "Seen v1")
+        await twin.sql("ALTER TABLE hidden RENAME TO task_timer")
+        await stage.until("● live")
+        await stage.press("down", "up")
+        await stage.until(lambda: not stage.app.session.trouble)

@@ -1,0 +1,160 @@
+"""Pages as lines: every width, odd values, and no character that a terminal would obey."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from console.pages import change, detail, entry, lines
+from console.widgets.bar import spread, squeeze
+from console.widgets.header import Header, HeaderBar
+from queries.model import (
+    Costly,
+    Detail,
+    Finding,
+    LedgerEntry,
+    Node,
+    Outcome,
+    Payload,
+    Phase,
+    Proof,
+    Result,
+    RowChange,
+    Section,
+)
+
+NASTY = st.text(max_size=60) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 20, "\x9b31m", ""])
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | NASTY | st.lists(NASTY, max_size=3)
+ROWS = st.none() | st.dictionaries(NASTY, VALUES, max_size=5)
+NOW = 1_700_000_000.0
+
+
+def plain(found: list[Content]) -> str:
+    return "\n".join(line.plain for line in found)
+
+
+def harmless(found: list[Content]) -> None:
+    for line in found:
+        bad = [c for c in line.plain if not (c.isprintable() or unicodedata.category(c) == "Zs")]
+        assert not bad, repr(line.plain)
+
+
+def node(**fields: object) -> Node:
+    known: dict[str, object] = {"system": "s", "id": "s/task:1", "kind": "task", "title": "T", "version": "1"}
+    return Node(**(known | {"phase": Phase.BLOCKED} | fields))  # type: ignore[arg-type]
+
+
+def test_a_changed_row_shows_only_what_differs() -> None:
+    before, after = {"a": 1, "b": "x", "gone": 2}, {"a": 1, "b": "y", "new": None}
+    text = plain(change.differences([RowChange(id="s/task:1", table="task", key="1", before=before, after=after)], 80))
+    assert "x → y" in text
+    assert "- 2" in text
+    assert "+ –" in text
+    assert " a " not in text
+
+
+def test_values_too_long_for_a_line_stand_below_each_other() -> None:
+    row = RowChange(id="n", table="t", key="k", before={"c": "x" * 70}, after={"c": "y" * 70})
+    found = change.differences([row], 60)
+    assert max(line.cell_length for line in found) <= 60
+    assert "- xxx" in plain(found)
+    assert "+ yyy" in plain(found)
+
+
+def test_many_rows_are_counted_instead_of_shown() -> None:
+    rows = [RowChange(id=f"n{i}", table="t", key="k", before=None, after={"a": 1}) for i in range(250)]
+    assert "… and 50 more rows" in plain(change.differences(rows, 80))
+
+
+def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
+    results = [Result(id="n1", outcome=Outcome.CHANGED), Result(id="n2", outcome=Outcome.REFUSED, why="it is done")]
+    results.append(Result(id="n3", outcome=Outcome.UNKNOWN, why="the connection broke"))
+    text = plain(change.outcomes(results, 80))
+    assert text.index("unknown") < text.index("it is done") < text.index("n1")
+
+
+@given(ROWS, ROWS, st.integers(20, 200))
+def test_differences_are_harmless(
+    before: dict[str, object] | None, after: dict[str, object] | None, width: int
+) -> None:
+    harmless(change.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
+
+
+@given(NASTY, st.lists(NASTY, min_size=1, max_size=4), st.integers(10, 200))
+def test_pieces_are_harmless(text: str, cells: list[str], width: int) -> None:
+    harmless([lines.heading(text, text), lines.plain(text), *lines.wrapped(text, width)])
+    harmless(lines.pairs([(text, text)], width))
+    harmless(lines.table(cells, [cells, cells], width))
+
+
+@given(NASTY, st.integers(16, 160))
+def test_a_detail_page_is_harmless(text: str, width: int) -> None:
+    found = Finding(
+        system="s",
+        node_id="s/task:1",
+        code="c",
+        title=text,
+        sentence=text,
+        severity=9,
+        proof=Proof.ASSUMED,
+        verb="wake",
+        evidence={text: text},
+    )
+    sections = (
+        Section(name="p", title=text, payload=Payload(head=text.encode("utf-8", "surrogatepass"), size=10_000_000)),
+        Section(name="t", title=text, columns=(text,), rows=((text,), (None,))),
+        Section(name="c", title=text, costly=Costly(need="n", why=text, pages=10**6, ddl=text)),
+    )
+    page = Detail(
+        node=node(title=text, status=text, error=text, owner=text), at=NOW, sections=sections, findings=(found,)
+    )
+    record = LedgerEntry(
+        id="1", at=NOW, role=text, os_user=text, host=text, system="s", schema=text, verb=text, reason=text
+    )
+    harmless(detail.detail(page, width, now=NOW, kind=None, status=None, helps={}, entries=[record]))
+    harmless(entry.entry_page(record, width))
+
+
+@pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])
+def test_times_at_the_ends_of_the_range(instant: float) -> None:
+    page = Detail(node=node(created_at=instant, changed_at=instant, due_at=instant, cpu=instant, poll=instant), at=NOW)
+    harmless(detail.detail(page, 80, now=NOW, kind=None, status=None, helps={}, entries=[]))
+
+
+@given(st.lists(st.text(max_size=30), max_size=4), st.lists(st.text(max_size=30), max_size=4), st.integers(1, 100))
+def test_a_line_never_outgrows_its_width(left: list[str], right: list[str], width: int) -> None:
+    assert spread(left, right, width).cell_length <= max(width, 12)
+
+
+def test_squeezing_keeps_rank_and_order() -> None:
+    parts = [(2, Content("aaaa")), (1, Content("bbbb")), (3, Content("cccc"))]
+    assert squeeze(parts, 10).plain == "aaaa  bbbb"
+    assert squeeze(parts, 4).plain == "bbbb"
+    assert squeeze(parts, 3).plain == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "wanted"),
+    [
+        (Header(), "connecting…"),
+        (Header(retry=4.0), "no connection, again in 4s"),
+        (Header(link="live", age=0.5), "● live"),
+        (Header(link="live", age=60.0), "1m old"),
+        (Header(link="live", age=90.0, paused=True), "paused, 1m old"),
+        (Header(link="lost", age=10.0, retry=3.0), "no connection, 10s old, again in 3s"),
+        (Header(link="live", age=0.1, share=0.004, interval=2.0), "load 0.4%  every 2s"),
+        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "every 20s, slowed down"),
+        (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
+        (Header(context="prod", production=True), "prod · PRODUCTION"),
+        (Header(server="h", read_only=True), "read-only"),
+    ],
+)
+def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
+    bar = HeaderBar()
+    bar._header = header
+    assert wanted in bar.compose_line(120).plain
+    assert bar.compose_line(40).cell_length <= 40

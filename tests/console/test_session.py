@@ -1,0 +1,197 @@
+"""The session, the lists and the works behind the screen, without one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from console.listing import Listing, Shape
+from console.session import Link, Session
+from console.work import Work
+from queries import act
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import Twin
+
+from .stage import DEADLINE, staged
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
+    """A session that looks, until the end of the context."""
+
+    async def open_() -> Workspace:
+        return await Workspace.open(dsn, file=folder / "ledger.jsonl")
+
+    session = Session(open_, 0.2)
+    task = asyncio.create_task(session.run())
+    try:
+        await until(lambda: session.looked or session.trouble)
+        yield session
+    finally:
+        await session.close()
+        assert task.done()
+
+
+@pytest.fixture
+async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger.jsonl")
+    yield workspace
+    await workspace.close()
+
+
+async def test_a_session_knows_counts_and_findings(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    task = await twin.task(status="Blocked", timer=-600)
+    async with running(eternaltwin, tmp_path) as session:
+        assert session.link is Link.LIVE
+        assert [f.code for f in session.findings_of(twin.id(task))] == ["overdue_timer"]
+        assert session.codes() == {twin.id(task): ("overdue_timer",)}
+        assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
+        assert session.age is not None
+        assert session.reader(twin.id(task)) is not None
+        assert session.reader("nowhere/task:1") is None
+
+
+async def test_a_paused_session_looks_when_asked(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    async with running(eternaltwin, tmp_path) as session:
+        looks: list[int] = []
+
+        async def viewer() -> None:
+            looks.append(1)
+
+        session.viewer = viewer
+        assert session.pause()
+        await until(lambda: session._pause() > 60)
+        before = len(looks)
+        session.refresh()
+        await until(lambda: len(looks) > before)
+        assert not session.pause()
+
+
+def test_intervals_go_up_and_down_and_no_further() -> None:
+    async def never() -> Workspace:
+        raise AssertionError
+
+    session = Session(never, 2.0)
+    assert [session.pick_interval(1) for _ in range(2)] == [5.0, 10.0]
+    assert [session.pick_interval(-1) for _ in range(9)][-1] == 0.2
+    assert [session.pick_interval(1) for _ in range(20)][-1] == 3600.0
+
+
+async def test_a_node_is_revealed_wherever_its_page_is(twin: Twin, workspace: Workspace) -> None:
+    jobs = await twin.jobs(150)
+    tasks = await twin.tasks(jobs)
+    reader = workspace.systems["eternaltwin"]
+    listing = Listing(lambda: reader, Shape.TREE)
+    page = await reader.nodes([twin.id(tasks[-1])])
+    assert await listing.reveal(page.nodes[0])
+    assert listing.forest.reveal(twin.id(tasks[-1]))
+    assert listing.forest.cursor == twin.id(tasks[-1])
+    assert listing.has_more(None)
+    await twin.sql("DELETE FROM job")
+    assert not await Listing(lambda: reader, Shape.TREE).reveal(page.nodes[0])
+
+
+async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(twin: Twin, workspace: Workspace) -> None:
+    job = await twin.job()
+    reader = workspace.systems["eternaltwin"]
+    listing = Listing(lambda: reader, Shape.TREE)
+    await listing.refresh([])
+    listing.forest.expand(twin.id(job, "job"))
+    await listing.below(twin.id(job, "job"))
+    assert listing.forest.children(twin.id(job, "job")) == ()
+    task = await twin.task(job)
+    news = await listing.refresh([twin.id(job, "job")])
+    assert "phase" in news.cells[twin.id(job, "job")]
+    await listing.below(twin.id(job, "job"))
+    assert listing.forest.children(twin.id(task)) == (), "a task has nothing to unfold"
+    await twin.sql("DELETE FROM job")
+    news = await listing.refresh([twin.id(job, "job"), twin.id(task)])
+    assert news.removed
+    assert news.lost is not None
+
+
+async def test_a_list_without_a_system_reads_nothing() -> None:
+    listing = Listing(lambda: None, Shape.LIVE)
+    assert await listing.first() is None
+    assert await listing.more(None) is None
+    assert (await listing.refresh([])).added == 0
+
+
+async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task(kind="Hidden")
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("Hidden v1")
+        reader = stage.app.session.systems["eternaltwin"]
+        reader.found = msgspec.structs.replace(reader.found, have=reader.found.have - {"task_by_job"})
+        await stage.press("right")
+        await stage.until("costly: not read (")
+        await stage.press("down", "enter")
+        await stage.until("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__idx")
+        await stage.press("y")
+        await stage.until("DDL of the index")
+        await stage.press("enter")
+        await stage.until(lambda: stage.app.clipboard.startswith("CREATE INDEX"))
+        await stage.press("tab", "enter")
+        await stage.until("└", "○ Available", lambda: "costly" not in stage.text)
+
+
+async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace: Workspace) -> None:
+    tasks = await twin.tasks(await twin.jobs(1200), status="Blocked", timer=60)
+    reader = workspace.systems["eternaltwin"]
+    nodes = [n for at in range(0, 1200, 400) for n in (await reader.nodes(map(twin.id, tasks[at : at + 400]))).nodes]
+    seen = {node.id: node.version for node in nodes}
+    rehearsal = await act.rehearse(workspace, "eternaltwin", "wake", seen, "test", {})
+    steps: list[int] = []
+
+    def changed() -> None:
+        steps.append(len(work.results))
+        work.stop()
+
+    work = Work(workspace, rehearsal, changed)
+    await work.task
+    assert steps == [500, 1200]
+    assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}
+    assert work.told == "500 changed, 700 refused"
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 500
+    assert "before its turn" in work.results[-1].why
+
+
+async def test_more_nodes_than_are_rehearsed(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.tasks(await twin.jobs(600), status="Blocked", timer=60)
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("100+")
+        while not stage.text.splitlines()[2].endswith(" 600 "):
+            await stage.press("end")
+            await stage.pilot.pause()
+        await stage.press("asterisk")
+        await stage.until("600 marked")
+        await stage.verb("C")
+        await stage.until("The first 500 of 600 nodes were rehearsed", "Would change 500 nodes")
+        await stage.press("C")
+        await stage.until("600 changed", "Close")
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600
+
+
+async def test_a_failing_page_can_be_asked_for_again(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task(kind="Late")
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("Late v1")
+        stage.app.session.pause()
+        await twin.sql("ALTER TABLE task RENAME TO hidden")
+        await stage.press("right")
+        await stage.until("not read; enter tries again")
+        await twin.sql("ALTER TABLE hidden RENAME TO task")
+        await stage.press("down", "enter")
+        await stage.until("○ Available")

@@ -1,0 +1,37 @@
+"""A database with estuary's tables, rows to write, and a workspace on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from queries.workspace import Workspace
+from tests.queries.builders import opened
+from tests.queries.estuary.rows import Rows
+from tests.servers import TestbedServer
+
+
+@pytest.fixture
+def estuary(server: TestbedServer) -> Iterator[str]:
+    """DSN of a new database with estuary's tables in ``public``, all empty."""
+    dsn = server.fresh("estuary")
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def rows(estuary: str) -> AsyncIterator[Rows]:
+    """Rows for that database."""
+    rows = await Rows.open(estuary)
+    yield rows
+    await rows.connection.close()
+
+
+@pytest.fixture
+async def workspace(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console's view of that database, with the ledger in a local file."""
+    workspace = await opened(estuary, tmp_path)
+    yield workspace
+    await workspace.close()

@@ -1,0 +1,107 @@
+"""Rows for estuary's tables in one readable call each, written past the console as the engine or a bystander would.
+
+task = await rows.task(2, wake=-10)                    # seconds from now; None: suspended
+task = await rows.task(1, wake=-100, beat=20)          # held, its heartbeat 20 seconds old
+task = await rows.task(2, inbox=[("...", {"type": "shard_failed"})])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+
+LABEL = "estuary"
+ZERO = "00:00:00:00:00:00:00:00"
+COLUMNS = (
+    "task_id::text, task_type, parent_id::text, inner_state::text AS state, wake_at::text, heartbeat::text,"
+    " heartbeat = '0001-01-01T00:00:00Z' AS idle, inbox::text[], inbox_next::text[], xmin::text AS version,"
+    " extract(epoch FROM wake_at - now())::float8 AS due,"
+    " extract(epoch FROM now() - nullif(heartbeat, '-infinity'))::float8 AS age"
+)
+INSERT = """
+INSERT INTO tasks (task_id, task_type, parent_id, inner_state, wake_at, heartbeat, inbox, inbox_next)
+VALUES (coalesce($1::text::macaddr8, id_generator()), $2, $3::text::macaddr8, $4::text::json,
+        CASE WHEN $5::text IS NOT NULL THEN $5::text::timestamptz ELSE now() + make_interval(secs => $6::float8) END,
+        CASE WHEN $7::text IS NOT NULL THEN $7::text::timestamptz
+             ELSE coalesce(now() - make_interval(secs => $8::float8), '0001-01-01T00:00:00Z') END,
+        $9::text[]::json[], $10::text[]::json[])
+RETURNING task_id::text
+"""
+
+Message = tuple[str, Any] | str | None
+
+
+def element(message: Message) -> str | None:
+    """An element of an inbox: what a sender sent, or any text of JSON."""
+    return json.dumps([message[0], message[1]]) if isinstance(message, tuple) else message
+
+
+class Rows:
+    """One database's tables."""
+
+    def __init__(self, connection: asyncpg.Connection[Any]) -> None:
+        self.connection = connection
+        self.sql = connection.execute
+        self.value = connection.fetchval
+
+    @classmethod
+    async def open(cls, dsn: str, schema: str = "public") -> Rows:
+        """For the tables in ``schema``; end it with ``await rows.connection.close()``."""
+        return cls(await asyncpg.connect(dsn, server_settings={"search_path": f'"{schema}"', "TimeZone": "UTC"}))
+
+    async def task(
+        self,
+        type_: int = 2,
+        *,
+        parent: str | None = None,
+        state: Any = None,
+        wake: float | str | None = None,
+        beat: float | str | None = None,
+        inbox: Sequence[Message] | None = None,
+        inbox_next: Sequence[Message] | None = None,
+        id_: str | None = None,
+    ) -> str:
+        """One task. ``wake`` in so many seconds and a heartbeat so many seconds ago, or either as PostgreSQL's text."""
+        raw = state if isinstance(state, str) else None if state is None else json.dumps(state)
+        boxes = [None if box is None else [element(message) for message in box] for box in (inbox, inbox_next)]
+        times = [part for at in (wake, beat) for part in ((at, None) if isinstance(at, str) else (None, at))]
+        return str(await self.value(INSERT, id_, type_, parent, raw, *times, *boxes))
+
+    async def row(self, task: str) -> Any:
+        """A task as it stands; None where it is gone."""
+        return await self.connection.fetchrow(f"SELECT {COLUMNS} FROM tasks WHERE task_id = $1::text::macaddr8", task)
+
+    async def digest(self) -> list[str]:
+        """Every row of every table as text, each with the transaction that wrote it."""
+        tables = ("tasks", "live_specs", "data_planes")
+        return [
+            r[0]
+            for t in tables
+            for r in await self.connection.fetch(f"SELECT xmin || ' ' || t::text FROM {t} t ORDER BY 1")
+        ]
+
+    async def age(self, task: str, seconds: float) -> None:
+        """Let so much time pass for one task: its heartbeat and wake_at move back."""
+        await self.sql(
+            "UPDATE tasks SET wake_at = wake_at - make_interval(secs => $2), heartbeat = CASE WHEN heartbeat ="
+            " '0001-01-01T00:00:00Z' THEN heartbeat ELSE heartbeat - make_interval(secs => $2) END"
+            " WHERE task_id = $1::text::macaddr8",
+            *(task, float(seconds)),
+        )
+
+    async def send(self, task: str, message: Any, sender: str = ZERO) -> None:
+        """As the engine does."""
+        await self.sql(
+            "SELECT send_to_task($1::text::macaddr8, $2::text::macaddr8, $3::text::json)",
+            task,
+            sender,
+            json.dumps(message),
+        )
+
+    @staticmethod
+    def id(task: str, label: str = LABEL) -> str:
+        """How the console calls it."""
+        return f"{label}/task:{task}"

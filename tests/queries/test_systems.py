@@ -1,0 +1,109 @@
+"""Every statement that ships is one that the server takes, as it stands in its file, with the columns it must give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+
+from queries import files, ledger, system
+from queries.model import Node
+from queries.statement import Statement
+from queries.system import System
+from tests.servers import TestbedServer, both_versions
+
+HOME = Path(system.__file__).parent
+TYPED = re.compile(r"^-- \$\d+ \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
+NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} | {"now"}
+COLUMNS = {
+    "nodes": NODE,
+    **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
+    "options": {"name", "value", "why"},
+    "find": {"id"},
+    "counts": {"phase", "n", "honesty"},
+    "findings": {"id", "since", "evidence"},
+    "samples": {"id", "seen"},
+    "lock": {"id", "version"},
+    "refused": {"id", "why"},
+    "rows": {"id", "table", "key", "row"},
+}
+systems = pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
+
+
+@pytest.fixture
+async def engine(server: TestbedServer, shipped: System) -> AsyncIterator[asyncpg.Connection]:
+    """A connection to a database with that engine's tables, its statements' names in reach."""
+    dsn = server.fresh(shipped.name)
+    connection = await asyncpg.connect(dsn, statement_cache_size=0)
+    path = ", ".join(['"$user"', "public", shipped.name, *shipped.spec.search_path])
+    await connection.execute(f"SET search_path = {path}")
+    yield connection
+    await connection.close()
+    server.drop(dsn)
+
+
+def usable(path: Path, server: TestbedServer) -> bool:
+    version = re.search(r"@(\d+)\.sql$", path.name)
+    return path.name != "schema.sql" and (version is None or int(version[1]) <= server.version)
+
+
+async def prepare(connection: asyncpg.Connection, text: str, header: str) -> None:
+    """As a person would in psql, with the types that the header declares."""
+    types = ", ".join(TYPED.findall(header))
+    await connection.execute(f"PREPARE it{f' ({types})' if types else ''} AS {text}")
+    await connection.execute("DEALLOCATE it")
+
+
+@both_versions
+@systems
+async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: TestbedServer, shipped: System) -> None:
+    for path in sorted((HOME / "systems" / shipped.name).rglob("*.sql")):
+        if not usable(path, server):
+            continue
+        text = path.read_text()
+        header, *sections = re.split(r"^-- :\w+$", text, flags=re.MULTILINE)
+        for section in sections or [text]:
+            try:
+                await prepare(engine, section, header)
+            except asyncpg.PostgresError as error:
+                raise AssertionError(f"{path}: {error}") from error
+
+
+@both_versions
+@systems
+async def test_each_statement_gives_the_columns_it_must(
+    engine: asyncpg.Connection, server: TestbedServer, shipped: System
+) -> None:
+    async def columns(statement: Statement) -> set[str]:
+        return {a.name for a in (await engine.prepare(statement.text)).get_attributes()}
+
+    for key, variants in shipped.statements.items():
+        for statement in [v for v in variants if v.server <= server.version]:
+            given = await columns(statement)
+            if "payload" in given:
+                assert given == {"payload", "size"}, statement.source
+            elif not key.startswith("detail/"):
+                assert given == COLUMNS[key.partition("/")[0]], statement.source
+    for script, sections in shipped.verbs.items():
+        for section in ("lock", "refused", "rows"):
+            for statement in sections.get(section, ()):
+                assert await columns(statement) == COLUMNS[section], f"{script} :{section}"
+        *_, last = sections["change"]
+        assert await columns(last) == {"id"}, f"{script}: the last change gives the ids that it changed"
+
+
+@both_versions
+async def test_each_common_statement_can_be_run_in_psql(server: TestbedServer, database: str) -> None:
+    server.sql(ledger.ddl(), database)
+    connection = await asyncpg.connect(database, statement_cache_size=0)
+    for path in sorted((HOME / "sql").glob("*.sql")):
+        if path.name in ("ledger_schema.sql", "ledger_grant.sql"):
+            continue
+        text = path.read_text()
+        await prepare(connection, text, text)
+        await connection.prepare(files.statement(path.stem).text)
+    await connection.close()

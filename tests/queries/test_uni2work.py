@@ -1,0 +1,391 @@
+"""Reading uni2work: what it is recognised by, its trees, its findings, and what is odd in its columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from console.demo.uni2work.data import make
+from queries.model import Finding, Honesty, Node, Page, Phase
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.queries.builders import opened
+from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
+from tests.servers import TestbedServer, both_versions
+
+PRUNE = {"job": "prune-invitations"}
+
+
+def reader(workspace: Workspace) -> Reader:
+    return workspace.systems[LABEL]
+
+
+def local(page: Page) -> list[str]:
+    return [n.id.removeprefix(f"{LABEL}/") for n in page.nodes]
+
+
+async def node(workspace: Workspace, node_id: str) -> Node:
+    (found,) = (await reader(workspace).nodes([f"{LABEL}/{node_id}"])).nodes
+    return found
+
+
+async def found(workspace: Workspace, code: str) -> list[Finding]:
+    return [f for f in (await reader(workspace).findings()).found if f.code == code]
+
+
+async def all_of(workspace: Workspace, parent: str, size: int = 2) -> list[str]:
+    """All children by small pages."""
+    ids: list[str] = []
+    cursor = None
+    while True:
+        page = await reader(workspace).children(f"{LABEL}/{parent}", cursor, size)
+        ids += local(page)
+        cursor = page.cursor
+        if cursor is None:
+            return ids
+
+
+# Detection
+
+LOOKALIKES = {
+    "without cron": "DROP TABLE cron_last_exec",
+    "an executor's queue": "ALTER TABLE queued_job DROP COLUMN lock_instance",
+    "bytes for content": "ALTER TABLE queued_job ALTER content TYPE bytea USING '\\x00'",
+    "nothing unique": "ALTER TABLE cron_last_exec DROP CONSTRAINT unique_cron_last_exec",
+    "its successor": "CREATE TABLE job_meta (id int); CREATE TABLE job_data (id int)",
+    "numbers for times": "ALTER TABLE queued_job ALTER lock_time TYPE int8 USING 0",
+}
+
+
+@pytest.mark.parametrize("change", LOOKALIKES.values(), ids=LOOKALIKES)
+async def test_lookalikes_are_declined_by_name(uni: Uni, tmp_path: Path, change: str) -> None:
+    await uni.sql(change)
+    workspace = await opened(uni.dsn, tmp_path)
+    assert (list(workspace.systems), [d.system for d in workspace.declined]) == ([], [LABEL])
+    await workspace.close()
+
+
+OTHERS = (
+    "CREATE TABLE jobs (id bigserial, queue text, payload text, attempts int2, reserved_at int, available_at int)",
+    "CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state text, queue text, worker text, args jsonb)",
+    "CREATE TABLE good_jobs (id uuid PRIMARY KEY, queue_name text, locked_by_id uuid, locked_at timestamptz)",
+    "CREATE TABLE queued_job (id bigserial, payload text)",
+)
+
+
+async def test_others_are_not_even_mentioned(database: str, server: TestbedServer, tmp_path: Path) -> None:
+    for table in OTHERS:
+        server.sql(table, database)
+    workspace = await opened(database, tmp_path)
+    assert (workspace.systems, [d for d in workspace.declined if d.system == LABEL]) == ({}, [])
+    await workspace.close()
+
+
+@both_versions
+@pytest.mark.parametrize(
+    "change",
+    ["", "DROP TABLE token_bucket", "ALTER TABLE queued_job ADD COLUMN extra text, DROP COLUMN write_last_exec"],
+)
+async def test_what_it_is_recognised_by(uni: Uni, tmp_path: Path, change: str) -> None:
+    await uni.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE queued_job SET SCHEMA app")
+    await uni.sql("ALTER TABLE cron_last_exec SET SCHEMA app; ALTER TABLE IF EXISTS token_bucket SET SCHEMA app")
+    workspace = await opened(uni.dsn, tmp_path)
+    assert reader(workspace).found.schema == "app"
+    assert len((await reader(workspace).roots()).nodes) == (2 if "token" in change else 3)
+    await workspace.close()
+
+
+# Trees
+
+
+@both_versions
+async def test_the_queue_by_holder_and_kind(uni: Uni, uni_workspace: Workspace) -> None:
+    free = [await uni.job(PRUNE, cron=True), await uni.job({"job": "a"}), await uni.job({"job": "a"})]
+    held = await uni.job({"job": "a|b:c/d"}, held=900)
+    half = await uni.job(held_by=DEAD)
+    assert local(await reader(uni_workspace).roots()) == ["queue:all", "crontab:all", "buckets:all"]
+    assert await all_of(uni_workspace, "queue:all", 1) == [f"holder:{DEAD}", "holder:half", "holder:none"]
+    assert await all_of(uni_workspace, "holder:none", 1) == ["group:none|a", "group:none|prune-invitations"]
+    assert await all_of(uni_workspace, "group:none|a", 1) == [f"job:{j}" for j in free[1:]]
+    assert await all_of(uni_workspace, f"holder:{DEAD}") == [f"group:{DEAD}|a|b:c/d"]
+    assert await all_of(uni_workspace, f"group:{DEAD}|a|b:c/d") == [f"job:{held}"]
+    assert await all_of(uni_workspace, "group:half|send-notification") == [f"job:{half}"]
+    assert await all_of(uni_workspace, f"job:{held}") == []
+    for child, parent in ((f"job:{held}", f"group:{DEAD}|a|b:c/d"), (f"group:{DEAD}|a|b:c/d", f"holder:{DEAD}")):
+        assert (await node(uni_workspace, child)).parent_id == f"{LABEL}/{parent}"
+    assert (await node(uni_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
+    holder = await node(uni_workspace, f"holder:{DEAD}")
+    assert holder.title == f"instance {DEAD} · 1 lock · no sign of life for 00:15:00"
+    assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
+    phases = [(await node(uni_workspace, f"job:{j}")).phase for j in (free[0], held, half)]
+    assert phases == [Phase.READY, Phase.RUNNING, Phase.UNKNOWN]
+    assert (await node(uni_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
+
+
+async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, tmp_path: Path) -> None:
+    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"head": 3.0, "window": 4.0}})
+    jobs = await uni.jobs(8)
+    hidden = await uni.job(held=900)
+    assert (await node(workspace, "holder:none")).title == "not locked · 3 in the oldest 3"
+    assert (await node(workspace, "queue:all")).title == "queue · 3+ queued, 1 locked", "small: found by its lock"
+    assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
+    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == (5, Honesty.CAPPED)
+    assert counts[Phase.DONE] == (None, Honesty.UNKNOWN)
+    live: list[str] = []
+    cursor = None
+    while True:
+        page = await reader(workspace).live(cursor, 2)
+        live += local(page)
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert live == [f"job:{hidden}", *(f"job:{j}" for j in jobs)], "every row, the old lock first"
+    await workspace.close()
+
+
+async def test_cron_by_time_or_by_id(uni: Uni, uni_workspace: Workspace) -> None:
+    old, new, middle = [await uni.cron({"job": "x", "n": age}, age=age) for age in (900, 10, 50)]
+    assert await all_of(uni_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
+    assert (await node(uni_workspace, f"cron:{old}")).title == 'x {"n": 900}'
+    assert (await node(uni_workspace, "crontab:all")).title == "cron · 3 last executions"
+    page = await reader(uni_workspace).children(f"{LABEL}/crontab:all")
+    assert page.cursor is None
+
+
+async def test_buckets(uni: Uni, uni_workspace: Workspace) -> None:
+    for ident, value in (("a", 5), ("b", -5), ("c:d", 0)):
+        await uni.bucket(ident, value)
+    assert await all_of(uni_workspace, "buckets:all") == ["bucket:a", "bucket:b", "bucket:c:d"]
+    assert [(await node(uni_workspace, f"bucket:{b}")).phase for b in ("a", "b", "c:d")] == [
+        Phase.READY,
+        Phase.BLOCKED,
+        Phase.BLOCKED,
+    ]
+
+
+async def test_find(uni: Uni, uni_workspace: Workspace) -> None:
+    job, entry = await uni.job({"job": "help-request", "subject": "Äpfel"}, held=5), await uni.cron(PRUNE)
+    await uni.bucket("inject-files", 1)
+    for text, ids in (
+        (f"{LABEL}/job:{job}", {f"job:{job}", f"cron:{entry}"}),
+        ("ÄPFEL", {f"job:{job}"}),
+        (str(DEAD)[:8], {f"holder:{DEAD}"}),
+        ("inject-files", {"bucket:inject-files"}),
+        ("no such thing", set()),
+        ("9" * 40, set()),
+        ("%", set()),
+    ):
+        assert ids <= set(local(await reader(uni_workspace).find(text))), text
+        assert ids or not local(await reader(uni_workspace).find(text)), text
+
+
+# Findings
+
+
+async def test_a_quiet_queue_has_none(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.jobs(20, age=20)
+    await uni.job({"job": "x"}, held=200, held_by=LIVE, age=200)
+    await uni.cron(PRUNE, age=1e7)
+    await uni.bucket("a", 1)
+    assert (await reader(uni_workspace).findings()).found == ()
+
+
+@both_versions
+async def test_orphaned_and_slow_are_told_apart_by_signs_of_life(uni: Uni, uni_workspace: Workspace) -> None:
+    orphan, slow, gone = [await uni.job({"job": str(n)}, held=9000, held_by=n, age=9001) for n in (DEAD, LIVE, OTHER)]
+    await uni.sql("UPDATE queued_job SET creation_instance = $1", DEAD)
+    await uni.job({"job": "recent"}, age=60, creator=LIVE)
+    await uni.cron(PRUNE, age=5000, instance=OTHER)  # after the lock, but long ago too
+    orphans = await found(uni_workspace, "orphaned_lock")
+    assert {f.node_id for f in orphans} == {uni.id(orphan), uni.id(gone)}
+    (long,) = await found(uni_workspace, "long_lock")
+    assert long.node_id == uni.id(slow)
+    assert "no sign of life of it in the database for 02:30" in next(
+        f.sentence for f in orphans if f.node_id == uni.id(orphan)
+    )
+    assert all(f.verb == "release" for f in orphans)
+    assert long.verb is None
+    assert await found(uni_workspace, "half_lock") == []
+
+
+@both_versions
+async def test_nobody_works_or_one_is_passed_over(uni: Uni, uni_workspace: Workspace) -> None:
+    jobs = await uni.jobs(6, age=300)
+    (silent,) = await found(uni_workspace, "no_workers")
+    assert (silent.node_id, silent.severity) == (f"{LABEL}/queue:all", 9)
+    assert "6 of the 6" in silent.sentence and "there is none" in silent.sentence  # noqa: PT018
+    assert await found(uni_workspace, "never_taken") == []
+    await uni.job({"job": "x"}, held=10, held_by=LIVE)
+    assert await found(uni_workspace, "no_workers") == []
+    assert {f.node_id for f in await found(uni_workspace, "never_taken")} == {uni.id(j) for j in jobs}
+
+
+async def test_left_behind(uni: Uni, uni_workspace: Workspace) -> None:
+    old = await uni.job({"job": "x"}, age=7200)
+    await uni.jobs(20, age=30)
+    (finding,) = await found(uni_workspace, "head_of_line")
+    assert finding.node_id == uni.id(old)
+    assert "02:00:00 old" in finding.sentence
+
+
+@pytest.mark.parametrize(("keep", "missing"), [("lock_instance", "lock_time"), ("lock_time", "lock_instance")])
+async def test_half_locks(uni: Uni, uni_workspace: Workspace, keep: str, missing: str) -> None:
+    job = await uni.job(held=900)
+    await uni.sql(f"UPDATE queued_job SET {missing} = NULL")
+    (finding,) = await found(uni_workspace, "half_lock")
+    assert finding.node_id == uni.id(job)
+    assert f"It has {keep} " in finding.sentence
+    assert f"but no {missing}" in finding.sentence
+    assert [c.n for c in await reader(uni_workspace).counts() if c.phase == Phase.UNKNOWN] == [1]
+
+
+async def test_cron_shows_ages_and_is_overdue_only_by_the_operators_word(uni: Uni, tmp_path: Path) -> None:
+    job, entry = await uni.job(PRUNE, cron=True, age=3600), await uni.cron(PRUNE, age=90000)
+    await uni.cron({"job": "other"}, age=9e9 / 1000)
+    await uni.cron([1, 2])
+    workspace = await opened(uni.dsn, tmp_path)
+    (waits,) = await found(workspace, "cron_queued")
+    assert (waits.node_id, waits.verb) == (uni.id(job), "skip")
+    assert "last executed: 20" in waits.sentence
+    assert await found(workspace, "cron_overdue") == []
+    await workspace.close()
+    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"prune-invitations": {"period": 86400.0}}})
+    (overdue,) = await found(workspace, "cron_overdue")
+    assert (overdue.node_id, overdue.verb) == (uni.id(entry, "cron"), "run_now")
+    await workspace.close()
+
+
+async def test_throttled(uni: Uni, uni_workspace: Workspace) -> None:
+    node_id, _ = await uni.bucket("rechunk-files", -5_000_000), await uni.bucket("fine", 1)
+    (finding,) = await found(uni_workspace, "throttled")
+    assert (finding.node_id, finding.verb) == (node_id, "refill")
+    assert "what it holds now is unknown" in finding.sentence
+
+
+async def test_duplicates_as_jsonb_sees_them(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.job('{"job": "a", "n": 1}')
+    newest = await uni.job('{"n": 1.0, "job": "a"}')
+    await uni.job('{"job": "a", "n": 2}')
+    (finding,) = await found(uni_workspace, "duplicate")
+    assert finding.node_id == uni.id(newest)
+    assert "2 times" in finding.sentence
+
+
+async def test_flapping_is_seen_by_looking_again(uni: Uni, uni_workspace: Workspace) -> None:
+    flapping, still = await uni.job(), await uni.job({"job": "x"}, held=5)
+    one = reader(uni_workspace)
+    await one.sample()
+    for turn in range(3):
+        assert one.watched() == (), turn
+        if turn % 2:
+            await uni.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1", flapping)
+        else:
+            await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", flapping, LIVE)
+        await one.sample()
+    (finding,) = one.watched()
+    assert finding.node_id == uni.id(flapping)
+    assert "changed 3 times" in finding.sentence
+    assert still != flapping
+
+
+# What is odd
+
+ODD = {
+    "null": "null",
+    "number": "1e400",
+    "text": '"job"',
+    "list": '["job"]',
+    "empty": "{}",
+    "no text": '{"job": {"deep": 1}}',
+    "empty name": '{"job": "", "tag": "by-tag"}',
+    "first key": '{"zz": 1, "b": 2}',
+    "long": json.dumps({"job": "x" * 5000}),
+    "control": '{"job": "a\\u0001b"}',
+}
+
+
+@both_versions
+async def test_content_of_every_shape(uni: Uni, uni_workspace: Workspace) -> None:
+    jobs = {name: await uni.job(text) for name, text in ODD.items()}
+    entries = [await uni.cron(text) for text in ODD.values() if len(text) < 2000]
+    titles = {name: (await node(uni_workspace, f"job:{j}")).title for name, j in jobs.items()}
+    assert {n: t for n, t in titles.items() if t == "(unrecognised)"}.keys() == {
+        "null",
+        "number",
+        "text",
+        "list",
+        "empty",
+    }
+    assert (titles["empty name"], titles["first key"], titles["no text"]) == ("by-tag", "b", "job")
+    assert len(titles["long"]) == 80
+    assert len(await all_of(uni_workspace, "group:none|(unrecognised)")) == 5
+    unread = {f.node_id for f in await found(uni_workspace, "unrecognised")}
+    assert unread == {uni.id(jobs[n]) for n in ODD} - {uni.id(jobs[n]) for n in ("empty name", "long", "control")}
+    for j in jobs.values():
+        detail = await reader(uni_workspace).detail(uni.id(j))
+        assert detail is not None
+    for e in entries:
+        assert await reader(uni_workspace).detail(uni.id(e, "cron")) is not None
+
+
+@both_versions
+@pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
+async def test_times_that_most_programs_cannot_show(uni: Uni, uni_workspace: Workspace, time: str) -> None:
+    one, two = await uni.job(held=900, cron=True), await uni.job(PRUNE, cron=True)
+    await uni.jobs(12)
+    await uni.cron(PRUNE)
+    node_id = await uni.bucket("a", -1)
+    await uni.sql(
+        f"UPDATE queued_job SET creation_time = '{time}', lock_time = CASE WHEN lock_time IS NOT NULL THEN"
+        f" timestamptz '{time}' END WHERE id IN ({one}, {two}); UPDATE cron_last_exec SET time = '{time}';"
+        f"UPDATE token_bucket SET last_access = '{time}'"
+    )
+    look = reader(uni_workspace)
+    await look.findings()
+    await look.live()
+    await look.sample()
+    for key in (f"job:{one}", f"job:{two}", f"holder:{DEAD}", "queue:all", "crontab:all"):
+        assert await look.detail(f"{LABEL}/{key}") is not None
+    assert await look.detail(node_id) is not None
+
+
+async def test_ids_that_are_none(uni: Uni, uni_workspace: Workspace) -> None:
+    ids = [
+        "job:x",
+        "job:99999999999999999999",
+        "job:7",
+        "cron:",
+        "cron:-1",
+        "holder:x",
+        "group:x",
+        "group:|",
+        "bucket:x",
+    ]
+    assert (await reader(uni_workspace).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
+
+
+@pytest.fixture
+async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[tuple[str, Workspace]]:
+    dsn = server.fresh("uni2work", filled=True)
+    workspace = await opened(dsn, tmp_path)
+    yield dsn, workspace
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_the_demo_has_one_of_everything(demo: tuple[str, Workspace]) -> None:
+    _, workspace = demo
+    look = reader(workspace)
+    codes = {f.code for f in (await look.findings()).found}
+    # Nobody works or somebody is passed over, not both; what is overdue only operators say; flapping takes looks.
+    assert {f.code for f in look.system.spec.findings} - codes == {"no_workers", "cron_overdue", "flapping"}
+    assert vars_of(1) == vars_of(1) != vars_of(2)
+
+
+def vars_of(seed: int) -> list[object]:
+    data = make(seed)
+    return [data.jobs, data.cron, data.buckets]

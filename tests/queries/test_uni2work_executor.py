@@ -1,0 +1,305 @@
+"""uni2work's executor keeps the engine's protocol, and no verb of the console breaks its transactions off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.run import Demo
+from console.demo.uni2work import Uni2work
+from console.demo.uni2work.executor import Instance, Job, JobFailed
+from queries import act, ledger
+from queries.model import Node, Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, do, opened, rehearsed, told
+from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
+from tests.servers import both_versions
+
+CHANGED = Outcome.CHANGED
+ATOMIC = {"job": "prune-invitations"}  # done in one transaction with the row's deletion
+GONE = {"gone": True}
+
+
+@pytest.fixture
+async def connection(uni: Uni) -> AsyncIterator[asyncpg.Connection[Any]]:
+    made = await asyncpg.connect(uni.dsn)
+    yield made
+    await made.close()
+
+
+class Held:
+    """Work that stands still in the middle until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, _: Job) -> None:
+        self.begun.set()
+        await self.go.wait()
+
+
+# The protocol
+
+
+@both_versions
+async def test_success_deletes_and_records(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+    await uni.job(ATOMIC, cron=True)
+    await uni.job({"job": "help-request"})
+    instance = Instance(connection, LIVE)
+    assert await instance.flush() == 2
+    assert await uni.value("SELECT count(*) FROM queued_job") == 0
+    assert (await uni.entry(ATOMIC))["instance"] == LIVE
+    assert await uni.value("SELECT count(*) FROM cron_last_exec") == 1
+
+
+async def test_failure_unlocks_and_leaves_the_row(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+    async def fail(_: Job) -> None:
+        raise JobFailed("no gateway")
+
+    jobs = [await uni.job(ATOMIC, cron=True), await uni.job({"job": "help-request"})]
+    assert await Instance(connection, LIVE, work=fail).flush() == 0
+    rows = [await uni.row(j) for j in jobs]
+    assert [(r["lock_instance"], r["lock_time"]) for r in rows] == [(None, None)] * 2
+    assert await uni.entry(ATOMIC) is None
+
+
+async def test_locks_of_others_are_respected_for_ever_and_old_ones_of_its_own_taken_over(
+    uni: Uni, connection: asyncpg.Connection[Any]
+) -> None:
+    other, young = await uni.job(held=1e6), await uni.job(held=100, held_by=LIVE)
+    own, half = await uni.job(held=400, held_by=LIVE), await uni.job(held_by=DEAD)
+    instance = Instance(connection, LIVE)
+    await instance.flush()
+    assert dict(instance.done) == {own: 1}
+    assert all([await uni.row(j) for j in (other, young, half)])
+
+
+async def test_what_the_code_cannot_read_stays(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+    for content in ('["x"]', "null", "7", '{"job": "of-another-time"}', '{"job": ["help-request"]}'):
+        await uni.job(content)
+    before = await uni.everything()
+    assert await Instance(connection, LIVE).flush() == 0
+    assert await uni.everything() == before
+
+
+# One on one
+
+
+@both_versions
+@pytest.mark.parametrize("held", [None, 900.0])
+async def test_a_foreign_write_to_its_row_breaks_a_worker_off(
+    uni: Uni, connection: asyncpg.Connection[Any], held: float | None
+) -> None:
+    """Why the console keeps its hands off: this is what would happen."""
+    job, work = await uni.job(ATOMIC), Held()
+    instance = Instance(connection, LIVE, work=work)
+    doing = await begun(instance, job, work)
+    await uni.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL")
+    work.go.set()
+    assert await doing is False
+    assert instance.aborted == 1
+
+
+async def begun(instance: Instance, job: int, work: Held) -> asyncio.Task[bool]:
+    locked = await instance.lock(job)
+    assert locked is not None
+    doing = asyncio.create_task(instance.perform(locked))
+    await work.begun.wait()
+    return doing
+
+
+@both_versions
+@pytest.mark.parametrize("verb", ["release", "cancel", "skip"])
+async def test_no_verb_touches_a_row_that_is_being_executed(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], verb: str
+) -> None:
+    job, work = await uni.job(ATOMIC, cron=True), Held()
+    instance = Instance(connection, LIVE, work=work)
+    doing = await begun(instance, job, work)
+    for node in [uni.id(job)] + [uni.id(LIVE, "holder")] * (verb == "release"):
+        assert CHANGED not in told(await do(uni_workspace, verb, [node], GONE, LABEL)).values()
+    work.go.set()
+    assert await doing is True
+    assert instance.aborted == 0
+
+
+@both_versions
+@pytest.mark.parametrize("verb", ["skip", "forget"])
+async def test_no_verb_touches_a_record_that_a_worker_will_write(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], verb: str
+) -> None:
+    entry = await uni.cron(ATOMIC)
+    job, twin, work = await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True), Held()
+    instance = Instance(connection, LIVE, work=work)
+    doing = await begun(instance, job, work)
+    node = uni.id(twin) if verb == "skip" else uni.id(entry, "cron")
+    assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: Outcome.REFUSED}
+    work.go.set()
+    assert await doing is True
+    assert instance.aborted == 0
+
+
+@both_versions
+@pytest.mark.parametrize("verb", ["skip", "forget"])
+async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_busy(
+    uni: Uni, uni_workspace: Workspace, verb: str
+) -> None:
+    entry, job, twin = await uni.cron(ATOMIC), await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True)
+    node = uni.id(twin) if verb == "skip" else uni.id(entry, "cron")
+    async with uni.connection.transaction(isolation="serializable"):
+        await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
+        assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: Outcome.BUSY}
+
+
+@both_versions
+async def test_a_rehearsal_does_not_break_off_a_slow_worker(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any]
+) -> None:
+    job, work = await uni.job(ATOMIC), Held()
+    instance = Instance(connection, LIVE, work=work)
+    locked = await instance.lock(job)
+    assert locked is not None
+    await uni.sql("UPDATE queued_job SET lock_time = now() - interval '1 hour', creation_instance = $1", OTHER)
+    doing = asyncio.create_task(instance.perform(locked))
+    await work.begun.wait()
+    rehearsal = await rehearsed(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert told(rehearsal) == {uni.id(job): CHANGED}
+    work.go.set()
+    assert await doing is True
+    assert instance.aborted == 0
+    gone = await act.commit(uni_workspace, LABEL, "release", rehearsal, OPERATOR)
+    assert told(gone) == {uni.id(job): Outcome.GONE}
+
+
+@both_versions
+async def test_a_released_job_is_taken_by_another_instance(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any]
+) -> None:
+    job = await uni.job({"job": "help-request"}, held=900)
+    instance = Instance(connection, LIVE)
+    await instance.flush()
+    assert not instance.done
+    await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    await instance.flush()
+    assert dict(instance.done) == {job: 1}
+
+
+# All at once
+
+
+async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None:
+    await uni.sql(ledger.ddl())
+    rng = Random(7)
+    connections = [await asyncpg.connect(uni.dsn) for _ in range(2)]
+
+    async def work(_: Job) -> None:
+        await asyncio.sleep(0)
+        if rng.random() < 0.3:
+            raise JobFailed("now and then")
+
+    instances = [Instance(c, u, work=work) for c, u in zip(connections, (LIVE, OTHER), strict=True)]
+    contents = [ATOMIC, {"job": "prune-session-files"}, {"job": "help-request"}, {"job": "nobody-knows"}]
+    for content in contents:
+        await uni.cron(content)
+    await uni.bucket("inject-files", -5)
+    for n in range(12):
+        await uni.job({"job": "send-notification", "n": n}, held=9000 + n, creator=DEAD, age=9500)
+    await uni.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
+    going = True
+
+    async def run() -> None:
+        # In turn: two that work at once break each other off now and then, and here only the console may be to blame.
+        while going:
+            for instance in instances:
+                for _ in range(3):
+                    await instance.queue(rng.choice(contents), cron=rng.random() < 0.7)
+                await instance.flush(4)
+
+    workspace = await opened(uni.dsn, tmp_path)
+    running = asyncio.create_task(run())
+    try:
+        tally, removed = await rain(workspace, rng, running)
+    finally:
+        going = False
+        await running
+        await workspace.close()
+    assert [i.aborted for i in instances] == [0, 0], "no worker was broken off"
+    done = instances[0].done + instances[1].done
+    assert set(done.values()) == {1}, "nothing was executed twice"
+    rows = await uni.connection.fetch("SELECT *, content::text AS content FROM queued_job")
+    ids = [*done, *map(int, removed), *(r["id"] for r in rows)]
+    last = await uni.value("SELECT last_value FROM queued_job_id_seq")
+    assert len(ids) == len(set(ids)), "what was removed was not executed, and is gone"
+    assert set(ids) <= set(range(1, last + 1))
+    rehearsals = set(range(1, last + 1)) - set(ids)  # a rehearsed `run_now` takes a number that is given back to nobody
+    assert await uni.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(rehearsals)) == 0
+    assert all((r["lock_instance"] is None) == (r["lock_time"] is None) for r in rows)
+    changed = {verb for verb, outcome in tally if outcome == CHANGED}
+    assert {"cancel", "run_now", "forget", "release", "skip", "refill"} <= changed, tally
+    for connection in connections:
+        await connection.close()
+
+
+async def rain(
+    workspace: Workspace, rng: Random, running: asyncio.Task[None]
+) -> tuple[dict[tuple[str, Outcome], int], list[str]]:
+    """Verbs at random: how often each came to what, and the rows that were deleted."""
+    removed: list[str] = []
+    tally: dict[tuple[str, Outcome], int] = {}
+    for _ in range(400):
+        verb, node = await pick(workspace, rng)
+        if verb:
+            arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
+            rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
+            outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+            (outcome,) = told(outcomes).values()
+            tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
+            if outcome == CHANGED and verb in ("cancel", "skip"):
+                removed.append(node.id.rpartition(":")[2])
+        assert not running.done()
+    return tally, removed
+
+
+async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
+    """A verb for some node, as an operator might press it."""
+    look = workspace.systems[LABEL]
+    branch = rng.choice(["queue", "queue", "queue", "crontab", "buckets", "holders"])
+    if branch == "queue":
+        nodes = (await look.live(page=30)).nodes
+    else:
+        nodes = (await look.children(f"{LABEL}/{'queue' if branch == 'holders' else branch}:all")).nodes
+    if not nodes:
+        return "", None  # type: ignore[return-value]
+    node = rng.choice(nodes)
+    verbs = [v.name for v in look.verbs(node.kind) if look.availability(v).ok]
+    return (rng.choice(verbs), node) if verbs else ("", node)
+
+
+async def test_the_demo_goes_on(own_server_demo: Demo) -> None:
+    """Its instance takes what flows, and what is stuck on purpose stays."""
+    connection = await asyncpg.connect(own_server_demo.dsn, server_settings={"search_path": "uni2work"})
+    first = await connection.fetchval("SELECT min(id) FROM queued_job WHERE lock_time IS NULL AND id > 20")
+    gone = "SELECT NOT EXISTS (SELECT FROM queued_job WHERE id = $1)"
+    async with asyncio.timeout(30):
+        while not await connection.fetchval(gone, first):
+            await asyncio.sleep(0.05)
+    assert (
+        await connection.fetchval("SELECT count(*) FROM queued_job WHERE lock_time < now() - interval '8 hours'") == 6
+    )
+    await connection.close()
+
+
+@pytest.fixture
+async def own_server_demo() -> AsyncIterator[Demo]:
+    demo = Demo(1, engines=(Uni2work,))
+    await demo.start()
+    with contextlib.suppress(asyncio.CancelledError):
+        yield demo
+    await demo.stop()

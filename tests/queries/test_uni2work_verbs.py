@@ -1,0 +1,501 @@
+"""Every verb of uni2work: the rows before and after, what is refused, and the traps of a queue without a status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from queries import act
+from queries.model import Outcome, Outcomes, Rehearsal
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, do, opened, rehearsed, seen, told, why
+from tests.queries.uni import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+GONE = {"gone": True}
+PRUNE = {"job": "prune-invitations"}
+
+
+async def commit(workspace: Workspace, verb: str, rehearsal: Rehearsal) -> Outcomes:
+    return await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+
+
+# Release
+
+
+@both_versions
+async def test_release_empties_both_columns_of_that_row_alone(uni: Uni, uni_workspace: Workspace) -> None:
+    job, other = await uni.job(held=900), await uni.job(held=900)
+    before, bystander = dict(await uni.row(job)), dict(await uni.row(other))
+    outcomes = await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    after = dict(await uni.row(job))
+    assert told(outcomes) == {uni.id(job): CHANGED}
+    assert after == {**before, "lock_instance": None, "lock_time": None, "xmin": outcomes.xid}
+    assert dict(await uni.row(other)) == bystander
+    (change,) = outcomes.changes
+    assert change.before is not None and change.after is not None  # noqa: PT018
+    assert {k for k in change.before if change.before[k] != change.after[k]} == {"lock_instance", "lock_time"}
+
+
+@both_versions
+async def test_a_rehearsal_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -> None:
+    job, free, entry = await uni.job(held=900), await uni.job(PRUNE, cron=True), await uni.cron({"job": "x"})
+    bucket = await uni.bucket("inject-files", -5)
+    before = await uni.everything()
+    for verb, node, arguments in (
+        ("release", uni.id(job), GONE),
+        ("release", uni.id(DEAD, "holder"), GONE),
+        ("cancel", uni.id(free), {}),
+        ("skip", uni.id(free), {}),
+        ("run_now", uni.id(entry, "cron"), {}),
+        ("forget", uni.id(entry, "cron"), {}),
+        ("refill", bucket, {"value": 7}),
+    ):
+        rehearsal = await rehearsed(uni_workspace, verb, [node], arguments, LABEL)
+        assert told(rehearsal) == {node: CHANGED}, (verb, rehearsal.results)
+        assert rehearsal.changes, verb
+    assert await uni.everything() == before
+
+
+async def test_release_wants_the_operators_word(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(held=900)
+    outcomes = await do(uni_workspace, "release", [uni.id(job)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): REFUSED}
+    assert f"say (gone) that the instance {DEAD} is not running" in why(outcomes, uni.id(job))
+
+
+async def test_a_young_lock_is_not_touched(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(held=299)
+    before = await uni.everything()
+    outcomes = await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert "younger than 00:05:00" in why(outcomes, uni.id(job))
+    assert await uni.everything() == before
+
+
+async def test_the_threshold_is_the_operators(uni: Uni, tmp_path: Path) -> None:
+    job = await uni.job(held=400)
+    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"stale": 3600.0}})
+    try:
+        assert told(await do(workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): REFUSED}
+    finally:
+        await workspace.close()
+
+
+@pytest.mark.parametrize("sign", ["lock", "made", "cron"])
+async def test_an_instance_that_shows_life_is_not_gone(uni: Uni, uni_workspace: Workspace, sign: str) -> None:
+    job = await uni.job(held=900, held_by=LIVE)
+    if sign == "lock":
+        await uni.job(held=20, held_by=LIVE)
+    elif sign == "made":
+        await uni.job(age=20, creator=LIVE)
+    else:
+        await uni.cron(PRUNE, age=20, instance=LIVE)
+    for node in (uni.id(job), uni.id(LIVE, "holder")):
+        outcomes = await do(uni_workspace, "release", [node], GONE, LABEL)
+        assert "showed life at" in why(outcomes, node)
+    assert (await uni.row(job))["lock_instance"] == LIVE
+
+
+@pytest.mark.parametrize("sign", ["job", "holder"])
+async def test_life_that_shows_between_rehearsal_and_commit_stops_it(
+    uni: Uni, uni_workspace: Workspace, sign: str
+) -> None:
+    job = await uni.job(held=900)
+    node = uni.id(job) if sign == "job" else uni.id(DEAD, "holder")
+    rehearsal = await rehearsed(uni_workspace, "release", [node], GONE, LABEL)
+    await uni.cron(PRUNE, age=400, instance=DEAD)  # older than the threshold, but news
+    outcomes = await commit(uni_workspace, "release", rehearsal)
+    assert told(outcomes) == {node: MOVED}
+    assert (await uni.row(job))["lock_instance"] == DEAD
+
+
+@both_versions
+async def test_a_lock_taken_anew_since_it_was_seen_is_left(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(held=900)
+    versions = await seen(uni_workspace, [uni.id(job)], LABEL)
+    await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now() - interval '10 min'", OTHER)
+    outcomes = await do(uni_workspace, "release", versions, GONE, LABEL)
+    assert told(outcomes) == {uni.id(job): MOVED}
+    assert (await uni.row(job))["lock_instance"] == OTHER
+
+
+async def test_a_row_deleted_since_it_was_seen_is_gone(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(held=900)
+    versions = await seen(uni_workspace, [uni.id(job)], LABEL)
+    await uni.sql("DELETE FROM queued_job")
+    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {uni.id(job): Outcome.GONE}
+
+
+async def test_a_row_in_an_open_transaction_is_busy(uni: Uni, uni_workspace: Workspace) -> None:
+    held, free = await uni.job(held=900), await uni.job()
+    async with uni.connection.transaction():
+        await uni.sql("SELECT FROM queued_job FOR UPDATE")
+        for verb, node in (("release", uni.id(held)), ("release", uni.id(DEAD, "holder")), ("cancel", uni.id(free))):
+            assert told(await do(uni_workspace, verb, [node], GONE, LABEL)) == {node: Outcome.BUSY}, verb
+
+
+@pytest.mark.parametrize("half", ["lock_instance", "lock_time"])
+async def test_half_a_lock_is_released_once_it_is_old(uni: Uni, uni_workspace: Workspace, half: str) -> None:
+    job = await uni.job(held=900, age=1000)
+    await uni.sql(f"UPDATE queued_job SET {half} = NULL")
+    assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
+    assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): CHANGED}
+    row = await uni.row(job)
+    assert (row["lock_instance"], row["lock_time"]) == (None, None)
+
+
+async def test_an_unlocked_job_cannot_be_released(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(age=4000)
+    outcomes = await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert why(outcomes, uni.id(job)) == "it is not locked: any worker may take it"
+
+
+@both_versions
+async def test_all_locks_of_an_instance(uni: Uni, uni_workspace: Workspace) -> None:
+    jobs = [await uni.job(held=900 + n) for n in range(3)]
+    other = await uni.job(held=900, held_by=OTHER)
+    node = uni.id(DEAD, "holder")
+    outcomes = await do(uni_workspace, "release", [node], GONE, LABEL)
+    assert told(outcomes) == {node: CHANGED}
+    assert {c.key for c in outcomes.changes} == {str(j) for j in jobs}
+    assert {c.table for c in outcomes.changes} == {"queued_job"}
+    assert all(c.before and c.after and c.after["lock_instance"] is None for c in outcomes.changes)
+    assert [(await uni.row(j))["lock_time"] for j in jobs] == [None] * 3
+    assert (await uni.row(other))["lock_instance"] == OTHER
+
+
+async def test_a_lock_from_the_end_of_time_is_never_old(uni: Uni, uni_workspace: Workspace) -> None:
+    old, never = await uni.job(held=900), await uni.job(held=900)
+    await uni.sql("UPDATE queued_job SET lock_time = 'infinity' WHERE id = $1", never)
+    node = uni.id(DEAD, "holder")
+    assert told(await do(uni_workspace, "release", [node, uni.id(never)], GONE, LABEL)) == {
+        node: CHANGED,
+        uni.id(never): REFUSED,
+    }
+    assert [(await uni.row(j))["lock_instance"] for j in (old, never)] == [None, DEAD]
+    again = await do(uni_workspace, "release", [node], GONE, LABEL)
+    assert "none of its locks is older than 00:05:00" in why(again, node)
+
+
+async def test_two_instances_at_once_are_told_apart(uni: Uni, uni_workspace: Workspace) -> None:
+    one, two = await uni.job(held=900, creator=LIVE), await uni.job(held=900, held_by=OTHER, creator=LIVE)
+    nodes = [uni.id(DEAD, "holder"), uni.id(OTHER, "holder")]
+    outcomes = await do(uni_workspace, "release", nodes, GONE, LABEL)
+    assert told(outcomes) == dict.fromkeys(nodes, CHANGED)
+    assert {(c.id, c.key) for c in outcomes.changes} == {(nodes[0], str(one)), (nodes[1], str(two))}
+
+
+async def test_a_lock_that_went_since_is_a_sign_of_life(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.job(held=900)
+    done = await uni.job(held=900)
+    node = uni.id(DEAD, "holder")
+    versions = await seen(uni_workspace, [node], LABEL)
+    await uni.sql("DELETE FROM queued_job WHERE id = $1", done)
+    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {node: MOVED}
+
+
+async def test_at_most_500_of_an_instance_at_once(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.sql(
+        "INSERT INTO queued_job (content, creation_instance, creation_time, lock_instance, lock_time)"
+        " SELECT '{}', $1, now() - interval '1h', $1, now() - interval '20 min' FROM generate_series(1, 501)",
+        DEAD,
+    )
+    await uni.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
+    node = uni.id(DEAD, "holder")
+    left = "SELECT count(*) FROM queued_job WHERE lock_instance IS NOT NULL"
+    assert told(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert await uni.value(left) == 1
+    assert told(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert await uni.value(left) == 0
+
+
+@pytest.mark.parametrize("key", ["none", "half"])
+async def test_what_is_no_instance_cannot_be_released(uni: Uni, uni_workspace: Workspace, key: str) -> None:
+    await uni.job()
+    await uni.job(held_by=DEAD)
+    outcomes = await do(uni_workspace, "release", [uni.id(key, "holder")], GONE, LABEL)
+    assert "it is no instance" in why(outcomes, uni.id(key, "holder"))
+
+
+# Cancel, skip
+
+
+@both_versions
+async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(uni: Uni, uni_workspace: Workspace) -> None:
+    exact = '{"job": "x", "big": 123456789012345678901234567890.10, "huge": 1' + "0" * 400 + "}"
+    job, other = await uni.job(exact), await uni.job()
+    outcomes = await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): CHANGED}
+    (change,) = outcomes.changes
+    assert change.after is None and change.before is not None  # noqa: PT018
+    assert await uni.value("SELECT $1::text::jsonb = $2::text::jsonb", change.before["content"], exact)
+    assert "123456789012345678901234567890.10" in change.before["content"]
+    assert (await uni.row(job), (await uni.row(other))["id"]) == (None, other)
+
+
+@pytest.mark.parametrize("verb", ["cancel", "skip"])
+@pytest.mark.parametrize("held", [1, 9000])
+async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace, verb: str, held: float) -> None:
+    job = await uni.job(PRUNE, held=held, cron=True)
+    before = await uni.everything()
+    assert told(await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
+    assert await uni.everything() == before
+
+
+@pytest.mark.parametrize("verb", ["cancel", "skip"])
+async def test_a_row_locked_since_it_was_seen_is_left(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
+    job = await uni.job(PRUNE, cron=True)
+    rehearsal = await rehearsed(uni_workspace, verb, [uni.id(job)], {}, LABEL)
+    await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", LIVE)
+    before = await uni.everything()
+    assert told(await commit(uni_workspace, verb, rehearsal)) == {uni.id(job): MOVED}
+    assert await uni.everything() == before
+
+
+@both_versions
+@pytest.mark.parametrize("known", [False, True])
+async def test_skip_records_and_deletes(uni: Uni, uni_workspace: Workspace, known: bool) -> None:
+    content = '{"job": "prune", "n": 123456789012345678901234567890.10}'
+    if known:
+        await uni.cron(content)
+    job = await uni.job(content, cron=True)
+    outcomes = await do(uni_workspace, "skip", [uni.id(job)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): CHANGED}
+    entry = await uni.entry(content)
+    assert await uni.row(job) is None
+    assert (entry["instance"], entry["ago"].total_seconds() < 60) == (CONSOLE, True)
+    assert "123456789012345678901234567890.10" in entry["job"]
+    assert {c.table: (c.before is None, c.after is None) for c in outcomes.changes} == {
+        "queued_job": (False, True),
+        "cron_last_exec": (not known, False),
+    }
+
+
+async def test_skip_never_turns_a_record_back(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.cron(PRUNE, age=-3600)
+    job = await uni.job(PRUNE, cron=True)
+    await do(uni_workspace, "skip", [uni.id(job)], {}, LABEL)
+    assert (await uni.entry(PRUNE))["ago"].total_seconds() < -3000
+
+
+async def test_skip_of_two_equal_jobs_at_once(uni: Uni, uni_workspace: Workspace) -> None:
+    one, two = [await uni.job(text, cron=True) for text in ('{"job": "p", "a": 1}', '{"a": 1.0, "job": "p"}')]
+    outcomes = await do(uni_workspace, "skip", [uni.id(one), uni.id(two)], {}, LABEL)
+    assert set(told(outcomes).values()) == {CHANGED}
+    assert await uni.value("SELECT count(*) FROM queued_job") == 0
+    assert await uni.value("SELECT count(*) FROM cron_last_exec") == 1
+
+
+async def test_skip_is_for_crons_jobs(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(PRUNE)
+    outcomes = await do(uni_workspace, "skip", [uni.id(job)], {}, LABEL)
+    assert "cancel it instead" in why(outcomes, uni.id(job))
+
+
+@both_versions
+async def test_content_too_large_for_the_record_conflicts_and_nothing_is_changed(
+    uni: Uni, uni_workspace: Workspace
+) -> None:
+    large = {"job": "prune", "ids": [str(uuid4()) for _ in range(300)]}  # 8 kB and more, hardly compressible
+    job, small = await uni.job(large, cron=True), await uni.job(PRUNE, cron=True)
+    outcomes = await do(uni_workspace, "skip", [uni.id(job), uni.id(small)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): Outcome.CONFLICT, uni.id(small): CHANGED}
+    assert "ndex row" in why(outcomes, uni.id(job))
+    assert (await uni.row(job))["id"] == job
+
+
+# Cron
+
+
+@both_versions
+async def test_run_now_queues_what_cron_would(uni: Uni, uni_workspace: Workspace) -> None:
+    content = '{"job": "prune", "n": 123456789012345678901234567890.10}'
+    entry = await uni.cron(content)
+    node = uni.id(entry, "cron")
+    before = dict(await uni.entry(content))
+    outcomes = await do(uni_workspace, "run_now", [node], {}, LABEL)
+    assert told(outcomes) == {node: CHANGED}
+    row = await uni.connection.fetchrow("SELECT *, content::text AS content FROM queued_job")
+    assert row is not None
+    assert (row["write_last_exec"], row["creation_instance"], row["lock_time"]) == (True, CONSOLE, None)
+    assert "123456789012345678901234567890.10" in row["content"]
+    after = dict(await uni.entry(content))
+    assert {**after, "ago": None} == {**before, "ago": None}, "the entry was not written to"
+    again = await do(uni_workspace, "run_now", [node], {}, LABEL)
+    assert why(again, node) == f"the same is queued already, as job {row['id']}"
+
+
+async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
+    node = uni.id(await uni.cron(PRUNE), "cron")
+    for turn in range(5):
+        both = [await opened(uni.dsn, tmp_path / str(n)) for n in range(2)]
+        outcomes = await asyncio.gather(*(do(w, "run_now", [node], {}, LABEL) for w in both))
+        for workspace in both:
+            await workspace.close()
+        results = sorted(told(o)[node] for o in outcomes)
+        assert await uni.value("SELECT count(*) FROM queued_job") == 1, (turn, results)
+        assert results.count(CHANGED) == 1
+        await uni.sql("DELETE FROM queued_job")
+
+
+async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(uni: Uni, uni_workspace: Workspace) -> None:
+    node = uni.id(await uni.cron(PRUNE), "cron")
+    async with uni.connection.transaction():
+        key = f"unstick {json.dumps(PRUNE)}"
+        await uni.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
+        assert told(await do(uni_workspace, "run_now", [node], {}, LABEL)) == {node: Outcome.BUSY}
+
+
+async def test_an_entry_executed_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:
+    entry = await uni.cron(PRUNE)
+    node = uni.id(entry, "cron")
+    versions = await seen(uni_workspace, [node], LABEL)
+    await uni.sql("UPDATE cron_last_exec SET time = now()")
+    for verb in ("run_now", "forget"):
+        assert told(await do(uni_workspace, verb, versions, {}, LABEL)) == {node: MOVED}
+
+
+@both_versions
+async def test_forget_deletes_the_record(uni: Uni, uni_workspace: Workspace) -> None:
+    entry, other = await uni.cron(PRUNE), await uni.cron(MAIL)
+    outcomes = await do(uni_workspace, "forget", [uni.id(entry, "cron")], {}, LABEL)
+    assert told(outcomes) == {uni.id(entry, "cron"): CHANGED}
+    assert [r["id"] for r in await uni.connection.fetch("SELECT id FROM cron_last_exec")] == [other]
+    (change,) = outcomes.changes
+    assert change.before is not None and json.loads(change.before["job"]) == PRUNE  # noqa: PT018
+
+
+@pytest.mark.parametrize("verb", ["skip", "forget"])
+async def test_a_record_is_left_while_a_worker_is_at_equal_content(
+    uni: Uni, uni_workspace: Workspace, verb: str
+) -> None:
+    await uni.job(PRUNE, held=5, held_by=LIVE, cron=True)
+    job, entry = await uni.job(PRUNE, cron=True), await uni.cron(PRUNE)
+    node = uni.id(job) if verb == "skip" else uni.id(entry, "cron")
+    before = await uni.everything()
+    assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: REFUSED}
+    assert await uni.everything() == before
+
+
+# Buckets
+
+
+@both_versions
+async def test_refill(uni: Uni, uni_workspace: Workspace) -> None:
+    node, other = await uni.bucket("rechunk-files", -5_000_000), await uni.bucket("prune-files", 3)
+    outcomes = await do(uni_workspace, "refill", [node], {"value": "20971520"}, LABEL)
+    assert told(outcomes) == {node: CHANGED}
+    rows = await uni.connection.fetch("SELECT last_value, now() - last_access AS ago FROM token_bucket ORDER BY ident")
+    assert [r["last_value"] for r in rows] == [3, 20971520]
+    assert 0 <= rows[1]["ago"].total_seconds() < 60
+    assert rows[0]["ago"].total_seconds() >= 60
+    assert other != node
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [("", "whole number"), (None, "whole number"), ("1e3", "whole number"), (-6, "already"), (10**19 - 1, "more than")],
+)
+async def test_refill_takes_nothing_away(uni: Uni, uni_workspace: Workspace, value: object, says: str) -> None:
+    node = await uni.bucket("rechunk-files", -5)
+    outcomes = await do(uni_workspace, "refill", [node], {"value": value}, LABEL)
+    assert told(outcomes) == {node: REFUSED}
+    assert says in why(outcomes, node)
+
+
+async def test_a_bucket_used_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:
+    node = await uni.bucket("rechunk-files", -5)
+    versions = await seen(uni_workspace, [node], LABEL)
+    await uni.sql("UPDATE token_bucket SET last_value = -6, last_access = now()")
+    assert told(await do(uni_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: MOVED}
+
+
+# What cannot be done
+
+
+async def test_what_the_engine_has_not_says_why(uni: Uni, uni_workspace: Workspace) -> None:
+    reader = uni_workspace.systems[LABEL]
+    for name in ("wake", "pause", "resume", "retry"):
+        verb = reader.system.verb(name, "job")
+        assert verb is not None
+        available = reader.availability(verb)
+        assert not available.ok
+        assert available.why.startswith("unsupported: ")
+
+
+async def test_without_the_optional_parts(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.sql("DROP TABLE token_bucket; ALTER TABLE queued_job DROP COLUMN write_last_exec")
+    await uni_workspace.look()
+    reader = uni_workspace.systems[LABEL]
+    job, entry = await plain(uni), await uni.cron(PRUNE)
+    assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
+    page = await reader.nodes([uni.id(job), uni.id("x", "bucket"), uni.id("all", "buckets")])
+    assert [n.id for n in page.nodes] == [uni.id(job)]
+    assert {u.code for u in (await reader.findings()).unchecked} == {"throttled", "cron_queued"}
+    detail = await reader.detail(uni.id(job))
+    assert detail is not None
+    for verb, node in (("skip", uni.id(job)), ("run_now", uni.id(entry, "cron"))):
+        outcomes = await do(uni_workspace, verb, [node], {}, LABEL)
+        assert "does not say which jobs cron has queued" in why(outcomes, node)
+    assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): CHANGED}
+
+
+async def plain(uni: Uni) -> int:
+    insert = "INSERT INTO queued_job (content, creation_instance, creation_time) VALUES ('{}', $1, now()) RETURNING id"
+    return int(await uni.value(insert, OTHER))
+
+
+async def test_instances_may_be_text(uni: Uni, uni_workspace: Workspace) -> None:
+    await uni.sql(
+        "ALTER TABLE queued_job ALTER creation_instance TYPE text, ALTER lock_instance TYPE varchar;"
+        "ALTER TABLE cron_last_exec ALTER instance TYPE text;"
+        "CREATE TYPE bucket AS ENUM ('inject-files', 'rechunk-files');"
+        "ALTER TABLE token_bucket ALTER ident TYPE bucket USING ident::bucket"
+    )
+    await uni.connection.close()
+    uni.__init__((await Uni.open(uni.dsn)).connection)  # type: ignore[misc]
+    await uni_workspace.look()
+    await uni.sql(
+        "INSERT INTO queued_job (content, creation_instance, creation_time, lock_instance, lock_time, write_last_exec)"
+        """ VALUES ('{"job": "a"}', 'pod-1', now() - interval '1h', 'pod-2', now() - interval '1h', true),"""
+        """ ('{"job": "b"}', 'pod-1', now() - interval '1h', NULL, NULL, true)"""
+    )
+    await uni.sql("INSERT INTO token_bucket VALUES ('rechunk-files', -5, now())")
+    one, two = [r["id"] for r in await uni.connection.fetch("SELECT id FROM queued_job ORDER BY id")]
+    assert told(await do(uni_workspace, "release", [uni.id("pod-2", "holder")], GONE, LABEL)) == {
+        uni.id("pod-2", "holder"): CHANGED
+    }
+    for verb, node, arguments in (
+        ("cancel", uni.id(one), {}),
+        ("skip", uni.id(two), {}),
+        ("refill", uni.id("rechunk-files", "bucket"), {"value": 9}),
+    ):
+        assert told(await do(uni_workspace, verb, [node], arguments, LABEL)) == {node: CHANGED}, verb
+    entry = await uni.value("SELECT id FROM cron_last_exec")
+    assert told(await do(uni_workspace, "run_now", [uni.id(entry, "cron")], {}, LABEL)) == {
+        uni.id(entry, "cron"): CHANGED
+    }
+    assert (await uni_workspace.systems[LABEL].findings()).unchecked == ()
+
+
+async def test_a_role_without_rights_is_told_so(uni: Uni, server: TestbedServer, tmp_path: Path) -> None:
+    job = await uni.job()
+    role = server.unique("viewer")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", uni.dsn)
+    dsn = server.dsn(uni.dsn.rpartition("/")[2], user=role, password="x")
+    workspace = await opened(dsn, tmp_path)
+    try:
+        assert told(await do(workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): Outcome.DENIED}
+    finally:
+        await workspace.close()
+
+
+def test_nothing_writes_infinity() -> None:
+    folder = Path(__file__).parents[2] / "queries" / "systems" / "uni2work" / "verbs"
+    assert all("infinity" not in f.read_text() for f in folder.iterdir())

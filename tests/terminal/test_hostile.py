@@ -1,0 +1,111 @@
+"""Whatever stands in the database or comes from the server is shown and never obeyed: asserted on the bytes sent."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import uuid
+from pathlib import Path
+
+import asyncpg
+
+from tests.servers import TestbedServer
+from tests.terminal.driver import Terminal
+
+ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[5m\x1b[?1000h\x1b]52;c;cHduZWQ=\x07\x1bP1$r\x1b\\\x9b31m"
+HIDING = "\u202etxet\u202c\u2066iso\u2069\u200f\u200b\u2028\ufeff\U000e0041"
+DETAIL = "eternaltwin/"
+MARKUP = "[bold red]markup[/] [link=file:///x]y[/link] [@click=app.leave]z[/] [/unbalanced"
+WIDE = "進撃の巨人 👩‍👩‍👧 e\u0301 שלום مرحبا"
+
+# All that the console says to a terminal: colours, cursor positions, erasing, modes, keyboard protocol, the pointer.
+HARMLESS = re.compile(
+    "\x1b\\[(?:[0-9;]*m|[0-9;]*[ABCDHJK]|\\?(?:7|25|1000|1002|1003|1004|1006|1015|1016|1049|2004|2026|2048)[hl]"
+    "|\\?(?:2026|2048)\\$p|>[0-9]*u|<u|\\?u|[0-9] q)|\x1b\\]22;[a-z-]*\x07"
+)
+
+
+async def test_what_is_stored_is_shown_and_never_sent(server: TestbedServer, eternaltwin: str, tmp_path: Path) -> None:
+    await fill(eternaltwin)
+    role = f'evil\x1b[31m"\u202e[b]{server.unique()}'
+    quoted = role.replace('"', '""')
+    server.sql(f"CREATE ROLE \"{quoted}\" SUPERUSER LOGIN PASSWORD 'x'")
+    database = server.dsn(eternaltwin.rsplit("/", 1)[-1], user=role, password="x")
+    try:
+        with Terminal(database, home=tmp_path, size=(140, 60)) as terminal:
+            look_at_everything(terminal)
+            assert terminal.leave("q") == 0
+    finally:
+        server.sql(f'REASSIGN OWNED BY "{quoted}" TO postgres; DROP OWNED BY "{quoted}"', eternaltwin)
+        server.sql(f'DROP ROLE "{quoted}"')
+    never_sent(terminal)
+
+
+def look_at_everything(terminal: Terminal) -> None:
+    terminal.until("● live", "SendEmail", "6 stuck", lambda: terminal.at > 0)
+    for _ in range(6):
+        terminal.press("right").until(lambda: "▾" in terminal.under).press("enter").until(DETAIL, "Initial state")
+        terminal.press("end").settled().press("escape").without(DETAIL)
+        terminal.press("down").until(lambda: "└" in terminal.under).press("enter").until(DETAIL, "State  ", "Output  ")
+        terminal.press("end").settled().press("escape").without(DETAIL)
+        terminal.press("down").settled()
+    terminal.press("2").until("lost wake-up", "SendEmail v1", "W Wake").press("enter").until(DETAIL)
+    terminal.press("escape").without(DETAIL).press("1").until("all jobs").press("/").until("words, field:value")
+    terminal.paste(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("escape").without("filter:")
+    terminal.press("home").until("C Cancel").press("C").until("Reason, for the ledger")
+    terminal.type(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("enter").until("C changes 1 node")
+    terminal.press("end").settled().press("C").until("1 changed", "transaction").press("end").settled()
+    terminal.press("escape").without("transaction").press("4").until("cancel", "markup").press("enter")
+    terminal.until("reason").press("end").settled().press("escape").settled()
+
+
+async def fill(dsn: str) -> None:
+    """Jobs, a task in each, with every kind of text in every column that takes it."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        for text in (ESCAPES, HIDING, MARKUP, WIDE, '{"a": "' + MARKUP + HIDING + '"}', '{"b": "\\u001b[2J\\u202e"}'):
+            job, state = uuid.uuid4(), text.encode()
+            await connection.execute("INSERT INTO job VALUES ($1, now() - interval '9 hours', NULL, $2)", job, state)
+            await connection.execute(
+                "INSERT INTO task VALUES ($1, $2, 'SendEmail', 1, now() - interval '9 hours',"
+                " (now() - interval '8 hours', 1), 3, 'Blocked', '1 s', '2 s', $3, $3)",
+                *(uuid.uuid4(), job, state),
+            )
+    finally:
+        await connection.close()
+
+
+def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
+    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    server.sql(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$f$ BEGIN RAISE EXCEPTION USING MESSAGE = $m${ESCAPES}{HIDING}{MARKUP}$m$, DETAIL = $m${ESCAPES}$m$; END $f$;"
+        "CREATE TRIGGER refuse BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()",
+        eternaltwin_demo,
+    )
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", lambda: terminal.at > 0).press("C").until("Reason, for the ledger")
+        terminal.type("why").until("why").press("enter").until("pwned")
+        terminal.press("escape").settled()
+        assert terminal.leave("q") == 0
+    never_sent(terminal)
+
+
+def test_what_stands_in_a_connection_string_is_shown_and_never_sent(tmp_path: Path) -> None:
+    dsn = f"host=127.0.0.1 port=1 dbname='{MARKUP}\x1b[2J\x9b31m\u202e{WIDE}' connect_timeout=2"
+    with Terminal("-d", dsn, home=tmp_path) as terminal:
+        terminal.until("no connection")
+        terminal.ended() if not terminal.modes else terminal.leave("q")
+    never_sent(terminal)
+
+
+def never_sent(terminal: Terminal) -> None:
+    sent = terminal.raw.decode()
+    rest = HARMLESS.sub("", sent)
+    controls = {char for char in rest if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs")}
+    assert controls <= {"\r", "\n", "\b", "\u200d"}, [
+        rest[max(0, rest.index(c) - 40) : rest.index(c) + 20] for c in controls - {"\r", "\n", "\b", "\u200d"}
+    ]
+    assert not {5, 6, 8} & terminal.attributes  # neither blinking nor concealed
+    assert terminal.modes == set()

@@ -1,0 +1,126 @@
+"""However the console is left, the terminal is as it was, and the demo leaves no process and no folder."""
+
+from __future__ import annotations
+
+import signal
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.terminal.driver import Terminal
+
+READY = ("● live", "all jobs")
+
+
+def by_signal(number: signal.Signals) -> Callable[[Terminal], object]:
+    def leave(terminal: Terminal) -> object:
+        return terminal.signal(number)
+
+    leave.__name__ = number.name
+    return leave
+
+
+def by_key(key: str) -> Callable[[Terminal], object]:
+    def leave(terminal: Terminal) -> object:
+        return terminal.press(key)
+
+    leave.__name__ = key
+    return leave
+
+
+def name(way: Callable[[Terminal], object]) -> str:
+    return way.__name__
+
+
+SIGNALS = [by_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+
+
+@pytest.mark.parametrize("way", [by_key("q"), by_key("ctrl+c"), *SIGNALS], ids=name)
+def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path) -> None:
+    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+        terminal.until(*READY)
+        family = [terminal.process, *terminal.process.children(recursive=True)]
+        assert any("postgres" in process.name() for process in family)
+        assert list(place.glob("unstick-*"))
+        assert {25, 1049} <= terminal.modes
+        way(terminal)
+        code = terminal.ended()
+    left_nothing(family, place)
+    assert code == 0
+    assert terminal.modes == set()
+    assert "Traceback" not in terminal.text
+
+
+@pytest.mark.parametrize("way", SIGNALS, ids=name)
+def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
+    way: Callable[[Terminal], object], place: Path
+) -> None:
+    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+        terminal.until(lambda: terminal.process.children() and list(place.glob("unstick-*")))
+        family = terminal.process.children(recursive=True)
+        way(terminal)
+        terminal.ended()
+    left_nothing(family, place)
+    assert terminal.modes == set()
+    assert "Traceback" not in terminal.text
+
+
+def test_closing_the_window_leaves_nothing(place: Path) -> None:
+    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+        terminal.until(*READY)
+        family = [terminal.process, *terminal.process.children(recursive=True)]
+        terminal.hang_up()
+        left_nothing(family, place)
+
+
+def test_being_killed_leaves_nothing(place: Path) -> None:
+    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+        terminal.until(*READY)
+        family = [terminal.process, *terminal.process.children(recursive=True)]
+        terminal.signal(signal.SIGKILL)
+        left_nothing(family, place)
+
+
+def left_nothing(family: list[psutil.Process], place: Path) -> None:
+    _, alive = psutil.wait_procs([p for p in family if p.is_running() and not zombie(p)], timeout=30)
+    assert [p for p in alive if not zombie(p)] == []
+    assert list(place.glob("unstick-*")) == []
+
+
+def zombie(process: psutil.Process) -> bool:
+    """Whether it has ended, and only nobody has asked yet how."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_the_terminal_is_as_it_was(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        before = terminal.settings()
+        terminal.until("● live")
+        assert not terminal.settings()[3] & termios.ECHO
+        assert terminal.leave("q") == 0
+        assert terminal.modes == set()
+        assert terminal.settings() == before
+
+
+def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live").press("C").until("Reason, for the ledger")
+        assert terminal.leave("ctrl+c") == 0
+        assert terminal.modes == set()
+
+
+def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live").signal(signal.SIGTSTP)
+        terminal.until(lambda: terminal.process.status() == psutil.STATUS_STOPPED)
+        assert terminal.modes == set()
+        terminal.signal(signal.SIGCONT).until(lambda: {25, 1049} <= terminal.modes)
+        terminal.press("2").until("finding", "lost wake-up").press("1")
+        assert terminal.leave("q") == 0
+        assert terminal.modes == set()

@@ -1,0 +1,121 @@
+"""Small terminals, terminals that change, terminals without colour or Unicode, and keys that mean nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.driver import Terminal
+
+JOB = "SendEmail"
+
+
+@pytest.mark.parametrize("size", [(60, 24), (40, 10), (80, 24), (200, 60)], ids=str)
+def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, tmp_path: Path) -> None:
+    columns, height = size
+    with Terminal(eternaltwin_demo, home=tmp_path, size=size) as terminal:
+        at = terminal.until(JOB, "ready", lambda: terminal.at > 0).at
+        assert "? help" in terminal.rows[-1]
+        terminal.press("down").until(lambda: terminal.at == at + 1)
+        go_to_finding(terminal, "lost wake-up")
+        terminal.press("enter").until("eternaltwin/task:", "W Wake")
+        terminal.press("C").until("Cancel: Arch", "Reason").type("why not").until("why not")
+        terminal.press("enter").until("Would change 1 node")
+        if height >= 24:
+            terminal.until("Leave as is", "C changes 1 node")
+        terminal.press("escape").until("Nothing was changed.").without("Would change 1 node")
+        terminal.press("escape").without("eternaltwin/task:").until("lost wake-up")
+        terminal.press("4").without("lost wake-up").press("?").until("Every change is")
+        assert all(len(row) <= columns for row in terminal.rows)
+        assert terminal.leave("q") == 0
+
+
+def go_to_finding(terminal: Terminal, title: str) -> None:
+    terminal.press("2").until(title, lambda: terminal.at > 0)
+    while title not in terminal.under:
+        was = terminal.under
+        terminal.press("down").until(lambda was=was: terminal.under != was)
+    terminal.until("W Wake")
+
+
+def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, size=(40, 10)) as terminal:
+        terminal.until(lambda: terminal.at > 0)
+        go_to_finding(terminal, "timer overdue")
+        terminal.press("W").until("Reason").type("small").until("small").press("enter")
+        terminal.until("Would change 1 node").press("W").until("1 changed")
+        terminal.press("enter").until("W Wake").press("4").until("wake")
+        assert terminal.leave("q") == 0
+
+
+def test_it_follows_the_terminal_as_that_changes(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", JOB, lambda: terminal.at > 0).press("down", "down").settled()
+        wide = terminal.under
+        for columns, rows in ((60, 20), (20, 5), (1, 1), (3, 40), (200, 50)):
+            terminal.resize(columns, rows).settled()
+        terminal.resize(120, 36).until("● live", JOB, lambda: terminal.under[:30] == wide[:30])
+        terminal.press("C").until("Reason, for the ledger").resize(50, 14).settled().resize(120, 36).settled()
+        terminal.until("Reason, for the ledger").press("escape").until("Nothing was changed.")
+        assert terminal.leave("q") == 0
+
+
+def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", JOB, lambda: terminal.at > 0)
+        picture = shown(terminal)
+        terminal.type("zxZX0;~&|^§äß漢🙂").press(
+            "\x1bOS", "\x1b[1;5D", "\x1b[1;9D", "\x1b[57442;5u", "\x1b[M !!", "\x00"
+        )
+        terminal.paste("C\r\rDELETE\r").settled()  # text that is pasted is not a row of commands
+        assert shown(terminal) == picture
+        assert terminal.leave("q") == 0
+
+
+def shown(terminal: Terminal) -> list[str]:
+    """The list without what goes on by itself."""
+    return [row[:60] for row in terminal.rows[4:-4]]
+
+
+@pytest.mark.parametrize("key", ["W", "C", "R", "D", "L", "M"])
+def test_a_verb_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", JOB, lambda: terminal.at > 0).press("/").until("words, field:value")
+        terminal.type("phase:unknown").until("filter: phase:unknown", "empty job").press("enter").settled()
+        terminal.press(key).settled()
+        answered = "Reason, for the ledger" in terminal.text or terminal.rows[-3].strip()
+        assert answered, terminal.text
+        assert terminal.leave("ctrl+c") == 0
+
+
+def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, NO_COLOR="1") as terminal:
+        terminal.until("● live", JOB, "■ blocked", lambda: terminal.at > 0)
+        assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
+        terminal.press("2").until("lost wake-up", "■ blocked").press("C").until("Reason, for the ledger")
+        assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
+
+
+def gray(color: str) -> bool:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (0, 2, 4))
+    return max(red, green, blue) - min(red, green, blue) <= 2
+
+
+def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, "--ascii", home=tmp_path) as terminal:
+        terminal.until("live", JOB, re.compile("# blocked|blocked"), lambda: terminal.at > 0).press("right").settled()
+        terminal.press("2").until("lost wake-up").press("end").settled().press("enter").until("eternaltwin/")
+        terminal.press("C").settled().press("escape").settled().press("escape").settled()
+        terminal.press("4").settled().press("?").until("Keys everywhere").settled()
+        assert terminal.leave("q") == 0
+    beyond = {character for character in terminal.raw.decode() if ord(character) > 126}
+    assert beyond == set()
+
+
+def test_a_dumb_terminal_still_gets_an_answer(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal("stuck", "-d", eternaltwin_demo, home=tmp_path, TERM="dumb") as terminal:
+        assert terminal.ended() == 0
+    assert b"lost wake-up" in terminal.raw
+    assert b"\x1b" not in terminal.raw

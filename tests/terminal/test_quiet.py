@@ -1,0 +1,55 @@
+"""Nothing is sent to the terminal without a reason: a slow line stays free, and nothing blinks at night."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.terminal.driver import Terminal
+
+BLINKING = {5, 6}
+HEADER = 700  # bytes at most for another first line
+NOTICE = 8000  # ... and for that and another notice in the middle
+
+
+def age_of(terminal: Terminal) -> int:
+    found = re.search(r"paused, (\d+)s old", terminal.rows[0])
+    return int(found[1]) if found else -1
+
+
+def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", "stuck", lambda: terminal.at > 0).press("p").until(lambda: age_of(terminal) >= 2)
+        first, sent, picture = age_of(terminal), len(terminal.raw), terminal.rows[1:]
+        terminal.until(lambda: age_of(terminal) >= first + 4)
+        assert terminal.rows[1:] == picture
+        assert len(terminal.raw) - sent <= 5 * HEADER, bytes(terminal.raw[sent:])
+        assert terminal.leave("q") == 0
+    assert not BLINKING & terminal.attributes
+    assert b"\x1b[?12h" not in terminal.raw  # nor does the cursor blink
+
+
+def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, "--interval", "1", home=tmp_path) as terminal:
+        terminal.until("● live", "stuck", lambda: terminal.at > 0).press("4").until("Every change is noted").settled()
+        sent = len(terminal.raw)
+        terminal.until(lambda: load(terminal) > 0)  # which is shown after some twenty looks
+        assert len(terminal.raw) - sent <= 3 * HEADER, bytes(terminal.raw[sent:])
+        assert terminal.leave("q") == 0
+
+
+def load(terminal: Terminal) -> float:
+    found = re.search(r"load ([0-9.]+)%", terminal.rows[0])
+    return float(found[1]) if found else -1.0
+
+
+def test_a_console_without_a_connection_sends_little(tmp_path: Path) -> None:
+    with Terminal("host=127.0.0.1 port=1", home=tmp_path) as terminal:
+        terminal.until("again in").settled(0.3)
+        sent = len(terminal.raw)
+        seen: set[str] = set()
+        while len(seen) < 4:
+            terminal.until(lambda: terminal.rows[0] not in seen, "no connection")
+            seen.add(terminal.rows[0])
+        assert len(terminal.raw) - sent <= 4 * NOTICE, bytes(terminal.raw[sent:])
+    assert not BLINKING & terminal.attributes

@@ -1,0 +1,93 @@
+"""What repeated looks add up to."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queries.model import Proof
+from queries.samples import Watcher
+from queries.spec import FindingSpec
+
+LIMITS = {"polls": 3, "silence": 10.0}
+
+
+def watcher(**columns: object) -> Watcher:
+    return Watcher(
+        FindingSpec(code="c", title="t", severity=1, sentence="s", proof=Proof.ASSUMED, sample="x", **columns)  # type: ignore[arg-type]
+    )
+
+
+def shown(watcher: Watcher, limits: dict[str, object] | None = None) -> list[str]:
+    return [node for node, _ in watcher.shown(limits or LIMITS)]
+
+
+def spinning() -> Watcher:
+    return watcher(same=("state",), changes=("revision",), times="polls")
+
+
+def test_so_many_changes_with_the_rest_the_same() -> None:
+    spins = spinning()
+    for look in range(4):
+        assert shown(spins) == []
+        spins.look(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
+    assert shown(spins) == ["a"]
+    (watch,) = [watch for _, watch in spins.shown(LIMITS)]
+    assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
+
+
+def test_looks_without_a_change_count_for_nothing() -> None:
+    spins = spinning()
+    for look in range(50):
+        spins.look(look, [("a", {"state": "x", "revision": look // 20})])
+    assert shown(spins) == []
+
+
+def test_a_node_that_goes_away_is_forgotten() -> None:
+    spins = spinning()
+    for look in range(6):
+        spins.look(look, [("a", {"state": "x", "revision": look})] if look != 3 else [])
+    assert shown(spins) == []
+
+
+def test_so_long_the_same() -> None:
+    stalled = watcher(same=("newest",), seconds="silence")
+    for at, newest, found in ((0, 1, []), (9.9, 1, []), (10, 1, ["r"]), (11, 2, []), (20, 2, []), (21, 2, ["r"])):
+        stalled.look(at, [("r", {"newest": newest})])
+        assert shown(stalled) == found, at
+
+
+def test_one_look_shows_nothing_whatever_the_threshold() -> None:
+    stalled = watcher(same=("newest",), seconds="silence")
+    stalled.look(5, [("r", {"newest": None})])
+    assert shown(stalled, {"silence": 0}) == []
+
+
+def test_thresholds_by_kind() -> None:
+    spins = spinning()
+    for look in range(3):
+        spins.look(
+            look, [(kind, {"kind": kind, "state": 0, "revision": look}) for kind in ("Touchy", "Usual", "polls")]
+        )
+    assert shown(spins, {**LIMITS, "Touchy": {"polls": 2}}) == ["Touchy"]
+    assert shown(spins, {**LIMITS, "polls": 2, "Usual": {"polls": 9}}) == ["Touchy", "polls"]
+    assert shown(spins, {**LIMITS, "Touchy": {"silence": 2}}) == []
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.tuples(st.integers(0, 2), st.integers(0, 2))), max_size=12))
+def test_it_is_what_counting_backwards_gives(looks: list[dict[str, tuple[int, int]]]) -> None:
+    spins = spinning()
+    for at, look in enumerate(looks):
+        spins.look(at, [(node, {"state": state, "revision": revision}) for node, (state, revision) in look.items()])
+    expected = []
+    for node in looks[-1] if looks else ():
+        run = []
+        for look in reversed(looks):
+            if node not in look or look[node][0] != looks[-1][node][0]:
+                break
+            run.append(look[node][1])
+        if sum(a != b for a, b in pairwise(run)) >= 3:
+            expected.append(node)
+    assert shown(spins) == expected

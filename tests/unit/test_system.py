@@ -1,0 +1,172 @@
+"""The folder contract: what is wrong is said with file and line; what ships keeps to it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from queries import detect, files, system
+from queries.statement import ReadingError
+from queries.system import PARAMETERS, BrokenSystemError, System
+
+HOME = Path(system.__file__).parent
+SHIPPED = sorted((HOME / "systems").rglob("*.sql"))
+COMMON = sorted((HOME / "sql").glob("*.sql"))
+PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb)(: .+)?$", re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A system that is well, to be broken."""
+    shutil.copytree(HOME / "systems" / "eternaltwin", tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def change(file: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    return change
+
+
+def line_of(path: Path, text: str) -> int:
+    return path.read_text().partition(text)[0].count("\n") + 1
+
+
+TOML = "system.toml"
+BROKEN = [
+    (change(TOML, "bulk_needs_index", "bulk_needs_idnex"), TOML, "idnex",
+     'is not a setting; did you mean "bulk_needs_index"?'),
+    (change(TOML, 'danger = "caution"', 'danger = "mild"'), TOML, '"mild"',
+     "verbs.0.danger: Invalid enum value 'mild'"),
+    (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"', "Expected `int`, got `str`"),
+    (change(TOML, 'starved = "10m"', 'starved = "10 parsecs"'), TOML, "parsecs",
+     'thresholds.starved: "10 parsecs" is not a duration; write "90s"'),
+    (change(TOML, 'kinds = ["task"]\nphases', 'kinds = ["step"]\nphases'), TOML, '["step"]',
+     "verb wake: there is no node kind 'step'"),
+    (change(TOML, 'needs = ["timer_by_task"]', 'needs = ["timers"]'), TOML, '["timers"]',
+     "verb wake: needs 'timers', which is not defined"),
+    (change(TOML, 'verb = "wake"', 'verb = "awake"'), TOML, '"awake"', "there is no verb 'awake'"),
+    (change(TOML, 'code = "starved"', 'code = "hungry"'), TOML, '"hungry"',
+     "finding hungry: findings/hungry.sql is missing"),
+    (change(TOML, 'times = "spinning_polls"', 'times = "spins"'), TOML, '"spins"',
+     "finding spinning: there is no threshold 'spins'"),
+    (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "verb release: it is there twice for a task"),
+    (change("roots.sql", "-- $1 cursor", "-- $1 curser"), "roots.sql", "curser", "'curser' is not a parameter"),
+    (change("children.sql", "needs: task_by_job", "needs: task_by_jib"), "children.sql", "needs:",
+     "needs 'task_by_jib', which system.toml does not define"),
+    (change("findings/starved.sql", "LIMIT $3", "LIMIT $4"), "findings/starved.sql", "LIMIT $4",
+     "$4 is missing in the header"),
+    (change("detail/state.sql", "-- kinds: task", "-- kinds: step"), "detail/state.sql", "-- kinds",
+     "there is no node kind 'step'"),
+    (change("detail/state.sql", "-- title: State", "--"), "detail/state.sql", "--",
+     "a section of the detail page has lines -- title: and -- kinds:"),
+    (change("verbs/wake.sql", "-- :refused", "-- :refuse"), "verbs/wake.sql", "-- :refuse",
+     "section 'refuse' is not one of lock, refused, rows, change"),
+    (change("verbs/wake.sql", "-- :rows", "-- "), "verbs/wake.sql", None, "the section :rows is missing"),
+    (change("verbs/delete.sql", "WHERE j.job_id = substr(seen", "WHERE $9 = substr(seen"), "verbs/delete.sql", "$9",
+     "$9 is missing in the header"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("breaking", "file", "at", "said"), BROKEN)
+def test_what_is_wrong_is_named_with_its_line(
+    folder: Path, breaking: Callable[[Path], None], file: str, at: str | None, said: str
+) -> None:
+    breaking(folder)
+    with pytest.raises(BrokenSystemError) as caught:
+        system.load(folder, "mine")
+    first, last = str(caught.value).splitlines()
+    assert first.startswith(f"{folder / file}:{line_of(folder / file, at) if at else ''}")
+    assert re.match(r":\d+: ", first.removeprefix(str(folder / file)))
+    assert said in first
+    assert last == "The system 'mine' is not usable until that is mended."
+
+
+@pytest.mark.parametrize("file", [*(f"{name}.sql" for name in system.REQUIRED), "verbs/restart.sql", TOML])
+def test_a_missing_file_is_named(folder: Path, file: str) -> None:
+    for path in folder.glob(file.replace(".sql", "*.sql")):
+        path.unlink()
+    with pytest.raises(BrokenSystemError, match=re.escape(str(folder / file))):
+        system.load(folder, "mine")
+
+
+@pytest.mark.parametrize(("old", "said"), [
+    ('effect = "Blocked becomes', "verb wake: its effect is missing"),
+    ('why = "tasks of this engine', "verb send: it is unsupported, so it must say why"),
+])  # fmt: skip
+def test_a_verb_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
+    lines = (folder / TOML).read_text().splitlines()
+    (folder / TOML).write_text("\n".join(line for line in lines if not line.startswith(old)))
+    with pytest.raises(BrokenSystemError, match=said):
+        system.load(folder, "mine")
+
+
+def test_text_that_is_not_toml(folder: Path) -> None:
+    (folder / TOML).write_text("title = 'x'\nabout = = 1\n")
+    with pytest.raises(BrokenSystemError, match=r"system\.toml: .*line 2"):
+        system.load(folder, "mine")
+
+
+def test_thresholds_of_an_operator_come_over_those_of_the_system() -> None:
+    shipped = next(s for s in system.builtin() if s.name == "eternaltwin")
+    changed = system.with_limits(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
+    assert changed.limits == {**shipped.limits, "starved": 1.0, "SendEmail": {"starved": 2.0}}
+    assert shipped.limits["starved"] == 600
+
+
+# What ships
+
+
+@pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
+def test_a_shipped_system_is_as_its_folder_says(shipped: System) -> None:
+    again = system.load(HOME / "systems" / shipped.name, shipped.name)
+    assert again == shipped, "whatever was kept between runs"
+    assert shipped.spec.title
+    assert detect.looked_for([shipped])
+    for verb in shipped.spec.verbs:
+        assert verb.key.isupper(), "upper-case keys change the database"
+        assert (verb.script in shipped.verbs) == verb.writes
+        if verb.writes:
+            assert verb.effect.endswith(".")
+            assert verb.next.endswith(".")
+            assert verb.privileges
+    keys = [(verb.key, kind, tuple(verb.when.items())) for verb in shipped.spec.verbs for kind in verb.kinds]
+    assert len(keys) == len(set(keys)), "one key, one verb"
+    for finding in shipped.spec.findings:
+        assert finding.sentence.endswith(".")
+        assert 1 <= finding.severity <= 9
+        assert not finding.verb or any(v.writes for v in shipped.spec.verbs if v.name == finding.verb)
+
+
+@pytest.mark.parametrize("path", [*SHIPPED, *COMMON], ids=lambda p: str(p.relative_to(HOME)))
+def test_a_header_explains_the_statement(path: Path) -> None:
+    """What it answers, each parameter with its type, and the index that serves it or the need it has."""
+    text = path.read_text()
+    header = re.match(r"(--.*\n)+", text)
+    assert header is not None, "it begins with what it answers"
+    if path.name in ("schema.sql", "ledger_schema.sql", "ledger_grant.sql"):
+        return
+    head = text[: text.index("-- :lock")] if path.parent.name == "verbs" else header[0]
+    body = "\n".join(line for line in text.removeprefix(head).splitlines() if not line.strip().startswith("--"))
+    used = {int(n) for n in re.findall(r"\$(\d+)", body)}
+    said = {int(m[1]): m[2] for m in PARAMETER.finditer(head)}
+    assert set(said) == used == set(range(1, len(used) + 1)), "every parameter, and none that is not there"
+    assert set(said.values()) <= PARAMETERS
+    if re.search(r"\b(FROM|UPDATE|INTO) (?!unnest|given|\(SELECT)", body) and path not in COMMON:
+        assert re.search(r"-- (needs|Index(es)?):", head), "the index that serves it, or what it needs"
+
+
+def test_every_common_statement_is_read() -> None:
+    for path in COMMON:
+        if path.name not in ("ledger_schema.sql", "ledger_grant.sql"):
+            assert files.statement(path.stem).source == str(path)
+    with pytest.raises((ReadingError, OSError)):
+        files.statement("nothing")
