@@ -1,8 +1,7 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
 -- The others are open, so the search begins with them.
 -- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb
--- $3 page int: how many at most
+-- $2 page int: how many at most
 -- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 20,000 open steps.
 WITH pairs AS MATERIALIZED (
   (SELECT e.from_step_uuid, e.to_step_uuid
@@ -26,4 +25,4 @@ SELECT 'step:' || p.from_step_uuid AS id, extract(epoch FROM min(x.created_at)):
  WHERE coalesce(t.to_state, 'pending') NOT IN ('complete', 'cancelled', 'resolved_manually')
  GROUP BY p.from_step_uuid
  ORDER BY min(x.created_at), p.from_step_uuid
- LIMIT $3::int
+ LIMIT $2::int

@@ -16,7 +16,7 @@ WITH
 ),
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
-   WHERE $7::jsonb ->> 'queue' = 'pgmq'
+   WHERE $6::jsonb ->> 'queue' = 'pgmq'
      AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
 ),
 \ir messages.sql

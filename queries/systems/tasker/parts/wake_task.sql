@@ -15,7 +15,7 @@ decided AS MATERIALIZED (
            WHEN $5::jsonb ->> 'process' = 'true' THEN NULL
            WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually', 'pending') THEN NULL
            WHEN x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results')
-                AND x.created_at > now() - make_interval(secs => ($7::jsonb ->> 'orchestrator')::float8) THEN NULL
+                AND x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'orchestrator')::float8) THEN NULL
            WHEN k.execution_status = 'blocked_by_failures' THEN NULL
            WHEN k.execution_status = 'all_complete' THEN 'complete'
            WHEN k.execution_status = 'processing'

@@ -2,11 +2,7 @@
 -- pgmq's own functions, so one that is read at the same moment is archived all the same.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
--- $3 operator text: who
--- $4 reason text: why
--- $5 args jsonb: not used
--- $6 have text[]
--- $7 limits jsonb
+-- Indexes: the primary keys of pgmq's tables.
 
 -- :lock
 WITH wanted AS MATERIALIZED (

@@ -4,9 +4,8 @@
 -- $2 versions text[]: what the operator saw of each
 -- $3 operator text: who
 -- $4 reason text: why
--- $5 args jsonb: not used
--- $6 have text[]
--- $7 limits jsonb
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 
 \ir ../parts/lock.sql
 
@@ -77,7 +76,7 @@ WITH
 ),
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
-   WHERE $7::jsonb ->> 'queue' = 'pgmq'
+   WHERE $6::jsonb ->> 'queue' = 'pgmq'
      AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
 ),
 \ir ../parts/messages.sql

@@ -5,8 +5,8 @@
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: result (any JSON), in_flight, process
--- $6 have text[]
--- $7 limits jsonb
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 
 \ir ../parts/lock.sql
 
@@ -22,7 +22,7 @@ SELECT r.id, r.why
                 WHEN x.to_state IN ('enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration')
                      AND coalesce($5::jsonb ->> 'in_flight', 'false') <> 'true'
                 THEN 'it is ' || x.to_state || ': its handler may be running, and its result would be lost. Say so (in_flight) to complete it all the same'
-                WHEN $5::jsonb ->> 'process' = 'true' AND $7::jsonb ->> 'queue' <> 'pgmq' THEN 'the engine''s queues are not in this database' END AS why
+                WHEN $5::jsonb ->> 'process' = 'true' AND $6::jsonb ->> 'queue' <> 'pgmq' THEN 'the engine''s queues are not in this database' END AS why
       FROM unnest($1::text[]) AS i
       JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
       LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
@@ -91,6 +91,6 @@ SELECT pgmq_send_with_notify('orchestration_step_results', jsonb_build_object(
   FROM unnest($1::text[]) AS i
   JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid AND s.updated_at = localtimestamp
   JOIN tasks t ON t.task_uuid = s.task_uuid
- WHERE $5::jsonb ->> 'process' = 'true' AND $7::jsonb ->> 'queue' = 'pgmq'
+ WHERE $5::jsonb ->> 'process' = 'true' AND $6::jsonb ->> 'queue' = 'pgmq'
 
 \ir ../parts/changed.sql

@@ -4,8 +4,7 @@
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: as (error, resolved_manually)
--- $6 have text[]
--- $7 limits jsonb
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
 
 \ir ../parts/lock_task.sql
 

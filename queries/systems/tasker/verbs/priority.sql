@@ -1,11 +1,8 @@
 -- A task's priority, which orders discovery alone and loses its weight after an hour in a state.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
--- $3 operator text: who
--- $4 reason text: why
 -- $5 args jsonb: priority (-100 to 100)
--- $6 have text[]
--- $7 limits jsonb
+-- Indexes: tasks_pkey, the unique one on current task transitions.
 
 \ir ../parts/lock_task.sql
 

@@ -4,8 +4,7 @@
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: status (manually_resolved, permanently_failed, cancelled), note, name
--- $6 have text[]
--- $7 limits jsonb
+-- Indexes: tasks_dlq_pkey.
 
 -- :lock
 SELECT 'letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d.xmin AS version

@@ -4,9 +4,7 @@
 -- $2 versions text[]: what the operator saw of each
 -- $3 operator text: who
 -- $4 reason text: why
--- $5 args jsonb: not used
--- $6 have text[]
--- $7 limits jsonb
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
 
 \ir ../parts/lock_task.sql
 

@@ -5,8 +5,8 @@
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: in_flight (also a step that is being worked on)
--- $6 have text[]
--- $7 limits jsonb
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 
 \ir ../parts/lock.sql
 

@@ -3,9 +3,8 @@
 -- $2 versions text[]: what the operator saw of each
 -- $3 operator text: who
 -- $4 reason text: why
--- $5 args jsonb: not used
--- $6 have text[]
--- $7 limits jsonb
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 
 \ir ../parts/lock.sql
 
@@ -18,7 +17,7 @@ SELECT r.id, r.why
                 WHEN x.to_state NOT IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
                 THEN 'it is ' || x.to_state || ': no orchestrator was at work on it'
                 WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can make them'
-                WHEN x.created_at > now() - make_interval(secs => ($7::jsonb ->> 'unstick_after')::float8)
+                WHEN x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'unstick_after')::float8)
                 THEN 'it came into this state ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago: an orchestrator may be at work on it'
                 WHEN x.to_state = 'steps_in_process' AND k.in_progress_steps + k.enqueued_steps > 0
                 THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight' END AS why

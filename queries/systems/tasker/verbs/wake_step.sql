@@ -4,9 +4,9 @@
 -- $2 versions text[]: what the operator saw of each
 -- $3 operator text: who
 -- $4 reason text: why
--- $5 args jsonb: not used
--- $6 have text[]
--- $7 limits jsonb
+-- $5 args jsonb: none of its own
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 
 \ir ../parts/lock.sql
 
