@@ -10,6 +10,7 @@ import pytest
 from queries import ledger
 from queries.workspace import Workspace
 from tests.queries.builders import Twin, opened
+from tests.queries.tasker_rows import Shop
 from tests.queries.uni import Uni
 from tests.servers import TestbedServer
 
@@ -56,3 +57,13 @@ async def uni_workspace(uni: Uni, tmp_path: Path) -> AsyncIterator[Workspace]:
     workspace = await opened(uni.dsn, tmp_path)
     yield workspace
     await workspace.close()
+
+
+@pytest.fixture
+async def shop(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
+    """A new database with tasker's tables and its queues, empty."""
+    dsn = server.fresh("tasker")
+    shop = await Shop.open(dsn, tmp_path)
+    yield shop
+    await shop.close()
+    server.drop(dsn)

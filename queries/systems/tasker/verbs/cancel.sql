@@ -14,7 +14,7 @@ SELECT r.id, r.why
   FROM (
     SELECT i AS id,
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended' END AS why
       FROM unnest($1::text[]) AS i
       JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
       LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
