@@ -141,12 +141,15 @@ async def test_retry_helps_a_step_that_was_reset_by_the_engine_s_own_means(shop:
     assert await shop.ready() == {made.id}
 
 
-@pytest.mark.parametrize(("shape", "said"), [
-    (complete(), "it is complete, not in error"),
-    (pending(), "it is pending, not in error"),
-    (waiting(), "it is waiting_for_retry, not in error"),
-    (claimed(), "it is in_progress, not in error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (complete(), "it is complete, not in error"),
+        (pending(), "it is pending, not in error"),
+        (waiting(), "it is waiting_for_retry, not in error"),
+        (claimed(), "it is in_progress, not in error"),
+    ],
+)
 async def test_retry_is_refused_where_nothing_failed(shop: Shop, data: Data, shape: Shape, said: str) -> None:
     made = blocked(data, charge_card=shape)
     await shop.write(data)
@@ -209,13 +212,16 @@ async def test_wake_of_a_step_without_a_backoff_of_its_own(shop: Shop, data: Dat
     assert await shop.ready() == {made.id}
 
 
-@pytest.mark.parametrize(("name", "shape", "said"), [
-    ("refund_card", waiting(5, backoff=900), "it waits for 1 of its parents, not for a time"),
-    ("check_return", waiting(900, backoff=10), "its time has come already: if nobody takes it, wake its task"),
-    ("check_return", waiting(5, attempts=3, backoff=900), "its attempts are used up: retry gives it new ones"),
-    ("check_return", waiting(5, backoff=900, at_work=True), "it counts as being in process: clear that first"),
-    ("check_return", claimed(), "it is in_progress: it waits for no time"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "shape", "said"),
+    [
+        ("refund_card", waiting(5, backoff=900), "it waits for 1 of its parents, not for a time"),
+        ("check_return", waiting(900, backoff=10), "its time has come already: if nobody takes it, wake its task"),
+        ("check_return", waiting(5, attempts=3, backoff=900), "its attempts are used up: retry gives it new ones"),
+        ("check_return", waiting(5, backoff=900, at_work=True), "it counts as being in process: clear that first"),
+        ("check_return", claimed(), "it is in_progress: it waits for no time"),
+    ],
+)
 async def test_wake_is_refused_where_no_time_is_waited_for(
     shop: Shop, data: Data, name: str, shape: Shape, said: str
 ) -> None:
@@ -235,17 +241,21 @@ async def test_wake_of_a_task_restarts_the_poller_s_clock(shop: Shop, data: Data
     outcomes = await shop.do("wake", shop.task(made), shop.task(retry))
     assert set(told(outcomes).values()) == {CHANGED}
     assert sorted(entered(outcomes, "task_transitions")) == [
-        ("waiting_for_dependencies", "waiting_for_dependencies"), ("waiting_for_retry", "waiting_for_dependencies"),
-    ]  # fmt: skip
+        ("waiting_for_dependencies", "waiting_for_dependencies"),
+        ("waiting_for_retry", "waiting_for_dependencies"),
+    ]
     assert await shop.ready() == {made.id, retry.id}
     await shop.sound()
 
 
-@pytest.mark.parametrize(("state", "steps", "said"), [
-    ("steps_in_process", {}, "it is steps_in_process, it does not wait"),
-    ("error", {}, "it is error, it does not wait"),
-    ("waiting_for_dependencies", {"check_return": failed()}, "1 of its steps failed for good: retry or skip them"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "steps", "said"),
+    [
+        ("steps_in_process", {}, "it is steps_in_process, it does not wait"),
+        ("error", {}, "it is error, it does not wait"),
+        ("waiting_for_dependencies", {"check_return": failed()}, "1 of its steps failed for good: retry or skip them"),
+    ],
+)
 async def test_wake_of_a_task_is_refused(
     shop: Shop, data: Data, state: str, steps: dict[str, Shape], said: str
 ) -> None:
@@ -659,11 +669,14 @@ async def test_revive_puts_a_task_with_work_in_flight_where_results_count(shop: 
     assert (await shop.state(made), await shop.state(done)) == ("steps_in_process", "complete")
 
 
-@pytest.mark.parametrize(("state", "said"), [
-    ("blocked_by_failures", "the task is blocked by failures, not dead: retry it"),
-    ("complete", "the task is complete, not in error"),
-    ("waiting_for_dependencies", "the task is waiting_for_dependencies, not in error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("blocked_by_failures", "the task is blocked by failures, not dead: retry it"),
+        ("complete", "the task is complete, not in error"),
+        ("waiting_for_dependencies", "the task is waiting_for_dependencies, not in error"),
+    ],
+)
 async def test_revive_is_for_tasks_in_error(shop: Shop, data: Data, state: str, said: str) -> None:
     made = data.task("refund", state=state)
     letter = data.letter(made)
@@ -751,12 +764,20 @@ async def test_a_rehearsal_leaves_no_trace(shop: Shop, data: Data) -> None:
     await shop.write(data)
     before = await shop.everything()
     for verb, node, arguments in (
-        ("retry", shop.task(stuck), {}), ("retry", shop.step(stuck, "refund_card"), {}), ("skip", shop.step(stuck, "refund_card"), {}),
-        ("complete", shop.step(stuck, "refund_card"), {"result": 1, "process": True}), ("cancel", shop.task(stuck), {}), ("wake", shop.task(wait), {}),
-        ("wake", shop.step(wait, "check_return"), {}), ("give_up", shop.task(stuck), {}), ("priority", shop.task(stuck), {"priority": 9}),
-        ("restart", shop.task(dead), {}), ("revive", shop.letter(letter), {}), ("resolve", shop.letter(letter), {"status": "cancelled"}),
+        ("retry", shop.task(stuck), {}),
+        ("retry", shop.step(stuck, "refund_card"), {}),
+        ("skip", shop.step(stuck, "refund_card"), {}),
+        ("complete", shop.step(stuck, "refund_card"), {"result": 1, "process": True}),
+        ("cancel", shop.task(stuck), {}),
+        ("wake", shop.task(wait), {}),
+        ("wake", shop.step(wait, "check_return"), {}),
+        ("give_up", shop.task(stuck), {}),
+        ("priority", shop.task(stuck), {"priority": 9}),
+        ("restart", shop.task(dead), {}),
+        ("revive", shop.letter(letter), {}),
+        ("resolve", shop.letter(letter), {"status": "cancelled"}),
         ("bury", shop.task(stuck), {}),
-    ):  # fmt: skip
+    ):
         assert told(await shop.rehearse(verb, node, **arguments)) == {node: CHANGED}, verb
     assert await shop.everything() == before
     assert [await shop.messages(q) for q in (RESULTS, "orchestration_task_requests")] == [[], []]
@@ -778,9 +799,13 @@ async def test_a_chain_without_a_current_row_is_shown_and_left_alone(shop: Shop,
         fine.steps["check_return"],
     )
     for verb, node in (
-        ("wake", shop.task(made)), ("cancel", shop.task(made)), ("finalize", shop.task(made)), ("bury", shop.task(made)),
-        ("retry", shop.step(fine, "check_return")), ("skip", shop.step(fine, "check_return")),
-    ):  # fmt: skip
+        ("wake", shop.task(made)),
+        ("cancel", shop.task(made)),
+        ("finalize", shop.task(made)),
+        ("bury", shop.task(made)),
+        ("retry", shop.step(fine, "check_return")),
+        ("skip", shop.step(fine, "check_return")),
+    ):
         assert "mend that by hand first" in why(await shop.do(verb, node), node), verb
     nodes = (await shop.reader.nodes([shop.task(made), shop.step(fine, "check_return")])).nodes
     assert [(n.status, n.phase) for n in nodes] == [("no current state", "unknown")] * 2

@@ -1,6 +1,6 @@
 -- :lock
--- The task, its current transition, its steps (the one asked for, or all that are open), their current transitions: that
--- is the engine's order. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
+-- The task, its current transition, its steps (the one asked for, or all that are open), their current transitions - that
+-- is the engine's order - and, unless a step was asked for, its pending letters. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
 -- for the parent, and FOR UPDATE would close the circle. Nothing here waits; what somebody holds makes the node busy.
 WITH
 \ir involved.sql
@@ -51,10 +51,17 @@ locked_steps AS MATERIALIZED (
    WHERE n.state IS NOT NULL
       OR NOT EXISTS (SELECT FROM workflow_step_transitions x WHERE x.workflow_step_uuid = h.workflow_step_uuid AND x.most_recent)
 ),
+letters AS MATERIALIZED (
+  SELECT i.id, d.dlq_entry_uuid
+    FROM involved i
+    JOIN tasks_dlq d ON d.task_uuid = i.task_uuid
+   WHERE i.kind <> 'step'
+     AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END)
+),
 locked_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.resolution_status || ':' || d.xmin AS version
     FROM tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(id, 8)::uuid FROM involved WHERE kind = 'letter'))
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM letters))
    ORDER BY d.dlq_entry_uuid
      FOR UPDATE SKIP LOCKED
 )
@@ -65,4 +72,6 @@ SELECT i.id, CASE i.kind WHEN 'task' THEN t.version WHEN 'step' THEN s.version E
   LEFT JOIN locked_letters d ON i.kind = 'letter' AND d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END
  WHERE NOT EXISTS (SELECT FROM concerned c WHERE c.id = i.id
                     AND NOT EXISTS (SELECT FROM locked_steps l WHERE l.workflow_step_uuid = c.workflow_step_uuid))
+   AND NOT EXISTS (SELECT FROM letters d WHERE d.id = i.id
+                    AND NOT EXISTS (SELECT FROM locked_letters l WHERE l.dlq_entry_uuid = d.dlq_entry_uuid))
    AND CASE i.kind WHEN 'step' THEN s.version WHEN 'letter' THEN d.version ELSE t.version END IS NOT NULL

@@ -1,9 +1,10 @@
 -- :rows
 -- The task with its transitions; of the steps the one asked for, or all that are open or were just changed, with their
--- current transitions and those just left; pending dead letters and those just decided on. Large values as digests.
+-- current transitions and those just left; unless a step was asked for, the task's pending dead letters and those just
+-- decided on. All of these are locked, so what differs afterwards is ours. Large values as digests.
 WITH
 \ir involved.sql
-, own_tasks AS (SELECT DISTINCT ON (task_uuid) id, task_uuid FROM involved ORDER BY task_uuid, id),
+, own_tasks AS (SELECT DISTINCT ON (task_uuid) id, kind, task_uuid FROM involved ORDER BY task_uuid, kind = 'step', id),
 own_steps AS MATERIALIZED (
   SELECT DISTINCT ON (s.workflow_step_uuid) i.id, s.workflow_step_uuid
     FROM involved i JOIN workflow_steps s ON s.task_uuid = i.task_uuid
@@ -34,4 +35,4 @@ UNION ALL
 SELECT o.id, 'tasks_dlq', d.dlq_entry_uuid::text,
        to_jsonb(d) - 'task_snapshot' || jsonb_build_object('task_snapshot', octet_length(d.task_snapshot::text) || ' bytes, md5 ' || md5(d.task_snapshot::text))
   FROM own_tasks o
-  JOIN tasks_dlq d ON d.task_uuid = o.task_uuid AND (d.resolution_status = 'pending' OR d.updated_at = localtimestamp)
+  JOIN tasks_dlq d ON o.kind <> 'step' AND d.task_uuid = o.task_uuid AND (d.resolution_status = 'pending' OR d.updated_at = localtimestamp)

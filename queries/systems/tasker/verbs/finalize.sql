@@ -22,7 +22,7 @@ SELECT r.id, r.why
       LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 
-\ir ../parts/rows.sql
+\ir ../parts/rows_task.sql
 
 -- :change
 WITH

@@ -20,7 +20,7 @@ SELECT r.id, r.why
       LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
-\ir ../parts/rows.sql
+\ir ../parts/rows_task.sql
 
 -- :change
 WITH
