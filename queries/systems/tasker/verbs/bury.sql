@@ -33,7 +33,8 @@ SELECT r.id, r.why
 
 -- :rows
 SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key,
-       CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row
+       CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row,
+       d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
   FROM tasks_dlq d
  WHERE d.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
