@@ -74,8 +74,16 @@ async def engine(shop: Shop) -> AsyncIterator[Engine]:
 @both_versions
 async def test_a_requested_task_runs_to_its_end(shop: Shop, engine: Engine) -> None:
     await shop.write(Data(1))
-    order = {"name": "fulfil_order", "namespace": "shop", "version": "1.2.0", "context": {"order_id": 1}, "initiator": "web", "source_system": "x",
-             "reason": "y", "correlation_id": str(UUID(int=7))}  # fmt: skip
+    order = {
+        "name": "fulfil_order",
+        "namespace": "shop",
+        "version": "1.2.0",
+        "context": {"order_id": 1},
+        "initiator": "web",
+        "source_system": "x",
+        "reason": "y",
+        "correlation_id": str(UUID(int=7)),
+    }
     for _ in range(2):
         await engine.orchestrator.send(REQUESTS, request_id=1, task_request=order)
     await engine.until_quiet()
@@ -145,15 +153,27 @@ async def test_the_detector_writes_letters_and_the_dead_come_back(shop: Shop, en
 FIXES = [
     ("retry", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {}),
     ("skip", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {}),
-    ("complete", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {"result": {"paid": 1}}),
-    ("complete", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {"result": {"paid": 1}, "process": True}),
+    (
+        "complete",
+        "blocked_by_failures",
+        "refund_card",
+        {"check_return": complete(), "refund_card": failed()},
+        {"result": {"paid": 1}},
+    ),
+    (
+        "complete",
+        "blocked_by_failures",
+        "refund_card",
+        {"check_return": complete(), "refund_card": failed()},
+        {"result": {"paid": 1}, "process": True},
+    ),
     ("wake", "waiting_for_dependencies", "", {"check_return": waiting(5, backoff=9000)}, {}),
     ("clear", "waiting_for_dependencies", "check_return", {"check_return": pending(900, at_work=True)}, {}),
     ("unstick", "enqueuing_steps", "", {"check_return": complete()}, {}),
     ("unstick", "evaluating_results", "", {"check_return": complete()}, {}),
     ("resend", "steps_in_process", "check_return", {"check_return": enqueued(900)}, {}),
     ("revive", "error", "", {"check_return": complete(), "refund_card": failed()}, {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("fix", FIXES, ids=lambda f: f"{f[0]}-{f[1]}")
@@ -202,8 +222,11 @@ async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(shop: S
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "complete": {"result": {"by": "hand"}}, "resolve": {"status": "manually_resolved"}, "skip": {"in_flight": True}, "release": {"again": True},
-}  # fmt: skip
+    "complete": {"result": {"by": "hand"}},
+    "resolve": {"status": "manually_resolved"},
+    "skip": {"in_flight": True},
+    "release": {"again": True},
+}
 DROPS = 150
 
 
@@ -236,9 +259,7 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
             nodes += [x.node for x in (await shop.reader.dead()).letters]
             node = rng.choice(nodes)
             verbs = [
-                v
-                for v in shop.reader.verbs(node.kind)
-                if shop.reader.availability(v, node).ok and v.name not in ("priority",)
+                v for v in shop.reader.verbs(node.kind) if shop.reader.availability(v, node).ok and v.name != "priority"
             ]
             if not verbs:
                 continue
@@ -269,7 +290,7 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
         "SELECT task_uuid FROM tasks_dlq WHERE resolution_status = 'pending' GROUP BY 1 HAVING count(*) > 1"
     )
     assert not await shop.connection.fetch(
-        "SELECT t.task_uuid FROM task_transitions t WHERE t.transition_metadata ->> 'console' = 'unstick' AND t.to_state = 'pending'"
+        "SELECT FROM task_transitions WHERE to_state = 'pending' AND transition_metadata ->> 'console' = 'unstick'"
     ), "never to pending"
     await engine.until_quiet()
 
@@ -279,13 +300,8 @@ async def _true(shop: Shop, changes: Any) -> None:
     for change in changes:
         if change.before is None and change.table.endswith("_transitions"):
             key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
-            assert (
-                await shop.value(
-                    f"SELECT count(*) FROM {change.table} WHERE {change.table[:-1].replace('workflow_', 'workflow_')}_uuid = $1::uuid",
-                    change.key,
-                )
-                == 1
-            )
+            count = f"SELECT count(*) FROM {change.table} WHERE {change.table[:-1]}_uuid = $1::uuid"
+            assert await shop.value(count, change.key) == 1
             left = [
                 c.before
                 for c in changes

@@ -16,6 +16,7 @@ from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import SQL, Protocol
 from console.demo.tasker.shapes import Shape, claimed, complete, failed, pending, waiting
 from queries import act, settle
+from queries.attempt import Attempt
 from queries.model import Outcome
 from tests.queries.builders import OPERATOR, told
 from tests.queries.tasker_rows import LABEL, Shop
@@ -44,7 +45,9 @@ class Engine(Protocol):
         """What the detector does to each task that it finds: the letter first, the transition then."""
         async with self._connection.transaction():
             await self._connection.execute("SELECT create_dlq_entry($1, 'shop', 'refund', $2, 90, 60)", task, state)
-            await self._connection.execute("SELECT transition_stale_task_to_error($1, $2, 'shop', 'refund')", task, state)
+            await self._connection.execute(
+                "SELECT transition_stale_task_to_error($1, $2, 'shop', 'refund')", task, state
+            )
 
     async def backoff(self, step: UUID) -> None:
         await self._connection.execute(SQL["backoff"], step, 30)
@@ -82,12 +85,18 @@ CASES = [
     Case("release", "steps_in_process", "refund_card", {**DONE, "refund_card": claimed(900)}, {}),
     Case("clear", "waiting_for_dependencies", "refund_card", {**DONE, "refund_card": pending(900, at_work=True)}, {}),
     Case("unstick", "enqueuing_steps", "", {**DONE, "refund_card": pending(900)}, {}),
-    Case("finalize", "waiting_for_dependencies", "", dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(900)), {}),
+    Case(
+        "finalize",
+        "waiting_for_dependencies",
+        "",
+        dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(900)),
+        {},
+    ),
     Case("give_up", "blocked_by_failures", "", {**DONE, "refund_card": failed(900)}, {}),
     Case("revive", "error", "letter", {**DONE, "refund_card": failed(900)}, {}),
     Case("bury", "waiting_for_dependencies", "", DONE, {}),
     Case("resolve", "error", "letter", DONE, {"status": "cancelled"}),
-]  # fmt: skip
+]
 ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
 
 
@@ -189,7 +198,8 @@ async def until_waiting(shop: Shop, query: str) -> None:
     """Until somebody waits for a lock with a statement like this."""
     async with asyncio.timeout(10):
         while not await shop.value(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1 AND datname = current_database()",
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1"
+            " AND datname = current_database()",
             query,
         ):
             await asyncio.sleep(0)
@@ -238,7 +248,7 @@ async def test_what_the_engine_is_writing_makes_a_node_busy(shop: Shop, engines:
 async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
     shop: Shop, engines: list[Engine], held: Any, node: str
 ) -> None:
-    """Its foreign keys ask for the task and the step while it holds a transition: FOR UPDATE would keep them waiting."""
+    """Its foreign keys ask for task and step while it holds a transition: FOR UPDATE would keep them waiting."""
     made = stuck(data := Data(1))
     await shop.write(data)
     connection = engines[0]._connection
@@ -246,16 +256,43 @@ async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
 
     async def engine_refers() -> None:
         await connection.execute("SET lock_timeout = '2s'")
-        referred.append(await connection.execute(
-            "INSERT INTO workflow_step_result_audit (workflow_step_uuid, workflow_step_transition_uuid, task_uuid, success)"
-            " SELECT $1, workflow_step_transition_uuid, $2, true FROM workflow_step_transitions WHERE workflow_step_uuid = $1 LIMIT 1",
-            made.steps["refund_card"], made.id,
-        ))  # fmt: skip
+        referred.append(
+            await connection.execute(
+                "INSERT INTO workflow_step_result_audit"
+                " (workflow_step_uuid, workflow_step_transition_uuid, task_uuid, success)"
+                " SELECT $1, workflow_step_transition_uuid, $2, true FROM workflow_step_transitions"
+                " WHERE workflow_step_uuid = $1 LIMIT 1",
+                made.steps["refund_card"],
+                made.id,
+            )
+        )
 
     held(engine_refers)
     name = shop.step(made, "refund_card") if node == "step" else shop.task(made)
     assert told(await shop.do("retry", name)) == {name: CHANGED}
     assert referred == ["INSERT 0 1"]
+
+
+async def test_what_is_written_beside_a_verb_is_not_told_as_its_doing(
+    shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine may add steps to a task whose other steps are locked: they are new afterwards, and not ours."""
+    made = stuck(data := Data(1))
+    data.task("newsletter")
+    await shop.write(data)
+    copy, copies = Attempt._copy, []
+
+    async def slow(self: Attempt, transaction: Any) -> Any:
+        copies.append(1)
+        if len(copies) == 4:  # the commit's second: after its changes
+            await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
+        return await copy(self, transaction)
+
+    monkeypatch.setattr(Attempt, "_copy", slow)
+    outcomes = await shop.do("retry", shop.task(made))
+    assert told(outcomes) == {shop.task(made): CHANGED}
+    assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]
+    assert await shop.value("SELECT count(*) FROM workflow_steps WHERE task_uuid = $1", made.id) == 4
 
 
 @both_versions
@@ -292,7 +329,8 @@ async def test_a_violated_index_reads_as_moved(
     script = shop.reader.system.verbs["skip"]
     insert = next(part for part in script["change"] if "INSERT INTO workflow_step_transitions" in part.text)
     clash = (
-        "INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)"
+        "INSERT INTO workflow_step_transitions"
+        " (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)"
         f" SELECT '{step}', 'pending', 99, true, now(), now()"
     )
     import msgspec

@@ -71,16 +71,33 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     server.drop(dsn)
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    ("ALTER TABLE tasks_dlq RENAME resolution_timestamp TO resolved_at", "tasks_dlq.resolution_timestamp is missing"),
-    ("ALTER TABLE task_transitions DROP transition_metadata", "task_transitions.transition_metadata is missing"),
-    ("ALTER TABLE tasks ALTER created_at TYPE timestamptz", "tasks.created_at is of type timestamptz, not timestamp"),
-    ("ALTER TYPE dlq_reason ADD VALUE 'bored'", "the enum type dlq_reason has"),
-    ("DROP TABLE tasks_dlq CASCADE", "there is no tasks_dlq"),
-    ("ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
-     " DROP CONSTRAINT chk_workflow_step_transitions_from_state", "no CHECK of workflow_step_transitions names"),
-    ("DROP FUNCTION transition_task_state_atomic(uuid, varchar, varchar, uuid, jsonb)", "the function transition_task_state_atomic"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "ALTER TABLE tasks_dlq RENAME resolution_timestamp TO resolved_at",
+            "tasks_dlq.resolution_timestamp is missing",
+        ),
+        ("ALTER TABLE task_transitions DROP transition_metadata", "task_transitions.transition_metadata is missing"),
+        (
+            "ALTER TABLE tasks ALTER created_at TYPE timestamptz",
+            "tasks.created_at is of type timestamptz, not timestamp",
+        ),
+        ("ALTER TYPE dlq_reason ADD VALUE 'bored'", "the enum type dlq_reason has"),
+        ("DROP TABLE tasks_dlq CASCADE", "there is no tasks_dlq"),
+        (
+            (
+                "ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
+                " DROP CONSTRAINT chk_workflow_step_transitions_from_state"
+            ),
+            "no CHECK of workflow_step_transitions names",
+        ),
+        (
+            "DROP FUNCTION transition_task_state_atomic(uuid, varchar, varchar, uuid, jsonb)",
+            "the function transition_task_state_atomic",
+        ),
+    ],
+)
 async def test_a_lookalike_is_declined_with_the_reason(
     server: TestbedServer, tmp_path: Path, change: str, said: str
 ) -> None:
@@ -202,9 +219,11 @@ async def test_a_circle_hangs_nothing_and_hides_nothing(shop: Shop, data: Data) 
     pairs = [("pack_parcel", "reserve_stock"), ("send_confirmation", "send_confirmation")]
     for up, down in pairs:
         await shop.sql(
-            "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at) VALUES ($1, $2, 'x', now(), now())",
-            made.steps[up], made.steps[down],
-        )  # fmt: skip
+            "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
+            " VALUES ($1, $2, 'x', now(), now())",
+            made.steps[up],
+            made.steps[down],
+        )
     seen = await tree(shop, shop.task(made))
     flat: list[str] = []
 
@@ -335,9 +354,17 @@ CALM = [
     ("refund", "steps_in_process", 10.0, {"check_return": handed_in(10)}),
     ("refund", "complete", 600.0, dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(700))),
     ("refund", "cancelled", 600.0, {"check_return": cancelled(600), "refund_card": cancelled(600)}),
-    ("newsletter", "steps_in_process", 900.0, {"select_readers": complete(1000), "render": complete(1000),
-     "deliver_batch": claimed(900, checkpoint={"cursor": 1}, stamped=30)}),
-]  # fmt: skip
+    (
+        "newsletter",
+        "steps_in_process",
+        900.0,
+        {
+            "select_readers": complete(1000),
+            "render": complete(1000),
+            "deliver_batch": claimed(900, checkpoint={"cursor": 1}, stamped=30),
+        },
+    ),
+]
 
 
 @both_versions
@@ -371,10 +398,24 @@ async def test_the_demo_has_one_of_each(demo: Shop) -> None:
 
 BEYOND: list[tuple[str, str, float, dict[str, Shape], str, str]] = [
     ("refund", "blocked_by_failures", 60, {"check_return": failed(60)}, "", "blocked_by_failures"),
-    ("refund", "steps_in_process", 60, {"check_return": failed(60, attempts=1, retryable=False)}, "check_return", "failed_step"),
+    (
+        "refund",
+        "steps_in_process",
+        60,
+        {"check_return": failed(60, attempts=1, retryable=False)},
+        "check_return",
+        "failed_step",
+    ),
     ("refund", "waiting_for_dependencies", 60, {"check_return": reset(60)}, "check_return", "reset_but_dead"),
     ("refund", "steps_in_process", 1860, {"check_return": claimed(1860)}, "check_return", "orphaned_claim"),
-    ("refund", "waiting_for_dependencies", 90, {"check_return": pending(90, at_work=True)}, "check_return", "in_process_lies"),
+    (
+        "refund",
+        "waiting_for_dependencies",
+        90,
+        {"check_return": pending(90, at_work=True)},
+        "check_return",
+        "in_process_lies",
+    ),
     ("refund", "steps_in_process", 90, {"check_return": enqueued(90)}, "check_return", "lost_step"),
     ("refund", "steps_in_process", 90, {"check_return": handed_in(90)}, "check_return", "lost_result"),
     ("refund", "waiting_for_dependencies", 3660, {"check_return": pending(9000)}, "", "dead_zone"),
@@ -382,10 +423,31 @@ BEYOND: list[tuple[str, str, float, dict[str, Shape], str, str]] = [
     ("refund", "initializing", 660, {}, "", "orchestrator_gone"),
     ("refund", "steps_in_process", 240, {"check_return": complete(300)}, "", "nothing_in_flight"),
     ("refund", "waiting_for_dependencies", 2940, {"check_return": waiting(30, backoff=9000)}, "", "stale_soon"),
-    ("nightly_ledger", "waiting_for_dependencies", 240 * 60 * 0.81, {"open_books": waiting(30, backoff=9000)}, "", "stale_soon"),
-    ("newsletter", "waiting_for_dependencies", 60, {"select_readers": cancelled(60)}, "select_readers", "awaited_cancelled"),
-    ("newsletter", "steps_in_process", 960, {"deliver_batch": claimed(960, checkpoint={"cursor": 1}, stamped=960)}, "deliver_batch", "batch_stalled"),
-]  # fmt: skip
+    (
+        "nightly_ledger",
+        "waiting_for_dependencies",
+        240 * 60 * 0.81,
+        {"open_books": waiting(30, backoff=9000)},
+        "",
+        "stale_soon",
+    ),
+    (
+        "newsletter",
+        "waiting_for_dependencies",
+        60,
+        {"select_readers": cancelled(60)},
+        "select_readers",
+        "awaited_cancelled",
+    ),
+    (
+        "newsletter",
+        "steps_in_process",
+        960,
+        {"deliver_batch": claimed(960, checkpoint={"cursor": 1}, stamped=960)},
+        "deliver_batch",
+        "batch_stalled",
+    ),
+]
 
 
 @pytest.mark.parametrize("case", BEYOND, ids=lambda c: f"{c[5]}-{c[1]}")
@@ -455,8 +517,10 @@ async def test_messages_make_findings_only_where_they_should(shop: Shop, data: D
     found = {(f.node_id.partition("/")[2], f.code) for f in (await shop.findings()).found}
     namespace = await shop.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = 'legacy'")
     assert found == {
-        (f"message:{ended.queue}/2", "poison_message"), (f"message:{RESULTS}/1", "poison_message"), (f"namespace:{namespace}", "no_worker"),
-    }  # fmt: skip
+        (f"message:{ended.queue}/2", "poison_message"),
+        (f"message:{RESULTS}/1", "poison_message"),
+        (f"namespace:{namespace}", "no_worker"),
+    }
 
 
 # Dead letters
@@ -509,15 +573,23 @@ def section(detail: Any, title: str) -> list[dict[str, Any]]:
 @both_versions
 async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(shop: Shop, data: Data) -> None:
     steps = {
-        "validate_cart": complete(900), "reserve_stock": complete(300), "charge_card": complete(800), "book_carrier": failed(200, attempts=2),
-    }  # fmt: skip
+        "validate_cart": complete(900),
+        "reserve_stock": complete(300),
+        "charge_card": complete(800),
+        "book_carrier": failed(200, attempts=2),
+    }
     made = data.task("fulfil_order", state="blocked_by_failures", ago=100, steps=steps)
     await shop.write(data)
     detail = await shop.reader.detail(shop.task(made))
     rows = {r["step"]: r for r in section(detail, "Steps")}
     assert {n: r["level"] for n, r in rows.items()} == {
-        "validate_cart": "0", "reserve_stock": "1", "charge_card": "1", "pack_parcel": "2", "book_carrier": "2", "send_confirmation": "3",
-    }  # fmt: skip
+        "validate_cart": "0",
+        "reserve_stock": "1",
+        "charge_card": "1",
+        "pack_parcel": "2",
+        "book_carrier": "2",
+        "send_confirmation": "3",
+    }
     assert rows["send_confirmation"]["parents"] == "charge_card, book_carrier, pack_parcel"
     assert rows["pack_parcel"]["readiness"] == "ready"
     assert rows["send_confirmation"]["readiness"] == "1/3 parents done"
@@ -557,7 +629,8 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
         '"9999-12-31T00:00:00Z"',
     ):
         await shop.sql(
-            "UPDATE workflow_steps SET checkpoint = jsonb_build_object('timestamp', $2::jsonb) WHERE workflow_step_uuid = $1",
+            "UPDATE workflow_steps SET checkpoint = jsonb_build_object('timestamp', $2::jsonb)"
+            " WHERE workflow_step_uuid = $1",
             batch,
             stamp,
         )
