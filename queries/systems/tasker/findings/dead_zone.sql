@@ -2,7 +2,7 @@
 -- than 60 minutes (30 for a retry), while the staleness detector may leave it alone for longer.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $3 page int: how many at most
--- Indexes: those of the included part; the engine's own view of 500 tasks at most.
+-- Indexes: those of the included part; the engine's own view of 200 tasks at most.
 WITH
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (
@@ -10,7 +10,7 @@ WITH
     FROM open_tasks o JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
    WHERE o.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
      AND x.created_at < now() - CASE o.to_state WHEN 'waiting_for_retry' THEN interval '30 minutes' ELSE interval '60 minutes' END
-   ORDER BY x.created_at, o.task_uuid LIMIT 500
+   ORDER BY x.created_at, o.task_uuid LIMIT 200
 )
 SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
        jsonb_build_object('state', w.to_state, 'waited', date_trunc('second', now() - w.at)::text, 'ready', k.ready_steps) AS evidence

@@ -2,7 +2,7 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
--- Indexes: those of the included part; the engine's own view of 500 tasks at most.
+-- Indexes: those of the included part; the engine's own view of 200 tasks at most.
 WITH
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (
@@ -11,7 +11,7 @@ WITH
    WHERE o.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
      AND x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
      AND NOT EXISTS (SELECT FROM workflow_steps s WHERE s.task_uuid = o.task_uuid AND s.processed = false)
-   ORDER BY x.created_at, o.task_uuid LIMIT 500
+   ORDER BY x.created_at, o.task_uuid LIMIT 200
 )
 SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
        jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
