@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,6 @@ from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from queries import system
-from queries.workspace import Workspace
 
 from . import keys, theme
 from .config import Config, Context
@@ -23,23 +22,14 @@ from .everywhere import Everywhere
 from .keys import Key
 from .screens.frame import Frame, bindings
 from .session import Opener, Session
+from .sheet import Sheet
 from .widgets.ascii import AsciiFilter
 
+PATIENCE = 0.15  # seconds until "Connecting" is painted
 
-def run(
-    text: str,
-    config: Config,
-    context: Context | None = None,
-    *,
-    read_only: bool = False,
-    ascii: bool = False,
-    interval: float | None = None,
-) -> int:
-    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
 
-    A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
-    where the settings name keys or a theme that there are not.
-    """
+def _check(config: Config) -> None:
+    """Raises ConfigError where the settings name keys, thresholds or a theme that there are not."""
     known = system.builtin()
     config.check(
         {each.name: each.spec.thresholds for each in known},
@@ -47,28 +37,6 @@ def run(
         keys.ids(verb for each in known for verb in each.spec.verbs),
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
-
-    async def open_() -> Workspace:
-        return await Workspace.open(
-            text, config.overrides(), read_only=read_only or bool(context and context.read_only)
-        )
-
-    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval)
-    asyncio.run(_run(app))
-    return 0 if app.session.workspace is not None else 1
-
-
-async def _run(app: UnstickApp) -> None:
-    try:
-        await app.run_async()
-    finally:
-        if any(not work.ended for work in app.session.works):
-            print("Waiting for the change under way ...", file=sys.stderr)  # noqa: T201
-        await app.session.close()
-        for line in app.session.unseen():
-            print(line, file=sys.stderr)  # noqa: T201
-    if app.fault is not None:
-        raise app.fault
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
@@ -107,7 +75,9 @@ class UnstickApp(Everywhere):
         ascii: bool = False,
         interval: float | None = None,
     ) -> None:
+        _check(config)
         super().__init__(Session(open_, interval if interval is not None else config.interval))
+        self.stylesheet = Sheet(variables=self.get_css_variables())
         self.context = context
         self.ascii = ascii or config.ascii
         self._ascii_filter = AsciiFilter()
@@ -131,7 +101,14 @@ class UnstickApp(Everywhere):
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
+        self.run_worker(self._hold(), group="hold", exit_on_error=True)
         self.set_interval(1.0, self._second)
+
+    async def _hold(self) -> None:
+        """Where the server is quick, paint once with rows rather than before and again with them."""
+        with self.batch_update(), contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.session.begun.wait(), PATIENCE)
+        self.screen.check_idle()  # it may have put off painting until then
 
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""

@@ -26,6 +26,7 @@ STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; w
 SETTLE = 40.0  # seconds that closing waits for a commit under way; one whose answer was lost takes up to 30
 SETTLED = 20.0  # seconds after which the cost of starting is not most of the load any more
 LONG = 3600.0
+PAINT = 0.05  # seconds in which the first rows come to the screen undisturbed
 
 
 class Link(StrEnum):
@@ -54,6 +55,7 @@ class Session:
         self.viewer: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
         self.retry_at = 0.0
+        self.begun = asyncio.Event()  # there is something to see: rows, or why there are none
         self._open = open_
         self._now = now
         self._fast = Clock(interval, SHARE * 0.6, now)
@@ -167,6 +169,7 @@ class Session:
                 await self._round()
             except DatabaseError as error:
                 self.failed(error)
+            self.begun.set()
             self.changed()
             await self._wait()
 
@@ -211,10 +214,14 @@ class Session:
         self.changed()
 
     async def _look(self) -> None:
-        for label, reader in self.systems.items():
-            self.counts[label] = await reader.counts()
         if self.viewer is not None:
             await self.viewer()
+            if not self.begun.is_set():  # the rows are what one waits for
+                self.begun.set()
+                self.changed()
+                await asyncio.sleep(PAINT)
+        for label, reader in self.systems.items():
+            self.counts[label] = await reader.counts()
         if self._server_time is not None:  # a page that read nothing itself is as fresh as the counts above it
             self.read(self._server_time + self._now() - self._read_at)
 

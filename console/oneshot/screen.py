@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import sys
 import threading
@@ -45,11 +44,8 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
 
 
 def _run(target: Target, demo: str | None = None) -> int:
-    from console.app import run
     from console.config import Context
-
-    gc.freeze()
-    gc.enable()
+    from console.start import run
 
     known = target.config.contexts.get(target.context)
     context = Context(name="demo", dsn=demo) if demo is not None else known

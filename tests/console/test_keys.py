@@ -9,7 +9,7 @@ import pytest
 from textual.binding import Binding
 
 from console import keys
-from console.app import run
+from console.start import run
 from console.config import ConfigError, parse
 from console.screens import frame
 from console.widgets.page import Page

@@ -52,7 +52,9 @@ def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path
 
 def test_it_follows_the_terminal_as_that_changes(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", JOB, lambda: terminal.at > 0).press("down", "down").settled()
+        terminal.until("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
+        first = terminal.at
+        terminal.press("down", "down").until(lambda: terminal.at == first + 2).settled()
         wide = terminal.under
         for columns, rows in ((60, 20), (20, 5), (1, 1), (3, 40), (200, 50)):
             terminal.resize(columns, rows).settled()
@@ -64,7 +66,7 @@ def test_it_follows_the_terminal_as_that_changes(eternaltwin_demo: str, tmp_path
 
 def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", JOB, lambda: terminal.at > 0)
+        terminal.until("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
         picture = shown(terminal)
         terminal.type("zxZX0;~&|^§äß漢🙂").press(
             "\x1bOS", "\x1b[1;5D", "\x1b[1;9D", "\x1b[57442;5u", "\x1b[M !!", "\x00"

@@ -9,7 +9,7 @@ from tests.terminal.driver import Terminal
 
 BLINKING = {5, 6}
 HEADER = 700  # bytes at most for another first line
-NOTICE = 8000  # ... and for that and another notice in the middle
+NOTICE = 16000  # ... and for that and another notice in the middle
 
 
 def age_of(terminal: Terminal) -> int:

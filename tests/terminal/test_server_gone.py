@@ -22,7 +22,7 @@ def dsn(own_server: TestbedServer) -> str:
 @pytest.fixture
 def terminal(dsn: str, tmp_path: Path) -> Iterator[Terminal]:
     with Terminal(dsn, "--interval", "0.5", home=tmp_path) as terminal:
-        yield terminal.until("● live", "ArchiveHammerfestUser", lambda: terminal.at > 0)
+        yield terminal.until("● live", "ArchiveHammerfestUser", re.compile(r"\d\d stuck"), lambda: terminal.at > 0)
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate"])

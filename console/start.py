@@ -1,0 +1,123 @@
+"""From the settings to the open console. The server is asked before Textual is there: it answers while that is read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from queries.fault import DatabaseError
+from queries.workspace import Workspace
+
+from .config import Config, Context
+from .session import Opener
+
+if TYPE_CHECKING:
+    from .app import UnstickApp
+
+# What `app` imports, in parts of some milliseconds.
+BITS = (
+    "rich.color",
+    "rich.text",
+    "rich.console",
+    "textual",
+    "textual.dom",
+    "textual._compositor",
+    "textual.screen",
+    "textual.widgets.input",
+    "textual.containers",
+    "textual.command",
+    "textual.app",
+    "console.screens.frame",
+    "console.app",
+    "console.screens.tree",
+)
+STEPS = 4  # turns of the event loop that an answer of the server takes to become the next question
+
+
+def run(
+    text: str,
+    config: Config,
+    context: Context | None = None,
+    *,
+    read_only: bool = False,
+    ascii: bool = False,
+    interval: float | None = None,
+) -> int:
+    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
+
+    A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
+    where the settings name keys or a theme that there are not.
+    """
+
+    async def open_() -> Workspace:
+        return await Workspace.open(
+            text, config.overrides(), read_only=read_only or bool(context and context.read_only)
+        )
+
+    async def start() -> int:
+        ahead = Ahead(open_)
+        try:
+            make = await _app()
+            return await _run(make(ahead, config, context, ascii=ascii, interval=interval))
+        finally:
+            await ahead.drop()
+
+    return asyncio.run(start())
+
+
+class Ahead:
+    """An opener that has begun before it is asked."""
+
+    def __init__(self, open_: Opener) -> None:
+        self._open = open_
+        self._begun: asyncio.Future[Workspace] | None = asyncio.ensure_future(open_())
+
+    async def __call__(self) -> Workspace:
+        begun, self._begun = self._begun, None
+        return await (begun or self._open())
+
+    async def drop(self) -> None:
+        """Close what was opened and not asked for."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.cancel()
+            with contextlib.suppress(asyncio.CancelledError, DatabaseError):
+                await (await begun).close()
+
+
+async def _app() -> type[UnstickApp]:
+    """Import the app, bit by bit: in between, the connection takes its next step. (A thread would cost more.)"""
+    for bit in BITS:
+        import_module(bit)
+        for _ in range(STEPS):
+            await asyncio.sleep(0)
+    from .app import UnstickApp
+
+    return UnstickApp
+
+
+async def _run(app: UnstickApp) -> int:
+    collecting = asyncio.create_task(_collect(app.session.begun))
+    try:
+        await app.run_async()
+    finally:
+        collecting.cancel()
+        if any(not work.ended for work in app.session.works):
+            print("Waiting for the change under way ...", file=sys.stderr)  # noqa: T201
+        await app.session.close()
+        for line in app.session.unseen():
+            print(line, file=sys.stderr)  # noqa: T201
+    if app.fault is not None:
+        raise app.fault
+    return 0 if app.session.workspace is not None else 1
+
+
+async def _collect(begun: asyncio.Event) -> None:
+    """Look for garbage only once there is something to see; what is there by then stays."""
+    await begun.wait()
+    gc.freeze()
+    gc.enable()
