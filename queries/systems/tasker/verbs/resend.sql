@@ -50,11 +50,14 @@ SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.q
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT n.id, pgmq_send_with_notify(
-         CASE WHEN x.to_state = 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END,
-         jsonb_build_object('task_uuid', n.task_uuid, 'step_uuid', n.step, 'correlation_id', t.correlation_id))
-  FROM seen n
-  JOIN workflow_step_transitions x ON x.workflow_step_uuid = n.step AND x.most_recent AND x.to_state LIKE 'enqueued%'
-  JOIN tasks t ON t.task_uuid = n.task_uuid
-  JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-  JOIN task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
+SELECT s.id FROM (
+  SELECT n.id, pgmq_send_with_notify(
+           CASE WHEN x.to_state = 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END,
+           jsonb_build_object('task_uuid', n.task_uuid, 'step_uuid', n.step, 'correlation_id', t.correlation_id)) AS sent
+    FROM seen n
+    JOIN workflow_step_transitions x ON x.workflow_step_uuid = n.step AND x.most_recent AND x.to_state LIKE 'enqueued%'
+    JOIN tasks t ON t.task_uuid = n.task_uuid
+    JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
+    JOIN task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
+  OFFSET 0) AS s
+ WHERE s.sent IS NOT NULL

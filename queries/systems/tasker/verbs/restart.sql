@@ -42,15 +42,18 @@ UPDATE tasks t
  WHERE t.task_uuid = n.task_uuid
 
 -- :change
-SELECT 'task:' || t.task_uuid AS id, pgmq_send_with_notify('orchestration_task_requests', jsonb_build_object(
-         'request_id', gen_random_uuid(),
-         'task_request', jsonb_build_object(
-           'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', $3::text,
-           'source_system', 'unstick', 'reason', left($4::text, 128), 'tags', coalesce(t.tags, '[]'), 'requested_at', localtimestamp,
-           'options', '{}'::jsonb, 'priority', t.priority, 'correlation_id', gen_random_uuid(), 'parent_correlation_id', t.correlation_id),
-         'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', NULL,
-                                        'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick'))))
-  FROM unnest($1::text[]) AS i
-  JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
-  JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
-  JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+SELECT s.id FROM (
+  SELECT 'task:' || t.task_uuid AS id, pgmq_send_with_notify('orchestration_task_requests', jsonb_build_object(
+           'request_id', gen_random_uuid(),
+           'task_request', jsonb_build_object(
+             'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', $3::text,
+             'source_system', 'unstick', 'reason', left($4::text, 128), 'tags', coalesce(t.tags, '[]'), 'requested_at', localtimestamp,
+             'options', '{}'::jsonb, 'priority', t.priority, 'correlation_id', gen_random_uuid(), 'parent_correlation_id', t.correlation_id),
+           'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', NULL,
+                                          'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick')))) AS sent
+    FROM unnest($1::text[]) AS i
+    JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
+    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+  OFFSET 0) AS s
+ WHERE s.sent IS NOT NULL
