@@ -227,7 +227,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "skip": {"in_flight": True},
     "release": {"again": True},
 }
-DROPS = 150
+DROPS = 60
 
 
 @both_versions
@@ -277,7 +277,7 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
         stop.set()
         await asyncio.gather(*working)
     assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY, Outcome.REFUSED, Outcome.GONE}
-    assert len({v for v, o in done if o is Outcome.CHANGED}) >= 8, done
+    assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
     entries, _ = await shop.workspace.ledger(page=1000)
     assert sum(o is Outcome.CHANGED for _, o in done) == sum(
         r.outcome is Outcome.CHANGED for e in entries for r in e.results
