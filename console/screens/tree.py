@@ -20,7 +20,6 @@ from console.widgets.tree_table import TreeTable
 from queries.fault import DatabaseError
 from queries.model import Node
 
-from .detail import DetailScreen
 from .frame import Frame, bindings
 
 EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
@@ -184,6 +183,8 @@ class TreeScreen(Frame):
 
     @on(TreeTable.Open)
     def _open(self, message: TreeTable.Open) -> None:
+        from .detail import DetailScreen
+
         node = message.table.forest.node(message.id)
         if node is not None:
             self.unstick.push_screen(DetailScreen(node, self.MODE))

@@ -1,0 +1,297 @@
+"""How long the console takes from exec to live rows, and what it costs to leave it open.
+
+    python -m tests.bench.bench_console [ROUNDS]
+
+Each program runs in a pseudo-terminal of its own until what it is for can be read there: rows of the tree; a query that
+runs, in pg_activity; a word, in the smallest app that Textual can make. The programs take turns, so that whatever else
+the machine does hits all of them alike. The figures are medians of the rounds, and of the ratio within each round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from fcntl import ioctl
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from tests.servers import TestbedServer
+
+ROUNDS = 9
+WATCHED = 20.0  # seconds that an open console is watched for
+DEADLINE = 30.0
+SIZE = (36, 120)
+GOAL = 1.2  # times pg_activity
+IDLE_GOAL = 1.0  # per cent of one CPU, on a database where nothing happens
+ROOT = Path(__file__).parents[2]
+BASE, UNSTICK, OTHER = "a minimal Textual app", "unstick", "pg_activity"
+COMMAND = (sys.executable, "-c", "import sys; from console.cli import main; sys.exit(main())")
+SMALLEST = """
+from textual.app import App
+from textual.widgets import Static
+class Smallest(App):
+    def compose(self):
+        yield Static("here it is")
+Smallest().run()
+"""
+# What programs ask a terminal, and what one that can little answers; a program may wait for that.
+ANSWERS = (
+    (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
+    (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
+    (re.compile(rb"\x1bP\+q[0-9a-fA-F;]*\x1b\\"), b"\x1bP0+r\x1b\\"),
+    (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
+    (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
+)
+CONTROLS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b[()].|\x0f")
+
+
+class Program(NamedTuple):
+    """What is started, and the text by which it can be told that it has got there."""
+
+    command: Sequence[str]
+    sign: bytes
+
+
+def programs(dsn: str) -> dict[str, Program]:
+    """What is compared, by name."""
+    python = sys.executable
+    chosen = {
+        BASE: Program([python, "-c", SMALLEST], b"here it is"),
+        UNSTICK: Program([*COMMAND, dsn], b"SendEmail v2"),
+    }
+    found = pg_activity()
+    if found is not None:
+        chosen[OTHER] = Program([found, dsn], b"bench-sleeps")
+    return chosen
+
+
+def pg_activity() -> str | None:
+    """The program, if it is installed: beside this Python, or where the shell would find it."""
+    beside = Path(sys.executable).with_name("pg_activity")
+    return str(beside) if beside.exists() else shutil.which("pg_activity")
+
+
+class Open:
+    """A program in a pseudo-terminal; its output is counted, and searched for a text."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        controller, terminal = pty.openpty()
+        ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+        self.began = time.perf_counter()
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+        )
+        os.close(terminal)
+        self._terminal = controller
+
+    def until(self, sign: bytes) -> float:
+        """Seconds from the start until the text could be read."""
+        seen = b""
+        while sign not in seen:
+            data = self._read(DEADLINE)
+            if not data or time.perf_counter() > self.began + DEADLINE:
+                raise TimeoutError(f"never saw {sign!r} in: {seen[-2000:].decode(errors='replace')}")
+            seen = CONTROLS.sub(b"", (seen + data)[-200_000:])
+        return time.perf_counter() - self.began
+
+    def watch(self, seconds: float) -> tuple[float, float, bytes]:
+        """Per cent of one CPU, bytes a second to the terminal, and what was sent, over so many seconds."""
+        process = psutil.Process(self._process.pid)
+        before, began, sent = sum(process.cpu_times()[:2]), time.perf_counter(), b""
+        while (left := began + seconds - time.perf_counter()) > 0:
+            sent += self._read(left)
+        spent, took = sum(process.cpu_times()[:2]) - before, time.perf_counter() - began
+        return 100 * spent / took, len(sent) / took, sent
+
+    def press(self, keys: bytes) -> None:
+        """Type."""
+        os.write(self._terminal, keys)
+
+    def close(self) -> None:
+        """End it as a closed window would."""
+        self._process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(OSError):
+            while self._read(5.0):
+                pass
+        try:
+            self._process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._terminal)
+
+    def _read(self, seconds: float) -> bytes:
+        ready, _, _ = select.select([self._terminal], [], [], seconds)
+        data = os.read(self._terminal, 65536) if ready else b""
+        for question, answer in ANSWERS:
+            for _ in question.findall(data):
+                os.write(self._terminal, answer)
+        return data
+
+
+@contextlib.contextmanager
+def opened(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Open]:
+    """A program for as long as the context lasts."""
+    program = Open(command, environment)
+    try:
+        yield program
+    finally:
+        program.close()
+
+
+def started(program: Program, environment: Mapping[str, str]) -> float:
+    """Seconds from exec to the sign."""
+    with opened(program.command, environment) as running:
+        return running.until(program.sign)
+
+
+@contextlib.contextmanager
+def settings() -> Iterator[dict[str, str]]:
+    """An environment with a home of its own, a terminal, and bytecode kept as in an installation."""
+    with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
+        kept = {n: v for n, v in os.environ.items() if n not in ("PYTHONDONTWRITEBYTECODE", "NO_COLOR")}
+        yield kept | {
+            "PYTHONPYCACHEPREFIX": folder,
+            "XDG_CACHE_HOME": folder,
+            "XDG_CONFIG_HOME": folder,
+            "XDG_STATE_HOME": folder,
+            "HOME": folder,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+        }
+
+
+def starts(number: int, dsn: str, environment: Mapping[str, str]) -> dict[str, list[float]]:
+    """The times of each program, round by round."""
+    chosen = programs(dsn)
+    for program in chosen.values():  # once unmeasured: bytecode, caches, the server's own
+        started(program, environment)
+    times: dict[str, list[float]] = {name: [] for name in chosen}
+    for _ in range(number):
+        for name, program in chosen.items():
+            times[name].append(started(program, environment))
+    return times
+
+
+def ratio(times: Mapping[str, Sequence[float]], one: str, other: str) -> float:
+    """The median of the ratio within each round."""
+    return statistics.median(a / b for a, b in zip(times[one], times[other], strict=True))
+
+
+def start_report(times: Mapping[str, Sequence[float]]) -> list[str]:
+    """A line for each program."""
+    base = OTHER if OTHER in times else BASE
+    lines = [f"from exec to live rows{'':10}{'median':>9}{'least':>9}  times {base}"]
+    for name, seconds in times.items():
+        median, least = statistics.median(seconds) * 1000, min(seconds) * 1000
+        goal = f"  (goal: at most {GOAL})" if name == UNSTICK and base == OTHER else ""
+        lines.append(f"  {name:30}{median:6.0f} ms{least:6.0f} ms{ratio(times, name, base):8.2f}{goal}")
+    if OTHER not in times:
+        lines.append("  pg_activity is not installed: pip install 'pg_activity[psycopg]' beside this Python")
+    return lines
+
+
+class Idle(NamedTuple):
+    """What an open console costs. ``load`` is the server's time as the console tells it, where it told."""
+
+    name: str
+    cpu: float  # per cent of one
+    sent: float  # bytes a second
+    load: str
+
+
+def idle(dsn: str, environment: Mapping[str, str]) -> list[Idle]:
+    """On a database where nothing happens; the same, paused; and on a demo at work."""
+    with opened([*COMMAND, dsn], environment) as quiet:
+        quiet.until(b"stuck")
+        quiet.watch(5.0)
+        costs = [_idle("nothing happens", quiet)]
+        quiet.press(b"p")
+        quiet.watch(1.0)
+        costs.append(_idle("nothing happens, paused", quiet))
+    demo = subprocess.Popen(
+        [*COMMAND, "demo", "--headless"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        assert demo.stdout is not None
+        with opened([*COMMAND, demo.stdout.readline().decode().strip()], environment) as live:
+            live.until(b"stuck")
+            live.watch(5.0)
+            costs.append(_idle("the demo, at work", live))
+    finally:
+        demo.terminate()
+        demo.wait()
+    return costs
+
+
+def _idle(name: str, console: Open) -> Idle:
+    cpu, rate, sent = console.watch(WATCHED)
+    assert not re.search(rb"\x1b\[(?:[0-9;]*;)?[56]m", re.sub(rb"[34]8;5;\d+", b"", sent)), "something blinks"
+    loads = re.findall(rb"load ([0-9.]+%)", CONTROLS.sub(b"", sent))
+    return Idle(name, cpu, rate, loads[-1].decode() if loads else "-")
+
+
+def idle_report(costs: Sequence[Idle]) -> list[str]:
+    """A line for each."""
+    lines = [f"an open console, over {WATCHED:.0f} s{'':5}{'CPU':>11}{'to the terminal':>18}{'server time':>14}"]
+    for number, cost in enumerate(costs):
+        goal = f"  (goal: CPU under {IDLE_GOAL:.0f} %)" if number == 0 else ""
+        lines.append(f"  {cost.name:28}{cost.cpu:7.2f} %{cost.sent:14.0f} B/s{cost.load:>14}{goal}")
+    return lines
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """The DSN of the demo's data on a server of our own, where nobody works but one query that sleeps."""
+    server = TestbedServer()
+    server.start()
+    try:
+        dsn = server.fresh("eternaltwin", filled=True)
+        sleeper = subprocess.Popen(
+            [sys.executable, "-c", SLEEPER, dsn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        )
+        assert sleeper.stdout is not None
+        sleeper.stdout.readline()
+        try:
+            yield dsn
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+    finally:
+        server.close()
+
+
+SLEEPER = """
+import asyncio, asyncpg, sys
+async def main():
+    connection = await asyncpg.connect(sys.argv[1], server_settings={"application_name": "bench-sleeps"})
+    print("there", flush=True)
+    await connection.execute("SELECT pg_sleep(86400)")
+asyncio.run(main())
+"""
+
+
+def main(number: int = ROUNDS) -> None:
+    """Measure and print."""
+    with served() as dsn, settings() as environment:
+        print(*start_report(starts(number, dsn, environment)), sep="\n")
+        print(*idle_report(idle(dsn, environment)), sep="\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)
