@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from queries import ledger, settle
@@ -215,7 +216,7 @@ async def _attempt(
             return [a for h in halves for a in await _attempt(workspace, request, h, commit=commit, until=until)]
         if not commit and not _narrows(error):
             raise
-        return [nothing(request, versions, _outcome(error), f"{_line(error)} Nothing was changed.")]
+        return [nothing(request, versions, _outcome(request, error), f"{_line(error)} Nothing was changed.")]
     return [attempt]
 
 
@@ -295,7 +296,9 @@ def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> 
     )
 
 
-def _outcome(error: DatabaseError) -> Outcome:
+def _outcome(request: Request, error: DatabaseError) -> Outcome:
+    if any(fnmatchcase(error.constraint, index) for index in request.reader.system.spec.moved_by):
+        return Outcome.MOVED
     if isinstance(error, BusyError):
         return Outcome.BUSY
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,6 +54,7 @@ class Attempt:
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
+        self._foreign: set[tuple[str, str, str]] = set()
         self._sections = self.reader.system.verbs[self.verb.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
@@ -94,7 +95,7 @@ class Attempt:
         if missed:
             raise GuardMissedError(missed)
         after = await self._copy(transaction)
-        self.changes = tuple(_differences(set(self.live), before, after))
+        self.changes = tuple(_differences(set(self.live), before, after, self._foreign))
 
     async def stands(self, transaction: Transaction) -> bool | None:
         """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
@@ -135,14 +136,21 @@ class Attempt:
             self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
 
     async def _copy(self, transaction: Transaction) -> Rows:
+        """The rows at stake. A part may tell which are ``ours``, written by this transaction: what somebody else writes
+        beside it, where that cannot be locked out, is then not taken for its doing.
+        """
         copied = {}
+        self._foreign = set()
         for part in self._sections["rows"]:
             for row in await self._rows(transaction, part):
-                copied[self._full(row["id"]), row["table"], row["key"]] = msgspec.json.decode(row["row"])
+                place = self._full(row["id"]), row["table"], row["key"]
+                copied[place] = msgspec.json.decode(row["row"])
+                if row.get("ours") is False:
+                    self._foreign.add(place)
         return copied
 
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
-        if not self.live:
+        if not self.live or not part.needs <= self.reader.found.have:
             return []
         ids = [self.reader.local(i) for i in self.live]
         values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **self._fixed}
@@ -168,9 +176,17 @@ def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
 
 
-def _differences(ids: set[str], before: Rows, after: Rows) -> Iterable[RowChange]:
-    """Rows that are not the same before and after, on behalf of these nodes."""
+def _differences(
+    ids: set[str], before: Rows, after: Rows, foreign: Container[tuple[str, str, str]]
+) -> Iterable[RowChange]:
+    """Rows that are not the same before and after, on behalf of these nodes. One that several nodes have in common may
+    be told under another of them afterwards, where nodes dropped out in between.
+    """
+    was = {place[1:]: row for place, row in before.items()}
+    still = {place[1:] for place in after}
     for place in sorted({*before, *after}):
-        if place[0] in ids and before.get(place) != after.get(place):
-            node_id, table, key = place
-            yield RowChange(id=node_id, table=table, key=key, before=before.get(place), after=after.get(place))
+        node_id, table, key = place
+        if node_id not in ids or place in foreign or (place not in after and (table, key) in still):
+            continue
+        if was.get((table, key)) != after.get(place):
+            yield RowChange(id=node_id, table=table, key=key, before=was.get((table, key)), after=after.get(place))

@@ -62,7 +62,9 @@ def explained(connecting: str | None = None) -> Iterator[None]:
 
 def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseError:
     code, said = error.sqlstate or "", fault.first_line(error)
-    return fault.failed(code, said) if connecting is None else fault.refused(code, said, connecting)
+    if connecting is not None:
+        return fault.refused(code, said, connecting)
+    return fault.failed(code, said, error.constraint_name or "")
 
 
 class Server(Record):

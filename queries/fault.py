@@ -4,11 +4,15 @@ from __future__ import annotations
 
 
 class DatabaseError(Exception):
-    """str() is one or two lines for the operator. ``code`` is the SQLSTATE, "" where the server gave none."""
+    """str() is one or two lines for the operator. ``code`` is the SQLSTATE, "" where the server gave none.
 
-    def __init__(self, *lines: str, code: str = "") -> None:
+    ``constraint`` names what was violated, "" where nothing was.
+    """
+
+    def __init__(self, *lines: str, code: str = "", constraint: str = "") -> None:
         super().__init__("\n".join(lines))
         self.code = code
+        self.constraint = constraint
 
 
 class UnreachableError(DatabaseError):
@@ -50,7 +54,7 @@ def refused(code: str, said: str, target: str) -> DatabaseError:
     return UnreachableError(f"{place(target)} refuses connections now: {said}.", _LATER, code=code)
 
 
-def failed(code: str, said: str) -> DatabaseError:
+def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
     """A statement failed."""
     if code == "57014":
         return SlowError(f"The server broke the statement off: {said}.", _SLOW, code=code)
@@ -61,7 +65,7 @@ def failed(code: str, said: str) -> DatabaseError:
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {said}.", code=code)
     if code.startswith(("23", "40")) or code in ("25006", "54000"):
-        return ConflictError(f"{said[:1].upper()}{said[1:]}.", code=code)
+        return ConflictError(f"{said[:1].upper()}{said[1:]}.", code=code, constraint=constraint)
     return DatabaseError(f"The server reports: {said}.", f"SQLSTATE {code}.", code=code)
 
 

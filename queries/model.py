@@ -130,6 +130,27 @@ class Page(Record):
     costly: Costly | None = None
 
 
+class Letter(Record):
+    """A dead letter. Those with one ``fingerprint`` died of the same, ids and numbers aside.
+
+    ``was`` is what became of its work as the letter tells it, ``is_now`` what has become of it since.
+    """
+
+    node: Node
+    fingerprint: str
+    was: str | None = None
+    is_now: str | None = None
+
+
+class Letters(Record):
+    """Dead letters that nobody has decided on, worst and oldest first, read at ``at``; ``cursor`` as in a `Page`."""
+
+    letters: tuple[Letter, ...]
+    at: float
+    cursor: str | None = None
+    costly: Costly | None = None
+
+
 class Finding(Record):
     """A reason to look at a node."""
 

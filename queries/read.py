@@ -20,6 +20,8 @@ from queries.model import (
     Finding,
     Findings,
     Honesty,
+    Letter,
+    Letters,
     Node,
     Page,
     Payload,
@@ -118,6 +120,23 @@ class Reader:
         kind, colon, key = text.removeprefix(f"{self.label}/").partition(":")
         named = colon and self.system.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
+
+    async def dead(self, cursor: str | None = None, page: int = PAGE) -> Letters:
+        """Dead letters that nobody has decided on, worst and oldest first; none where the engine keeps none."""
+        chosen = self._choose("dead")
+        async with self._reading() as transaction:
+            if chosen is None:
+                costly = self._costly("dead") if "dead" in self.system.statements else None
+                return Letters(letters=(), at=await _now(transaction), costly=costly)
+            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page))
+            told = {self._full(r["id"]): r for r in rows}
+            read = await self._nodes(transaction, [r["id"] for r in rows])
+        letters = tuple(
+            Letter(node=n, fingerprint=r["fingerprint"], was=r["was"], is_now=r["is_now"])
+            for n in read.nodes
+            for r in [told[n.id]]
+        )
+        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""

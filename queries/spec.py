@@ -147,6 +147,7 @@ class Spec(Record, forbid_unknown_fields=True):
     search_path: tuple[str, ...] = ()  # schemas searched after the system's own
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
+    moved_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()

@@ -15,6 +15,7 @@ class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
     to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
     section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
+    A part of a verb that tells its own needs is left out where they are not met.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
     are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.
@@ -56,7 +57,7 @@ def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, t
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         body = text[mark.end() : following.start() if following else None]
         line = text.count("\n", 0, mark.end()) + 1
-        part = _statement(body, source, header, text[: marks[0].start()], line)
+        part = _statement(body, source, header, body, line)
         sections[mark[1]] = (*sections.get(mark[1], ()), part)
     return sections
 

@@ -97,16 +97,22 @@ def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
             continue
         for file in sorted(place.iterdir(), key=lambda f: f.name):
             if file.name.endswith(".sql") and file.name != "schema.sql":
-                statement = parse_statement(file.read_text("utf-8"), str(file), PARAMETERS)
+                statement = parse_statement(text(file), str(file), PARAMETERS)
                 key = prefix + re.split(r"[.@]", file.name, maxsplit=1)[0]
                 found.setdefault(key, []).append(statement)
     return {key: tuple(variants) for key, variants in found.items()}
 
 
+def text(file: Path) -> str:
+    r"""A file with what it includes: a line ``\ir parts/x.sql`` stands for that file, as psql has it."""
+    included = re.compile(r"^\\ir (\S+)$", re.MULTILINE)
+    return included.sub(lambda m: text(file.parent / m[1]), file.read_text("utf-8"))
+
+
 def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
     if not file.is_file():
         raise ReadingError(f"{file}: the file is missing")
-    sections = parse_sections(file.read_text("utf-8"), str(file), PARAMETERS)
+    sections = parse_sections(text(file), str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
             line = _line_with(file, f"-- :{section}")

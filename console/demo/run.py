@@ -17,12 +17,13 @@ from console.demo.engine import Engine, Statements, connect, drive
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
+from console.demo.tasker import Tasker
 from console.demo.uni2work import Uni2work
 from queries import ledger
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Uni2work)
+ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Tasker, Uni2work)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 

@@ -11,6 +11,7 @@ from queries import ledger
 from queries.workspace import Workspace
 from tests.queries.builders import Twin, opened
 from tests.queries.snak import Snak
+from tests.queries.tasker_rows import Shop
 from tests.queries.uni import Uni
 from tests.servers import TestbedServer
 
@@ -83,3 +84,13 @@ async def table(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
     workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
     yield workspace
     await workspace.close()
+
+
+@pytest.fixture
+async def shop(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
+    """A new database with tasker's tables and its queues, empty."""
+    dsn = server.fresh("tasker")
+    shop = await Shop.open(dsn, tmp_path)
+    yield shop
+    await shop.close()
+    server.drop(dsn)

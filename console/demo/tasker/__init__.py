@@ -1,0 +1,81 @@
+"""Tasker in the demo: an orchestrator, workers of its namespaces, its queues, and shoppers who ask for more."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from console.demo.engine import Connection, Engine
+from console.demo.tasker.orchestrator import Orchestrator
+from console.demo.tasker.protocol import REQUESTS, SQL
+from console.demo.tasker.stuck import make
+from console.demo.tasker.templates import TEMPLATES, UNSERVED
+from console.demo.tasker.worker import Worker
+
+ARRIVALS: Final = 300  # so that a demo left alone over night does not grow without end
+TICKS_BETWEEN: Final = 16
+
+
+class Tasker(Engine):
+    """The engine as the demo has it, its queues in the same database."""
+
+    name = "tasker"
+
+    def __init__(self) -> None:
+        self._workers = 0
+
+    async def install(self, connection: Connection) -> None:
+        await super().install(connection)
+        await connection.execute(files("console.demo.tasker").joinpath("queue.sql").read_text("utf-8"))
+
+    async def fill(self, connection: Connection, seed: int) -> None:
+        await make(seed).insert(connection)
+        await connection.execute(SQL["grants"])
+
+    def worker(self, connection: Connection, seed: int) -> Busy:
+        self._workers += 1  # one that replaces another must not make the same ids again
+        return Busy(connection, Random(f"tasker/{seed}/{self._workers}"))
+
+
+class Busy:
+    """The engine's parts in turn, on one connection."""
+
+    def __init__(self, connection: Connection, rng: Random) -> None:
+        served = sorted({t.namespace for t in TEMPLATES} - UNSERVED)
+        self._orchestrator = Orchestrator(connection, rng)
+        self._worker = Worker(connection, rng, served)
+        self._rng = rng
+        self._ticks = 0
+
+    async def tick(self) -> int:
+        if not self._ticks:
+            await self._orchestrator.ready()
+        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+            await self._arrive()
+        self._ticks += 1
+        return await self._orchestrator.tick() + await self._worker.tick()
+
+    async def _arrive(self) -> None:
+        """A shopper orders something, or sends it back."""
+        asked = self._rng.choice([t for t in TEMPLATES if t.namespace == "shop"])
+        await self._orchestrator.send(
+            REQUESTS,
+            request_id=UUID(int=self._rng.getrandbits(128), version=4),
+            task_request={
+                "name": asked.name,
+                "namespace": asked.namespace,
+                "version": asked.version,
+                "context": {"order_id": self._rng.randint(100_000, 999_999_999)},
+                "initiator": "web",
+                "source_system": "shop",
+                "reason": "requested",
+                "tags": [],
+                "options": {},
+                "priority": self._rng.choice((0, 0, 0, 5)),
+                "correlation_id": UUID(int=self._rng.getrandbits(128), version=4),
+                "parent_correlation_id": None,
+            },
+            metadata={"requester": "web", "custom": {}},
+        )

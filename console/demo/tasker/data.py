@@ -1,0 +1,187 @@
+"""Rows for the engine's tables, as the engine would have written them; every choice comes from one seed.
+
+    made = data.task("fulfil_order", state="blocked_by_failures", steps={"charge_card": failed()}, rest=complete())
+    made.id, made.steps["charge_card"]
+
+Ids are UUID v7 whose order is that of the ages; they count from a fixed day, so that a seed gives the same ones always.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final
+from uuid import UUID
+
+from console.demo.engine import Connection
+from console.demo.tasker.protocol import SQL
+from console.demo.tasker.shapes import Past, Shape, pending
+from console.demo.tasker.templates import TEMPLATES, Template
+from console.demo.tasker.worker import envelope
+from queries.model import Record
+
+YEAR: Final = 365 * 86400.0
+DAY_ONE: Final = 1_767_225_600_000  # 2026-01-01, in milliseconds
+BEFORE: Final = ("pending", "initializing", "enqueuing_steps", "steps_in_process", "evaluating_results")
+
+
+class Made(Record):
+    """A task that will be written, and its steps by name."""
+
+    id: UUID
+    steps: dict[str, UUID]
+    queue: str
+    correlation: UUID
+
+
+class Data:
+    """Rows to be inserted, as columns of plain values."""
+
+    def __init__(self, seed: int, templates: Sequence[Template] = TEMPLATES) -> None:
+        self.rng = Random(f"tasker/{seed}")
+        self._made = 0
+        self._templates = {t.name: t for t in templates}
+        self._orchestrator = UUID(int=self.rng.getrandbits(128), version=4)
+        self.rows: dict[str, list[tuple[Any, ...]]] = {
+            name: []
+            for name in "namespaces templates names tasks steps edges task_states step_states letters".split()  # noqa: SIM905
+        }
+        self.messages: list[tuple[str, dict[str, str], float, int]] = []
+        spaces = {t.namespace: self.id(YEAR) for t in templates}
+        self.rows["namespaces"] = [(i, name, YEAR) for name, i in spaces.items()]
+        self._named = {t.name: self.id(YEAR) for t in templates}
+        self.rows["templates"] = [
+            (self._named[t.name], spaces[t.namespace], t.name, t.version, json.dumps(t.configuration), YEAR)
+            for t in templates
+        ]
+        names = dict.fromkeys(s.name for t in templates for s in t.steps)
+        self.rows["names"] = [(self.id(YEAR), name, YEAR) for name in names]
+
+    def id(self, age: float) -> UUID:
+        """A UUID v7 as of so many seconds ago."""
+        self._made = (self._made + 1) & 0xFFF  # so that those of one moment keep their order
+        at = (DAY_ONE - round(age * 1000)) & ((1 << 48) - 1)
+        bits = (at << 80) | (7 << 76) | (self._made << 64) | (2 << 62) | self.rng.getrandbits(62)
+        return UUID(int=bits)
+
+    def task(
+        self,
+        name: str,
+        *,
+        state: str = "steps_in_process",
+        ago: float = 5,
+        age: float | None = None,
+        steps: Mapping[str, Shape] | None = None,
+        rest: Shape | None = None,
+        priority: int = 0,
+        context: object = None,
+        tags: Sequence[str] = (),
+        current: bool = True,
+    ) -> Made:
+        """A task in ``state`` since ``ago`` seconds. Steps not named are ``rest``. Not ``current``: a broken chain."""
+        template = self._templates[name]
+        born = max(age or 0, ago + 60)
+        task, correlation = self.id(born), UUID(int=self.rng.getrandbits(128), version=4)
+        told = json.dumps(context if context is not None else {"order_id": self.rng.randint(10_000, 99_999)})
+        self.rows["tasks"].append(
+            (
+                task,
+                self._named[name],
+                born,
+                state == "complete",
+                priority,
+                correlation,
+                None,
+                told,
+                json.dumps(list(tags)),
+            )
+        )
+        before = () if state == "pending" else BEFORE[: BEFORE.index(state)] if state in BEFORE else BEFORE
+        past = (*((s, ago + 1 + (born - ago - 1) * (1 - n / 10)) for n, s in enumerate(before)), (state, ago))
+        self._past("task_states", task, past, current, metadata={"event": "demo"})
+        ids: dict[str, UUID] = {}
+        for step in template.steps:
+            shape = (steps or {}).get(step.name) or rest or pending(born)
+            ids[step.name] = self._step(task, step.name, shape, born, step.max_attempts)
+        self.rows["edges"] += [(ids[up], ids[s.name], born) for s in template.steps for up in s.after]
+        return Made(id=task, steps=ids, queue=f"worker_{template.namespace}_queue", correlation=correlation)
+
+    def letter(
+        self,
+        made: Made,
+        *,
+        was: str = "waiting_for_dependencies",
+        reason: str = "staleness_timeout",
+        age: float = 3600,
+        decision: str = "pending",
+        note: str | None = None,
+        by: str | None = None,
+    ) -> UUID:
+        """A dead letter about a task."""
+        letter = self.id(age)
+        decided = None if decision == "pending" else age / 2
+        self.rows["letters"].append((letter, made.id, was, reason, age, decision, decided, note, by))
+        return letter
+
+    def message(self, made: Made, step: str, *, age: float = 1, reads: int = 0, queue: str | None = None) -> None:
+        """A message about a step, in the queue of its workers or another."""
+        body = {"task_uuid": str(made.id), "step_uuid": str(made.steps[step]), "correlation_id": str(made.correlation)}
+        self.messages.append((queue or made.queue, body, age, reads))
+
+    def _step(self, task: UUID, name: str, shape: Shape, born: float, most: int) -> UUID:
+        step = self.id(born)
+        results = None
+        if shape.spent is not None:
+            worker = str(UUID(int=self.rng.getrandbits(128), version=4))
+            results = json.dumps(envelope(step, shape.spent, worker, shape.error, retryable=shape.retryable))
+        self.rows["steps"].append(
+            (
+                step,
+                task,
+                name,
+                max(born, shape.past[0][1]),
+                shape.attempts,
+                shape.most or most,
+                shape.retryable,
+                shape.at_work,
+                shape.done,
+                shape.tried,
+                shape.backoff,
+                results,
+                json.dumps({"step": name}),
+                json.dumps(shape.checkpoint or {}),
+                shape.stamped,
+            )
+        )
+        self._past("step_states", step, shape.past, current=True, metadata={"event": '{"type":"Demo"}'})
+        return step
+
+    def _past(self, table: str, key: UUID, past: Past, current: bool, metadata: dict[str, Any]) -> None:
+        was: str | None = None
+        for number, (state, ago) in enumerate(past, 1):
+            last = number == len(past) and current
+            row: tuple[Any, ...] = (self.id(ago), key, was, state, number, last, ago)
+            if table == "task_states":
+                row = (*row, self._orchestrator)
+            told = dict(metadata)
+            if table == "step_states" and state == "in_progress":
+                told["worker_uuid"] = str(self._orchestrator)
+            self.rows[table].append((*row, json.dumps(told)))
+            was = state
+
+    async def insert(self, connection: Connection) -> None:
+        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        async with connection.transaction():
+            await connection.execute("SET LOCAL TimeZone = 'UTC'")
+            for name, rows in self.rows.items():
+                if rows:
+                    await connection.execute(SQL[f"fill_{name}"], *(list(column) for column in zip(*rows, strict=True)))
+            if not await connection.fetchval("SELECT to_regclass('pgmq.meta')"):
+                return
+            await connection.execute(SQL["queues"])
+            for queue, body, age, reads in self.messages:
+                sent = await connection.fetchval(SQL["send"], queue, json.dumps(body))
+                aged = "enqueued_at = now() - make_interval(secs => $2), read_ct = $3"
+                update = f'UPDATE pgmq."q_{queue}" SET {aged} WHERE msg_id = $1'
+                await connection.execute(update, sent, float(age), reads)

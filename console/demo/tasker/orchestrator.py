@@ -1,0 +1,206 @@
+"""An orchestrator: takes requests in, hands ready steps out, takes results in, ends tasks; and looks for stale ones.
+
+It finds work by messages and by the poller (``get_next_ready_tasks``). Late results of a task that has ended, or is
+blocked, move nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from console.demo.engine import Connection
+from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS, SQL, TERMINAL, Overtaken, Protocol
+from console.demo.tasker.templates import template
+
+
+class Orchestrator(Protocol):
+    """One orchestrator. ``thresholds`` are the staleness detector's minutes for each state, and hours in all."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        rng: Random,
+        *,
+        thresholds: tuple[int, int, int, int] = (120, 60, 60, 48),
+        sweep: int = 600,
+    ) -> None:
+        super().__init__(connection)
+        self._id = UUID(int=rng.getrandbits(128), version=4)
+        self._thresholds = thresholds
+        self._sweep = sweep
+        self._ticks = 0
+
+    async def tick(self) -> int:
+        """One round; returns how many tasks it touched."""
+        self._ticks += 1
+        touched = 0
+        for queue, take in ((REQUESTS, self._request), (RESULTS, self._result), (FINALIZATIONS, self._finalization)):
+            for message, body in await self.read(queue):
+                if await take(body):
+                    await self.archive(queue, message)
+                    touched += 1
+        for row in await self._connection.fetch(SQL["ready_tasks"], 20):
+            touched += await self.discover(row["task_uuid"], row["current_state"])
+        if self._ticks % self._sweep == 0:
+            touched += await self.sweep()
+        return touched
+
+    async def sweep(self) -> int:
+        """The staleness detector's round."""
+        return int(await self._connection.fetchval(SQL["stale"], *self._thresholds))
+
+    async def discover(self, task: UUID, state: str) -> bool:
+        """Go on with a task that the poller found."""
+        if state == "pending":
+            if not await self._go(task, "pending", "initializing", "Start"):
+                return False
+            return await self._evaluate(task, "initializing")
+        if state == "waiting_for_retry":
+            return await self._enqueue(task, "waiting_for_retry", "RetryReady")
+        if not await self._go(task, state, "evaluating_results", "DependenciesReady"):
+            return False
+        return await self._evaluate(task, "evaluating_results")
+
+    async def _request(self, body: dict[str, Any]) -> bool:
+        """A new task with its steps and edges; nothing where one with the same identity is there."""
+        asked = body["task_request"]
+        known = template(asked["namespace"], asked["name"], asked["version"])
+        async with self._connection.transaction():
+            named = await self._connection.fetchval(
+                SQL["template"], asked["namespace"], asked["name"], asked["version"]
+            )
+            if known is None or named is None:
+                return False
+            identity = hashlib.sha256(f"{named}{json.dumps(asked['context'], sort_keys=True)}".encode()).hexdigest()
+            parent = asked.get("parent_correlation_id")
+            task = await self._connection.fetchval(
+                SQL["insert_task"],
+                named,
+                json.dumps(asked["context"]),
+                identity,
+                asked.get("priority") or 0,
+                UUID(asked["correlation_id"]),
+                UUID(parent) if parent else None,
+                asked["initiator"],
+                asked["source_system"],
+                asked["reason"],
+                json.dumps(asked.get("tags") or []),
+            )
+            if task is None:
+                return True
+            columns = (
+                [s.name for s in known.steps],
+                [s.max_attempts for s in known.steps],
+                [s.retryable for s in known.steps],
+            )
+            steps = await self._connection.fetch(SQL["insert_steps"], task, *columns)
+            pairs = [(up, s.name) for s in known.steps for up in s.after]
+            await self._connection.execute(SQL["insert_edges"], task, [p[0] for p in pairs], [p[1] for p in pairs])
+        await self.move_task(task, None, "pending", "Initial", self._id)
+        for row in steps:
+            await self.move_step(row[0], None, "pending", {"type": "Initial"})
+        return True
+
+    async def _result(self, body: dict[str, Any]) -> bool:
+        """Take a step's result in, and see what its task needs then."""
+        task, step = UUID(body["task_uuid"]), UUID(body["step_uuid"])
+        row = await self._connection.fetchrow(SQL["step"], step)
+        if row is None or row["results"] is None:
+            return row is None
+        state = await self.step_state(step)
+        if state == "enqueued_for_orchestration":
+            if not await self.move_step(step, state, "complete", {"type": "Complete"}):
+                return False
+            await self._connection.execute(SQL["processed"], step)
+        elif state == "enqueued_as_error_for_orchestration":
+            await self._failure(step, row)
+        now = await self.task_state(task)
+        if now == "steps_in_process":
+            context = await self._connection.fetchrow(SQL["context"], task)
+            if context["in_flight"] and not context["ready_steps"]:
+                return True
+            if not await self._go(task, now, "evaluating_results", "StepCompleted"):
+                return False
+            now = "evaluating_results"
+        if now == "evaluating_results":
+            await self._evaluate(task, now)
+        return True
+
+    async def _failure(self, step: UUID, row: asyncpg.Record) -> None:
+        error = (json.loads(row["results"]).get("error") or {}) if row["results"] else {}
+        state = "enqueued_as_error_for_orchestration"
+        if error.get("retryable", True) and row["retryable"] and (row["attempts"] or 0) < (row["max_attempts"] or 3):
+            if await self.move_step(
+                step, state, "waiting_for_retry", {"type": "WaitForRetry", "data": error.get("message")}
+            ):
+                await self._connection.execute(SQL["backoff"], step, min(2 ** (row["attempts"] or 1), 60))
+        elif await self.move_step(step, state, "error", {"type": "Fail", "data": error.get("message")}):
+            await self._connection.execute(SQL["failed"], step)
+
+    async def _finalization(self, body: dict[str, Any]) -> bool:
+        """Fatal for a blocked task, an error for one that is in another state than this wants: it comes back then."""
+        task = UUID(body["task_uuid"])
+        state = await self.task_state(task)
+        if state == "blocked_by_failures":
+            return await self._go(task, state, "error", "GiveUp")
+        context = await self._connection.fetchrow(SQL["context"], task)
+        if context is None or state in TERMINAL:
+            return True
+        if context["execution_status"] == "all_complete" and state != "pending":
+            return await self._complete(task, state)
+        return state == "evaluating_results" and await self._evaluate(task, state)
+
+    async def _evaluate(self, task: UUID, state: str) -> bool:
+        context = await self._connection.fetchrow(SQL["context"], task)
+        status = context["execution_status"] if context else ""
+        if status == "blocked_by_failures":
+            return await self._go(task, state, "blocked_by_failures", "PermanentFailure")
+        if status == "has_ready_steps":
+            return await self._enqueue(task, state, "ReadyStepsFound")
+        if status == "all_complete" or (state in ("pending", "initializing") and not context["total_steps"]):
+            return await self._complete(task, state)
+        if status == "processing":
+            return await self._go(task, state, "enqueuing_steps", "ReadyStepsFound") and await self._go(
+                task, "enqueuing_steps", "steps_in_process", "StepsEnqueued"
+            )
+        return await self._go(task, state, "waiting_for_dependencies", "NoDependenciesReady")
+
+    async def _enqueue(self, task: UUID, state: str, event: str) -> bool:
+        """Hand the ready steps out: states first, then the message about each."""
+        if not await self._go(task, state, "enqueuing_steps", event):
+            return False
+        queue = await self.queue_of(task)
+        correlation = await self._connection.fetchval(SQL["correlation"], task)
+        for step, was in await self._connection.fetch(SQL["ready_steps"], task):
+            current = was
+            if current == "waiting_for_retry":
+                if not await self.move_step(step, current, "pending", {"type": "Retry"}):
+                    continue
+                current = "pending"
+            if await self.move_step(step, current, "enqueued", {"type": "Enqueue"}):
+                await self.send(queue, task_uuid=task, step_uuid=step, correlation_id=correlation)
+        return await self._go(task, "enqueuing_steps", "steps_in_process", "StepsEnqueued")
+
+    async def _complete(self, task: UUID, state: str) -> bool:
+        """The final writer: it locks the task, and asks no table of transitions whether it may."""
+        try:
+            async with self._connection.transaction():
+                await self._connection.execute(SQL["complete_locks"], task)
+                number = await self._connection.fetchval(SQL["task_next"], task)
+                await self._connection.execute(SQL["task_leave"], task)
+                metadata = json.dumps({"event": "AllStepsSuccessful"})
+                await self._connection.execute(SQL["task_enter"], task, state, "complete", metadata, number, self._id)
+                await self._connection.execute(SQL["complete_task"], task)
+        except Overtaken:
+            self.overtaken += 1
+            return False
+        return True
+
+    async def _go(self, task: UUID, was: str, to: str, event: str) -> bool:
+        return await self.move_task(task, was, to, event, self._id)

@@ -1,0 +1,104 @@
+"""The demo's templates: what each task is made of, and how its handlers do. Pure data.
+
+A step's chances are those of one attempt: to fail so that it is worth trying again, and to fail for good.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from queries.model import Record
+
+
+class Step(Record):
+    """A step of a template. ``after`` names its parents, ``ticks`` is how long its handler takes."""
+
+    name: str
+    after: tuple[str, ...] = ()
+    ticks: int = 1
+    flaky: float = 0.05
+    fatal: float = 0.0
+    max_attempts: int = 3
+    retryable: bool = True
+
+
+class Template(Record):
+    """A named task in one version."""
+
+    namespace: str
+    name: str
+    version: str
+    steps: tuple[Step, ...]
+    lifecycle: dict[str, int] = {}
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """As the engine stores it, as far as anybody reads it here."""
+        steps = [{"name": s.name, "dependencies": list(s.after)} for s in self.steps]
+        told: dict[str, Any] = {"name": self.name, "version": self.version, "steps": steps}
+        return told | ({"lifecycle": dict(self.lifecycle)} if self.lifecycle else {})
+
+
+TEMPLATES: Final = (
+    Template(
+        namespace="shop",
+        name="fulfil_order",
+        version="1.2.0",
+        steps=(
+            Step(name="validate_cart"),
+            Step(name="reserve_stock", after=("validate_cart",), ticks=2),
+            Step(name="charge_card", after=("validate_cart",), ticks=3, flaky=0.15, fatal=0.02),
+            Step(name="pack_parcel", after=("reserve_stock", "charge_card"), ticks=4),
+            Step(name="book_carrier", after=("reserve_stock",), ticks=2, flaky=0.2),
+            Step(name="send_confirmation", after=("pack_parcel", "book_carrier", "charge_card")),
+        ),
+    ),
+    Template(
+        namespace="shop",
+        name="refund",
+        version="1.0.0",
+        steps=(
+            Step(name="check_return", ticks=2),
+            Step(name="refund_card", after=("check_return",), ticks=3, fatal=0.05, retryable=False),
+            Step(name="notify_customer", after=("refund_card",)),
+        ),
+    ),
+    Template(
+        namespace="reports",
+        name="nightly_ledger",
+        version="2.0.1",
+        lifecycle={"max_waiting_for_dependencies_minutes": 240, "max_steps_in_process_minutes": 120},
+        steps=(
+            Step(name="open_books"),
+            *(Step(name=f"sum_region_{r}", after=("open_books",), ticks=6) for r in ("north", "east", "south", "west")),
+            Step(name="merge_regions", after=tuple(f"sum_region_{r}" for r in ("north", "east", "south", "west"))),
+            Step(name="audit_totals", after=("merge_regions", "open_books"), ticks=3),
+            Step(name="publish", after=("audit_totals",)),
+        ),
+    ),
+    Template(
+        namespace="mail",
+        name="newsletter",
+        version="1.0.0",
+        steps=(
+            Step(name="select_readers"),
+            Step(name="render", after=("select_readers",), ticks=2),
+            Step(name="deliver_batch", after=("render",), ticks=8),
+            Step(name="count_bounces", after=("deliver_batch",)),
+        ),
+    ),
+    Template(
+        namespace="legacy",
+        name="sync_erp",
+        version="0.9.0",
+        steps=(Step(name="pull_erp"), Step(name="push_erp", after=("pull_erp",))),
+    ),
+)
+
+STEPS: Final = {s.name: s for t in TEMPLATES for s in t.steps}
+UNSERVED: Final = frozenset({"legacy"})  # nobody runs workers for it
+
+
+def template(namespace: str, name: str, version: str) -> Template | None:
+    """The template of that name, as the orchestrator knows it."""
+    return next((t for t in TEMPLATES if (t.namespace, t.name, t.version) == (namespace, name, version)), None)

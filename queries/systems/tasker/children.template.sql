@@ -1,0 +1,12 @@
+-- The tasks of a template, newest first: ids are UUID v7, so their order is that of time.
+-- kinds: template
+-- $1 parent text: local id of the template
+-- $2 cursor text: the last task_uuid of the page before, or NULL
+-- $3 page int: how many at most
+-- Indexes: tasks_pkey backwards, or that on tasks(named_task_uuid).
+SELECT 'task:' || t.task_uuid AS id, t.task_uuid::text AS cursor
+  FROM tasks t
+ WHERE t.named_task_uuid = substr($1::text, 10)::uuid
+   AND ($2::text IS NULL OR t.task_uuid < $2::text::uuid)
+ ORDER BY t.task_uuid DESC
+ LIMIT $3::int

@@ -1,0 +1,12 @@
+-- title: Message
+-- kinds: message
+-- needs: pgmq
+-- $1 id text: local id
+-- Index: the primary key of pgmq's table, which ts_stat reads because its name is not known before.
+SELECT m.word::jsonb ->> 'enqueued_at' AS enqueued_at, m.word::jsonb ->> 'vt' AS visible_from, m.word::jsonb ->> 'reads' AS reads,
+       m.word::jsonb ->> 'message' AS message
+  FROM pgmq.meta q
+ CROSS JOIN LATERAL ts_stat(format(
+   $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('enqueued_at', enqueued_at, 'vt', vt, 'reads', read_ct, 'message', left(message::text, 400))::text])
+        FROM pgmq.%I WHERE msg_id = %L::int8$q$, 'q_' || q.queue_name, substring($1::text FROM '/(\d{1,18})$'))) AS m
+ WHERE q.queue_name = substring($1::text FROM '^message:(.*)/\d{1,18}$')

@@ -1,0 +1,15 @@
+-- title: Readiness
+-- kinds: step
+-- $1 id text: local id
+-- Asked for the whole task: for some of its steps alone the engine's function takes every parent for unfinished.
+-- Indexes: workflow_steps_pkey; the engine's function looks at this task's steps alone.
+SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.completed_parents || '/' || r.total_parents AS parents_done,
+       r.retry_eligible::text AS may_be_tried, r.attempts || '/' || r.max_attempts AS attempts, s.retryable::text, r.next_retry_at::text AS next_retry,
+       r.backoff_request_seconds::text AS backoff_seconds, r.last_attempted_at::text AS last_attempted, r.last_failure_at::text AS last_failure,
+       s.in_process::text, s.processed::text,
+       (SELECT count(*)::text FROM workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'in_progress') AS claims_ever,
+       t.correlation_id::text
+  FROM workflow_steps s
+  JOIN tasks t ON t.task_uuid = s.task_uuid
+ CROSS JOIN LATERAL get_step_readiness_status(s.task_uuid, NULL) AS r
+ WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid AND r.workflow_step_uuid = s.workflow_step_uuid

@@ -1,0 +1,27 @@
+-- title: Timeline
+-- kinds: task
+-- $1 id text: local id
+-- The last 300 changes of the task and its steps, with the wait before each: since the change before of the same thing.
+-- A cancelled task's row tells a wrong state before, so that is taken from the row before.
+-- Indexes: idx_task_transitions_sort_key, idx_workflow_steps_task_covering, idx_workflow_step_transitions_sort_key.
+SELECT date_trunc('milliseconds', w.at)::text AS at, (date_trunc('milliseconds', w.at - w.before))::text AS waited,
+       w.what, w.was::text AS "from", w.to_state::text AS "to",
+       coalesce(w.operator, w.who) AS by, left(w.note, 160) AS note
+  FROM (
+    SELECT x.created_at AS at, lag(x.created_at) OVER p AS before, 'task' AS what, lag(x.to_state) OVER p AS was, x.to_state, x.sort_key,
+           coalesce(x.metadata ->> 'operator', x.transition_metadata ->> 'operator') AS operator,
+           'orchestrator ' || x.processor_uuid AS who,
+           coalesce(x.metadata ->> 'reason', x.transition_metadata ->> 'reason', x.metadata ->> 'event', x.transition_metadata ->> 'event') AS note
+      FROM task_transitions x
+     WHERE x.task_uuid = substr($1::text, 6)::uuid
+    WINDOW p AS (ORDER BY x.sort_key)
+    UNION ALL
+    SELECT x.created_at, lag(x.created_at) OVER p, n.name, lag(x.to_state) OVER p, x.to_state, x.sort_key, x.metadata ->> 'operator',
+           'worker ' || (x.metadata ->> 'worker_uuid'), coalesce(x.metadata ->> 'reason', substring(x.metadata ->> 'event' FROM '"type": ?"(\w+)"'))
+      FROM workflow_steps s
+      JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
+      JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid
+     WHERE s.task_uuid = substr($1::text, 6)::uuid
+    WINDOW p AS (PARTITION BY x.workflow_step_uuid ORDER BY x.sort_key)) AS w
+ ORDER BY w.at DESC, w.what, w.sort_key DESC
+ LIMIT 300

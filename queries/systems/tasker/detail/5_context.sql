@@ -1,0 +1,8 @@
+-- title: Context
+-- kinds: task
+-- $1 id text: local id
+-- $2 bytes int: how much of the value is sent
+-- Index: tasks_pkey.
+SELECT substring(v.value FOR $2::int) AS payload, octet_length(v.value)::int8 AS size
+  FROM (SELECT convert_to((t.context)::text, 'UTF8') AS value FROM tasks t WHERE t.task_uuid = substr($1::text, 6)::uuid) AS v
+ WHERE v.value IS NOT NULL

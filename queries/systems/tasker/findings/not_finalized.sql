@@ -1,0 +1,22 @@
+-- Waiting tasks all of whose steps are done: discovery looks for ready steps, and there are none.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Indexes: those of the included part; the engine's own view of 200 tasks at most.
+WITH
+\ir ../parts/open_tasks.sql
+, waiting AS MATERIALIZED (
+  SELECT o.task_uuid, o.to_state, x.created_at AS at
+    FROM open_tasks o JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
+   WHERE o.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
+     AND x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+     AND NOT EXISTS (SELECT FROM workflow_steps s WHERE s.task_uuid = o.task_uuid AND s.processed = false)
+   ORDER BY x.created_at, o.task_uuid LIMIT 200
+)
+SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
+       jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
+  FROM waiting w
+  JOIN get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
+ WHERE k.execution_status = 'all_complete'
+ ORDER BY w.at, w.task_uuid
+ LIMIT $3::int

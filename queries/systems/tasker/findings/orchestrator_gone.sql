@@ -1,0 +1,16 @@
+-- Tasks in the middle of an orchestrator's work for minutes: neither the poller nor the staleness detector sees them.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Indexes: those of the included part.
+WITH
+\ir ../parts/open_tasks.sql
+SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM x.created_at)::float8 AS since,
+       jsonb_build_object('state', o.to_state, 'entered', date_trunc('second', x.created_at)::text,
+         'age', date_trunc('second', now() - x.created_at)::text, 'orchestrator', coalesce(x.processor_uuid::text, 'not recorded')) AS evidence
+  FROM open_tasks o
+  JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
+ WHERE o.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results')
+   AND x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'orchestrator')::float8)
+ ORDER BY x.created_at, o.task_uuid
+ LIMIT $3::int

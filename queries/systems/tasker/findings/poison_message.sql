@@ -1,0 +1,31 @@
+-- Messages that come back again and again: read often, or about a step that has ended (nobody acknowledges those).
+-- needs: pgmq
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Indexes: pgmq's primary keys (20,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
+WITH queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q
+   WHERE $2::jsonb ->> 'queue' = 'pgmq'
+     AND (q.queue_name LIKE 'orchestration\_%' OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM task_namespaces p))
+     AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
+),
+\ir ../parts/messages.sql
+, judged AS (
+  SELECT m.queue_name, m.m, x.to_state
+    FROM messages m
+    LEFT JOIN workflow_step_transitions x
+           ON x.workflow_step_uuid = CASE WHEN m.m ->> 'step' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.m ->> 'step')::uuid END
+          AND x.most_recent
+)
+SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
+       jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),
+         'step', coalesce(j.m ->> 'step', '?'),
+         'why', CASE WHEN j.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its step is ' || j.to_state
+                     ELSE 'nobody could do anything with it' END) AS evidence
+  FROM judged j
+ WHERE ((j.m ->> 'read')::int > ($2::jsonb ->> 'poison_reads')::float8
+        OR (j.queue_name LIKE 'worker\_%' AND (j.m ->> 'read')::int > 1 AND j.to_state IN ('complete', 'cancelled', 'resolved_manually')))
+   AND ($1::text[] IS NULL OR 'message:' || j.queue_name || '/' || (j.m ->> 'id') = ANY ($1::text[]))
+ ORDER BY (j.m ->> 'at')::float8, 1
+ LIMIT $3::int

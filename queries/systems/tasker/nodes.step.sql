@@ -1,0 +1,60 @@
+-- Steps with their state, their retry, and the deepest of their parents, under which they stand in the tree.
+-- kinds: step
+-- $1 ids text[]: local ids
+-- Indexes: workflow_steps_pkey, idx_workflow_steps_task_covering, idx_workflow_step_transitions_state_lookup, those on
+-- workflow_step_edges.
+WITH RECURSIVE wanted AS MATERIALIZED (
+  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
+),
+found AS MATERIALIZED (
+  SELECT s.*, s.xmin AS row_version, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
+         calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
+    FROM workflow_steps s
+    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+    LEFT JOIN LATERAL (SELECT max(x.created_at) AS at FROM workflow_step_transitions x
+                        WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'error') AS f ON true
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+),
+asked AS (SELECT task_uuid FROM found),
+\ir parts/levels.sql
+, open AS (
+  SELECT e.to_step_uuid AS step
+    FROM workflow_step_edges e
+    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = e.from_step_uuid AND x.most_recent
+   WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
+     AND coalesce(x.to_state, 'pending') NOT IN ('complete', 'resolved_manually')
+   GROUP BY e.to_step_uuid
+)
+SELECT 'step:' || f.workflow_step_uuid AS id, coalesce('step:' || u.parent, 'task:' || f.task_uuid) AS parent_id,
+       'task:' || f.task_uuid AS job_id, 'step' AS kind, n.name || CASE WHEN u.more > 0 THEN ' +' || u.more ELSE '' END AS title,
+       coalesce(f.to_state, 'no current state')::text AS status,
+       CASE WHEN f.to_state IS NULL THEN 'unknown'
+            WHEN f.to_state IN ('pending', 'waiting_for_retry')
+                 THEN CASE WHEN o.step IS NOT NULL THEN 'blocked' WHEN f.retry_at > now() THEN 'scheduled' ELSE 'ready' END
+            WHEN f.to_state = 'enqueued' THEN 'ready'
+            WHEN f.to_state IN ('in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration') THEN 'running'
+            WHEN f.to_state = 'error' THEN 'failed'
+            WHEN f.to_state = 'cancelled' THEN 'cancelled'
+            WHEN f.to_state IN ('complete', 'resolved_manually') THEN 'done' ELSE 'unknown' END AS phase,
+       f.sort_key::int8 AS revision, NULL::float8 AS cpu,
+       CASE WHEN jsonb_typeof(f.results #> '{metadata,execution_time_ms}') = 'number'
+            THEN (f.results #>> '{metadata,execution_time_ms}')::float8 / 1000 END AS poll,
+       extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
+       CASE WHEN f.to_state IN ('pending', 'waiting_for_retry') THEN extract(epoch FROM f.retry_at)::float8 END AS due_at,
+       CASE WHEN f.to_state = 'in_progress' THEN f.metadata ->> 'worker_uuid'
+            ELSE coalesce(f.results #>> '{metadata,worker_id}', f.metadata ->> 'worker_uuid') END AS owner,
+       CASE WHEN c.at[1] IS NOT NULL
+            THEN extract(epoch FROM make_date(c.at[1]::int, c.at[2]::int, 1)::timestamp)::float8
+                 + (c.at[3]::int - 1) * 86400 + c.at[4]::int * 3600 + c.at[5]::int * 60 + c.at[6]::int END AS heartbeat_at,
+       coalesce(f.attempts, 0)::int8 AS attempts, coalesce(f.max_attempts, 3)::int8 AS max_attempts,
+       CASE WHEN f.to_state NOT IN ('complete', 'resolved_manually', 'cancelled')
+            THEN coalesce(left(f.results #>> '{error,message}', 500),
+                          CASE WHEN f.to_state = 'error' THEN left(f.metadata ->> 'event', 500) END) END AS error,
+       coalesce(f.workflow_step_transition_uuid::text, 'none') || ':' || f.row_version AS version,
+       extract(epoch FROM now())::float8 AS now
+  FROM found f
+  JOIN named_steps n ON n.named_step_uuid = f.named_step_uuid
+  LEFT JOIN under u ON u.step = f.workflow_step_uuid
+  LEFT JOIN open o ON o.step = f.workflow_step_uuid
+  LEFT JOIN LATERAL regexp_match(f.checkpoint ->> 'timestamp',
+         '^([12]\d{3})-(0[1-9]|1[0-2])-([0-3]\d)[T ]([0-2]\d):([0-5]\d):([0-5]\d)(?:\.\d+)?(?:Z|\+00:00)?$') AS c(at) ON true

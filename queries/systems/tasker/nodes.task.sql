@@ -1,0 +1,59 @@
+-- Tasks with their state, how many of their steps are done, and what the first failed step says.
+-- kinds: task
+-- $1 ids text[]: local ids
+-- Indexes: tasks_pkey, idx_task_transitions_state_lookup, idx_workflow_steps_task_covering,
+-- idx_workflow_step_transitions_state_lookup.
+WITH wanted AS MATERIALIZED (
+  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
+),
+found AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid, t.created_at, t.xmin AS row_version,
+         x.task_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.processor_uuid
+    FROM tasks t
+    LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+   WHERE t.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
+),
+steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state
+    FROM workflow_steps s
+    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+   WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
+),
+sums AS (
+  SELECT task_uuid, count(*) AS total, count(*) FILTER (WHERE to_state IN ('complete', 'resolved_manually')) AS done,
+         min(workflow_step_uuid::text) FILTER (WHERE to_state = 'error')::uuid AS failed
+    FROM steps GROUP BY task_uuid
+),
+waits AS (
+  SELECT p.task_uuid,
+         min(calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
+    FROM steps p
+    JOIN workflow_steps s ON s.workflow_step_uuid = p.workflow_step_uuid AND s.processed = false
+    LEFT JOIN LATERAL (SELECT max(x.created_at) AS at FROM workflow_step_transitions x
+                        WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'error') AS f ON true
+   WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry') AND s.attempts > 0
+   GROUP BY p.task_uuid
+)
+SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_id, NULL::text AS job_id, 'task' AS kind,
+       n.name || ' v' || n.version || ' · ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
+       coalesce(f.to_state, 'no current state')::text AS status,
+       CASE WHEN f.to_state IS NULL THEN 'unknown'
+            WHEN f.to_state = 'pending' THEN 'ready'
+            WHEN f.to_state IN ('initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results') THEN 'running'
+            WHEN f.to_state = 'waiting_for_dependencies' THEN 'blocked'
+            WHEN f.to_state = 'waiting_for_retry' THEN 'scheduled'
+            WHEN f.to_state IN ('blocked_by_failures', 'error') THEN 'failed'
+            WHEN f.to_state = 'cancelled' THEN 'cancelled'
+            WHEN f.to_state IN ('complete', 'resolved_manually') THEN 'done' ELSE 'unknown' END AS phase,
+       f.sort_key::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
+       extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
+       CASE WHEN f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN extract(epoch FROM w.due_at)::float8 END AS due_at,
+       f.processor_uuid::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
+       e.name || ': ' || coalesce(left(s.results #>> '{error,message}', 300), 'failed without a message') AS error,
+       coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
+  FROM found f
+  JOIN named_tasks n ON n.named_task_uuid = f.named_task_uuid
+  LEFT JOIN sums u ON u.task_uuid = f.task_uuid
+  LEFT JOIN waits w ON w.task_uuid = f.task_uuid
+  LEFT JOIN workflow_steps s ON s.workflow_step_uuid = u.failed
+  LEFT JOIN named_steps e ON e.named_step_uuid = s.named_step_uuid

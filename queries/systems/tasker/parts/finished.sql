@@ -1,0 +1,8 @@
+-- :change
+-- What has just become complete counts as such.
+WITH
+\ir involved.sql
+UPDATE tasks t SET complete = true, updated_at = now()
+  FROM involved i, task_transitions x
+ WHERE t.task_uuid = i.task_uuid AND NOT t.complete
+   AND x.task_uuid = t.task_uuid AND x.most_recent AND x.to_state = 'complete' AND x.created_at = localtimestamp

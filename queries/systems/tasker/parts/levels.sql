@@ -1,0 +1,23 @@
+-- The tree of the steps of `asked(task_uuid)`: a step's level is its longest way from the top, and it stands under the
+-- deepest of its parents. A circle, which has no top, is cut where a way is longer than its task has steps.
+steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid AS step, count(*) OVER (PARTITION BY s.task_uuid) AS n
+    FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM asked))
+),
+edges AS MATERIALIZED (
+  SELECT DISTINCT e.from_step_uuid AS up, e.to_step_uuid AS down
+    FROM steps s JOIN workflow_step_edges e ON e.to_step_uuid = s.step
+),
+levels AS (
+  SELECT s.step, 0 AS level, s.n FROM steps s WHERE NOT EXISTS (SELECT FROM edges e WHERE e.down = s.step)
+  UNION
+  SELECT e.down, l.level + 1, l.n FROM levels l JOIN edges e ON e.up = l.step WHERE l.level < l.n
+),
+deepest AS (SELECT l.step, max(l.level) AS level, max(l.level) >= max(l.n) AS circular FROM levels l GROUP BY l.step),
+under AS (
+  SELECT DISTINCT ON (e.down) e.down AS step, e.up AS parent, count(*) OVER (PARTITION BY e.down) - 1 AS more
+    FROM edges e
+    JOIN deepest d ON d.step = e.down AND NOT d.circular
+    JOIN deepest u ON u.step = e.up
+   ORDER BY e.down, u.level DESC, e.up
+)

@@ -1,0 +1,77 @@
+-- :lock
+-- The task, its current transition, its steps (the one asked for, or all that are open), their current transitions - that
+-- is the engine's order - and, unless a step was asked for, its pending letters. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
+-- for the parent, and FOR UPDATE would close the circle. Nothing here waits; what somebody holds makes the node busy.
+WITH
+\ir involved.sql
+, held_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.xmin::text AS row_version
+    FROM tasks t
+   WHERE t.task_uuid = ANY (ARRAY(SELECT task_uuid FROM involved))
+   ORDER BY t.task_uuid
+     FOR NO KEY UPDATE SKIP LOCKED
+),
+held_now AS MATERIALIZED (
+  SELECT x.task_uuid, x.task_transition_uuid::text AS state
+    FROM task_transitions x
+   WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
+   ORDER BY x.task_uuid
+     FOR UPDATE SKIP LOCKED
+),
+locked_tasks AS MATERIALIZED (
+  SELECT h.task_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
+    FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
+   WHERE n.state IS NOT NULL
+      OR NOT EXISTS (SELECT FROM task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
+),
+concerned AS MATERIALIZED (
+  SELECT i.id, s.workflow_step_uuid
+    FROM involved i
+    JOIN locked_tasks l ON l.task_uuid = i.task_uuid
+    JOIN workflow_steps s ON s.task_uuid = i.task_uuid
+   WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid ELSE s.processed = false END
+),
+held_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.xmin::text AS row_version
+    FROM workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM concerned))
+   ORDER BY s.workflow_step_uuid
+     FOR NO KEY UPDATE SKIP LOCKED
+),
+held_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.workflow_step_transition_uuid::text AS state
+    FROM workflow_step_transitions x
+   WHERE x.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM held_steps)) AND x.most_recent
+   ORDER BY x.workflow_step_uuid
+     FOR UPDATE SKIP LOCKED
+),
+locked_steps AS MATERIALIZED (
+  SELECT h.workflow_step_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
+    FROM held_steps h LEFT JOIN held_states n ON n.workflow_step_uuid = h.workflow_step_uuid
+   WHERE n.state IS NOT NULL
+      OR NOT EXISTS (SELECT FROM workflow_step_transitions x WHERE x.workflow_step_uuid = h.workflow_step_uuid AND x.most_recent)
+),
+letters AS MATERIALIZED (
+  SELECT i.id, d.dlq_entry_uuid
+    FROM involved i
+    JOIN tasks_dlq d ON d.task_uuid = i.task_uuid
+   WHERE i.kind <> 'step'
+     AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END)
+),
+locked_letters AS MATERIALIZED (
+  SELECT d.dlq_entry_uuid, d.resolution_status || ':' || d.xmin AS version
+    FROM tasks_dlq d
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM letters))
+   ORDER BY d.dlq_entry_uuid
+     FOR UPDATE SKIP LOCKED
+)
+SELECT i.id, CASE i.kind WHEN 'task' THEN t.version WHEN 'step' THEN s.version ELSE d.version END AS version
+  FROM involved i
+  JOIN locked_tasks t ON t.task_uuid = i.task_uuid
+  LEFT JOIN locked_steps s ON i.kind = 'step' AND s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END
+  LEFT JOIN locked_letters d ON i.kind = 'letter' AND d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END
+ WHERE NOT EXISTS (SELECT FROM concerned c WHERE c.id = i.id
+                    AND NOT EXISTS (SELECT FROM locked_steps l WHERE l.workflow_step_uuid = c.workflow_step_uuid))
+   AND NOT EXISTS (SELECT FROM letters d WHERE d.id = i.id
+                    AND NOT EXISTS (SELECT FROM locked_letters l WHERE l.dlq_entry_uuid = d.dlq_entry_uuid))
+   AND CASE i.kind WHEN 'step' THEN s.version WHEN 'letter' THEN d.version ELSE t.version END IS NOT NULL

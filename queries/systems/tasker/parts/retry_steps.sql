@@ -1,0 +1,40 @@
+-- :change
+-- Failed steps back to pending. The engine's own event for this leaves the attempts as they are; the next part does not.
+WITH
+\ir seen.sql
+, left_behind AS (
+  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, workflow_steps s
+   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'error'
+  RETURNING x.workflow_step_uuid, n.task_uuid
+)
+INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
+SELECT l.workflow_step_uuid, 'pending', 'error',
+       jsonb_build_object('event', '{"type":"ResetForRetry"}', 'timestamp', now(), 'correlation_id', t.correlation_id,
+                          'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
+       (SELECT max(x.sort_key) + 1 FROM workflow_step_transitions x WHERE x.workflow_step_uuid = l.workflow_step_uuid),
+       true, now(), now()
+  FROM left_behind l JOIN tasks t ON t.task_uuid = l.task_uuid
+
+-- :change
+-- A new budget for those, and for steps that were reset before and have none. A step that counts no attempt is always
+-- taken; one that shall keep its count needs room above it, and leave to be tried again.
+WITH
+\ir involved.sql
+UPDATE workflow_steps s
+   SET attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more' THEN s.attempts ELSE 0 END,
+       max_attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more'
+                           THEN greatest(coalesce(s.max_attempts, 3), coalesce(s.attempts, 0) + 1) ELSE s.max_attempts END,
+       retryable = s.retryable OR coalesce($5::jsonb ->> 'budget', '') = 'one more',
+       in_process = false, processed = false, processed_at = NULL,
+       backoff_request_seconds = CASE WHEN s.last_attempted_at IS NOT NULL THEN 0 END,
+       last_attempted_at = least(s.last_attempted_at, localtimestamp),
+       checkpoint = CASE WHEN $5::jsonb ->> 'checkpoint' = 'clear' THEN NULL ELSE s.checkpoint END,
+       updated_at = now()
+  FROM involved i, workflow_step_transitions x
+ WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
+   AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+   AND ((x.to_state = 'pending' AND x.created_at = localtimestamp)
+        OR (x.to_state IN ('pending', 'waiting_for_retry') AND s.processed = false
+            AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable)))

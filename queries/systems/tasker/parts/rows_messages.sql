@@ -1,0 +1,24 @@
+-- :rows
+-- needs: pgmq
+-- The messages about the steps: of the step asked for, or of all those of the task that are open or were just changed.
+WITH
+\ir involved.sql
+, own_steps AS MATERIALIZED (
+  SELECT DISTINCT ON (s.workflow_step_uuid) i.id, s.workflow_step_uuid, 'worker_' || p.name || '_queue' AS queue
+    FROM involved i
+    JOIN workflow_steps s ON s.task_uuid = i.task_uuid
+    JOIN tasks t ON t.task_uuid = i.task_uuid
+    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+   WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid
+              ELSE s.processed = false OR s.updated_at = localtimestamp END
+   ORDER BY s.workflow_step_uuid, i.kind = 'step' DESC, i.id
+),
+queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q
+   WHERE $6::jsonb ->> 'queue' = 'pgmq'
+     AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
+),
+\ir messages.sql
+SELECT o.id, 'pgmq.q_' || m.queue_name AS "table", m.m ->> 'id' AS key, m.m - 'due' - 'at' - 'read' AS row
+  FROM own_steps o JOIN messages m ON m.m ->> 'step' = o.workflow_step_uuid::text

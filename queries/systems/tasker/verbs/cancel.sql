@@ -1,0 +1,89 @@
+-- A task and all its steps that have not ended are cancelled, in one transaction where the engine takes many. Handlers at
+-- work go on; their results are refused and lost. Their messages are archived, or they would come back for ever.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- $3 operator text: who
+-- $4 reason text: why
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+
+\ir ../parts/lock.sql
+
+-- :refused
+SELECT r.id, r.why
+  FROM (
+    SELECT i AS id,
+           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended' END AS why
+      FROM unnest($1::text[]) AS i
+      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+ WHERE r.why IS NOT NULL
+
+\ir ../parts/rows.sql
+
+\ir ../parts/rows_messages.sql
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+, left_behind AS (
+  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, workflow_steps s
+   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
+  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid
+)
+INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
+SELECT l.workflow_step_uuid, 'cancelled', l.to_state,
+       jsonb_build_object('event', '{"type":"Cancel"}', 'timestamp', now(), 'correlation_id', t.correlation_id,
+                          'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
+       (SELECT max(x.sort_key) + 1 FROM workflow_step_transitions x WHERE x.workflow_step_uuid = l.workflow_step_uuid),
+       true, now(), now()
+  FROM left_behind l JOIN tasks t ON t.task_uuid = l.task_uuid
+
+-- :change
+WITH
+\ir ../parts/involved.sql
+UPDATE workflow_steps s
+   SET processed = true, in_process = false, processed_at = now(),
+       updated_at = now()
+  FROM involved i, workflow_step_transitions x
+ WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
+   AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+SELECT transition_task_state_atomic(n.task_uuid, x.to_state, ('cancelled')::varchar, NULL, jsonb_build_object(
+         'event', 'Cancel', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
+         'action_id', pg_current_xact_id()::text))
+  FROM seen n
+  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
+
+-- :change
+-- needs: pgmq
+WITH
+\ir ../parts/involved.sql
+, own_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, 'worker_' || p.name || '_queue' AS queue
+    FROM involved i
+    JOIN workflow_steps s ON s.task_uuid = i.task_uuid AND s.updated_at = localtimestamp
+    JOIN tasks t ON t.task_uuid = i.task_uuid
+    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+),
+queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q
+   WHERE $6::jsonb ->> 'queue' = 'pgmq'
+     AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
+),
+\ir ../parts/messages.sql
+SELECT pgmq.archive(m.queue_name::text, (m.m ->> 'id')::int8)
+  FROM own_steps o JOIN messages m ON m.m ->> 'step' = o.workflow_step_uuid::text
+
+-- :change
+SELECT i AS id
+  FROM unnest($1::text[]) AS i
+  JOIN task_transitions x ON x.task_uuid = substr(i, 6)::uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp

@@ -1,0 +1,35 @@
+-- A blocked task ends, in error or as resolved by hand. Its steps stay as they are.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- $3 operator text: who
+-- $4 reason text: why
+-- $5 args jsonb: as (error, resolved_manually)
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
+
+\ir ../parts/lock_task.sql
+
+-- :refused
+SELECT r.id, r.why
+  FROM (
+    SELECT i AS id,
+           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+                WHEN x.to_state <> 'blocked_by_failures' THEN 'it is ' || x.to_state || ', not blocked by failures' END AS why
+      FROM unnest($1::text[]) AS i
+      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+ WHERE r.why IS NOT NULL
+
+\ir ../parts/rows_task.sql
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+SELECT transition_task_state_atomic(n.task_uuid, x.to_state, (CASE WHEN $5::jsonb ->> 'as' = 'resolved_manually' THEN 'resolved_manually' ELSE 'error' END)::varchar, NULL, jsonb_build_object(
+         'event', CASE WHEN $5::jsonb ->> 'as' = 'resolved_manually' THEN 'ManualResolution' ELSE 'GiveUp' END, 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
+         'action_id', pg_current_xact_id()::text))
+  FROM seen n
+  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ WHERE x.to_state = 'blocked_by_failures'
+
+\ir ../parts/changed.sql

@@ -1,0 +1,47 @@
+-- A task left in the middle of an orchestrator's work goes on: to where the poller finds it, or to its end.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- $3 operator text: who
+-- $4 reason text: why
+-- $6 limits jsonb
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+
+\ir ../parts/lock.sql
+
+-- :refused
+SELECT r.id, r.why
+  FROM (
+    SELECT i AS id,
+           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+                WHEN x.to_state NOT IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
+                THEN 'it is ' || x.to_state || ': no orchestrator was at work on it'
+                WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can make them'
+                WHEN x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'unstick_after')::float8)
+                THEN 'it came into this state ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago: an orchestrator may be at work on it'
+                WHEN x.to_state = 'steps_in_process' AND k.in_progress_steps + k.enqueued_steps > 0
+                THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight' END AS why
+      FROM unnest($1::text[]) AS i
+      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+      LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
+ WHERE r.why IS NOT NULL
+
+\ir ../parts/rows.sql
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+SELECT transition_task_state_atomic(n.task_uuid, x.to_state, (CASE k.execution_status WHEN 'all_complete' THEN 'complete' WHEN 'blocked_by_failures' THEN 'blocked_by_failures'
+              WHEN 'processing' THEN 'steps_in_process' ELSE 'waiting_for_dependencies' END)::varchar, NULL, jsonb_build_object(
+         'event', CASE k.execution_status WHEN 'all_complete' THEN 'AllStepsSuccessful' WHEN 'blocked_by_failures' THEN 'PermanentFailure'
+              WHEN 'processing' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END, 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
+         'action_id', pg_current_xact_id()::text))
+  FROM seen n
+  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ CROSS JOIN LATERAL get_task_execution_context(n.task_uuid) AS k
+ WHERE x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
+
+\ir ../parts/finished.sql
+
+\ir ../parts/changed.sql

@@ -1,0 +1,49 @@
+-- A waiting task gets a new hour in which the poller looks at it, and the waits of its steps go.
+-- $1 ids text[]: local ids
+-- $2 versions text[]: what the operator saw of each
+-- $3 operator text: who
+-- $4 reason text: why
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+
+\ir ../parts/lock.sql
+
+-- :refused
+SELECT r.id, r.why
+  FROM (
+    SELECT i AS id,
+           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+                WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', it does not wait'
+                WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps failed for good: retry or skip them'
+                WHEN k.execution_status = 'all_complete' THEN 'all its steps are done and a poll would not find it: finalize it' END AS why
+      FROM unnest($1::text[]) AS i
+      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+      LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
+ WHERE r.why IS NOT NULL
+
+\ir ../parts/rows.sql
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+UPDATE workflow_steps s
+   SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()
+  FROM seen n, workflow_step_transitions x
+ WHERE s.task_uuid = n.task_uuid AND s.processed = false AND s.attempts > 0
+   AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state IN ('pending', 'waiting_for_retry')
+   AND calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
+         (SELECT max(e.created_at) FROM workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
+         s.attempts) > now()
+
+-- :change
+WITH
+\ir ../parts/seen.sql
+SELECT transition_task_state_atomic(n.task_uuid, x.to_state, ('waiting_for_dependencies')::varchar, NULL, jsonb_build_object(
+         'event', 'NoDependenciesReady', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
+         'action_id', pg_current_xact_id()::text))
+  FROM seen n
+  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ WHERE x.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
+
+\ir ../parts/changed.sql

@@ -1,0 +1,132 @@
+"""Rows for tasker's tables, the engine's own view of them, and short ways to act on them.
+
+data = Data(1); made = data.task("refund", state="blocked_by_failures", steps={"refund_card": failed()})
+await shop.write(data)
+outcomes = await shop.do("retry", shop.step(made, "refund_card"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from console.demo.tasker.data import Data, Made
+from queries.model import Findings, Outcomes, Rehearsal
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.queries.builders import do, opened, rehearsed
+
+LABEL = "tasker"
+TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transitions", "tasks_dlq")
+
+
+class Shop:
+    """One database with tasker's tables, as the engine or a bystander sees it, and as the console does."""
+
+    def __init__(self, connection: asyncpg.Connection[Any], workspace: Workspace) -> None:
+        self.connection = connection
+        self.workspace = workspace
+        self.sql = connection.execute
+        self.value = connection.fetchval
+        self.row = connection.fetchrow
+
+    @classmethod
+    async def open(cls, dsn: str, folder: Path, **options: Any) -> Shop:
+        """End it with ``await shop.close()``."""
+        connection = await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"})
+        return cls(connection, await opened(dsn, folder, **options))
+
+    async def close(self) -> None:
+        await self.workspace.close()
+        await self.connection.close()
+
+    @property
+    def reader(self) -> Reader:
+        return self.workspace.systems[LABEL]
+
+    async def write(self, data: Data) -> None:
+        """Insert what was made, and look again: queues may be there now."""
+        await data.insert(self.connection)
+        await self.workspace.look()
+
+    # Names
+
+    @staticmethod
+    def task(made: Made | UUID) -> str:
+        return f"{LABEL}/task:{made.id if isinstance(made, Made) else made}"
+
+    @staticmethod
+    def step(made: Made, name: str) -> str:
+        return f"{LABEL}/step:{made.steps[name]}"
+
+    @staticmethod
+    def letter(letter: UUID) -> str:
+        return f"{LABEL}/letter:{letter}"
+
+    # The console
+
+    async def do(self, verb: str, *ids: str | Mapping[str, str], **arguments: Any) -> Outcomes:
+        """Look, rehearse, commit. A mapping is what was seen before."""
+        seen: Iterable[str] | Mapping[str, str] = ids[0] if isinstance(ids[0], Mapping) else [str(i) for i in ids]
+        return await do(self.workspace, verb, seen, arguments, LABEL)
+
+    async def rehearse(self, verb: str, *ids: str, **arguments: Any) -> Rehearsal:
+        return await rehearsed(self.workspace, verb, ids, arguments, LABEL)
+
+    async def findings(self, *ids: str) -> Findings:
+        return await self.reader.findings(ids or None)
+
+    async def codes(self, *ids: str) -> set[tuple[str, str]]:
+        """Node and code of each finding."""
+        return {(f.node_id, f.code) for f in (await self.findings(*ids)).found}
+
+    # The engine's own view
+
+    async def ready(self) -> set[UUID]:
+        """What the poller would take."""
+        return {row[0] for row in await self.connection.fetch("SELECT task_uuid FROM get_next_ready_tasks(50)")}
+
+    async def status(self, made: Made) -> str:
+        return str(await self.value("SELECT execution_status FROM get_task_execution_context($1)", made.id))
+
+    async def ready_steps(self, made: Made) -> set[UUID]:
+        sql = "SELECT workflow_step_uuid FROM get_step_readiness_status($1, NULL) WHERE ready_for_execution"
+        return {row[0] for row in await self.connection.fetch(sql, made.id)}
+
+    async def state(self, made: Made | UUID) -> str | None:
+        key = made.id if isinstance(made, Made) else made
+        sql = "SELECT to_state FROM task_transitions WHERE task_uuid = $1 AND most_recent"
+        return await self.value(sql, key) or None
+
+    async def step_state(self, step: UUID) -> str | None:
+        sql = "SELECT to_state FROM workflow_step_transitions WHERE workflow_step_uuid = $1 AND most_recent"
+        return await self.value(sql, step) or None
+
+    async def step_row(self, step: UUID) -> Any:
+        return await self.row("SELECT * FROM workflow_steps WHERE workflow_step_uuid = $1", step)
+
+    async def messages(self, queue: str) -> list[Any]:
+        return list(
+            await self.connection.fetch(f'SELECT msg_id, read_ct, message FROM pgmq."q_{queue}" ORDER BY msg_id')
+        )
+
+    async def rows(self, table: str) -> list[str]:
+        """All rows of a table as text, each with the transaction that wrote it."""
+        found = await self.connection.fetch(f"SELECT t.xmin || ' ' || t::text FROM {table} t ORDER BY t::text")
+        return [r[0] for r in found]
+
+    async def everything(self) -> dict[str, list[str]]:
+        return {table: await self.rows(table) for table in TABLES}
+
+    async def sound(self) -> None:
+        """What must hold whatever happened: one current row a chain, the last one; numbers without gaps or twins."""
+        for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
+            bad = await self.connection.fetch(
+                f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) FILTER (WHERE most_recent) <> 1"
+                f" OR count(DISTINCT sort_key) <> count(*) OR max(sort_key) <> max(sort_key) FILTER (WHERE most_recent)"
+            )
+            assert bad == [], table

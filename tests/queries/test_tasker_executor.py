@@ -1,0 +1,316 @@
+"""The demo's tasker engine keeps the engine's protocol; verbs rain on it while it works, and nothing breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from console.demo.tasker import Busy
+from console.demo.tasker.data import Data, Made
+from console.demo.tasker.orchestrator import Orchestrator
+from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
+from console.demo.tasker.shapes import complete, enqueued, failed, pending, waiting
+from console.demo.tasker.stuck import make
+from console.demo.tasker.worker import Worker
+from queries import act
+from queries.model import Outcome
+from tests.queries.builders import OPERATOR, told
+from tests.queries.tasker_rows import LABEL, Shop
+from tests.servers import both_versions
+
+SERVED = ("shop", "reports", "mail")
+
+
+class Steady(Random):
+    """Chance without bad luck: no handler fails."""
+
+    def random(self) -> float:
+        return 0.999
+
+
+class Unlucky(Random):
+    """Every handler fails, so that it is worth another try."""
+
+    def random(self) -> float:
+        return 0.0201
+
+
+class Engine:
+    """An orchestrator and a worker, each on a connection of its own."""
+
+    def __init__(self, one: asyncpg.Connection[Any], two: asyncpg.Connection[Any], rng: Random) -> None:
+        self.orchestrator = Orchestrator(one, rng, thresholds=(60, 30, 30, 24))
+        self.worker = Worker(two, rng, SERVED, batch=10)
+
+    async def run(self, ticks: int) -> None:
+        for _ in range(ticks):
+            await self.orchestrator.tick()
+            await self.worker.tick()
+
+    async def until_quiet(self) -> None:
+        """Until nobody has anything to do at once."""
+        still = 0
+        while still < 10:
+            busy = await self.orchestrator.tick() + await self.worker.tick() + len(self.worker.claimed)
+            still = 0 if busy else still + 1
+
+
+@pytest.fixture
+async def engine(shop: Shop) -> AsyncIterator[Engine]:
+    dsn = shop.workspace.database.text
+    connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
+    yield Engine(connections[0], connections[1], Steady(1))
+    for connection in connections:
+        await connection.close()
+
+
+@both_versions
+async def test_a_requested_task_runs_to_its_end(shop: Shop, engine: Engine) -> None:
+    await shop.write(Data(1))
+    order = {
+        "name": "fulfil_order",
+        "namespace": "shop",
+        "version": "1.2.0",
+        "context": {"order_id": 1},
+        "initiator": "web",
+        "source_system": "x",
+        "reason": "y",
+        "correlation_id": str(UUID(int=7)),
+    }
+    for _ in range(2):
+        await engine.orchestrator.send(REQUESTS, request_id=1, task_request=order)
+    await engine.until_quiet()
+    rows = await shop.connection.fetch("SELECT complete, task_uuid FROM tasks")
+    assert [r["complete"] for r in rows] == [True], "the same context is the same task"
+    assert await shop.state(rows[0]["task_uuid"]) == "complete"
+    states = await shop.connection.fetch("SELECT to_state FROM workflow_step_transitions WHERE most_recent")
+    assert [r[0] for r in states] == ["complete"] * 6
+    audits = await shop.connection.fetch(
+        "SELECT success, execution_time_ms, worker_uuid FROM workflow_step_result_audit"
+    )
+    assert len(audits) == 6
+    assert all(a["success"] and a["execution_time_ms"] is None and a["worker_uuid"] for a in audits), (
+        "the trigger's own slip"
+    )
+    assert [await shop.messages(q) for q in (REQUESTS, RESULTS, "worker_shop_queue")] == [[], [], []]
+    await shop.sound()
+
+
+@both_versions
+async def test_what_fails_is_tried_again_and_then_rests(shop: Shop, engine: Engine) -> None:
+    made = (data := Data(1)).task("refund", state="pending", ago=5)
+    await shop.write(data)
+    engine.worker._rng = Unlucky(1)
+    await engine.run(6)
+    step = made.steps["check_return"]
+    assert (await shop.step_state(step), await shop.state(made)) == ("waiting_for_retry", "waiting_for_dependencies")
+    for _ in range(3):
+        await shop.do("wake", shop.step(made, "check_return")) if await shop.step_state(
+            step
+        ) == "waiting_for_retry" else None
+        await engine.run(6)
+    assert (await shop.step_state(step), await shop.state(made)) == ("error", "blocked_by_failures")
+    assert (await shop.step_row(step))["attempts"] == 3
+    assert await shop.value("SELECT count(*) FROM tasks_dlq") == 0, "permanent failures never get there"
+    engine.worker._rng = Steady(1)
+    await shop.do("retry", shop.task(made))
+    await engine.until_quiet()
+    assert await shop.state(made) == "complete"
+
+
+async def test_a_finalization_sent_to_a_blocked_task_is_its_end(shop: Shop, engine: Engine) -> None:
+    """Which is why no verb sends one."""
+    made = (data := Data(1)).task("refund", state="blocked_by_failures", steps={"check_return": failed()})
+    await shop.write(data)
+    await engine.orchestrator.send(FINALIZATIONS, task_uuid=made.id)
+    await engine.run(2)
+    assert await shop.state(made) == "error"
+
+
+@both_versions
+async def test_the_detector_writes_letters_and_the_dead_come_back(shop: Shop, engine: Engine) -> None:
+    made = (data := Data(1)).task(
+        "refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": waiting(10, backoff=9000)}
+    )
+    await shop.write(data)
+    assert await engine.orchestrator.sweep() == 1
+    assert await shop.state(made) == "error"
+    (letter,) = (await shop.reader.dead()).letters
+    assert (letter.was, letter.is_now) == ("waiting_for_dependencies", "error")
+    await shop.do("revive", letter.node.id)
+    await shop.do("wake", shop.step(made, "check_return"))
+    await engine.until_quiet()
+    assert await shop.state(made) == "complete"
+
+
+FIXES = [
+    ("retry", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {}),
+    ("skip", "blocked_by_failures", "refund_card", {"check_return": complete(), "refund_card": failed()}, {}),
+    (
+        "complete",
+        "blocked_by_failures",
+        "refund_card",
+        {"check_return": complete(), "refund_card": failed()},
+        {"result": {"paid": 1}},
+    ),
+    (
+        "complete",
+        "blocked_by_failures",
+        "refund_card",
+        {"check_return": complete(), "refund_card": failed()},
+        {"result": {"paid": 1}, "process": True},
+    ),
+    ("wake", "waiting_for_dependencies", "", {"check_return": waiting(5, backoff=9000)}, {}),
+    ("clear", "waiting_for_dependencies", "check_return", {"check_return": pending(900, at_work=True)}, {}),
+    ("unstick", "enqueuing_steps", "", {"check_return": complete()}, {}),
+    ("unstick", "evaluating_results", "", {"check_return": complete()}, {}),
+    ("resend", "steps_in_process", "check_return", {"check_return": enqueued(900)}, {}),
+    ("revive", "error", "", {"check_return": complete(), "refund_card": failed()}, {}),
+]
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda f: f"{f[0]}-{f[1]}")
+async def test_what_is_mended_runs_to_its_end(shop: Shop, engine: Engine, fix: Any) -> None:
+    verb, state, node, steps, arguments = fix
+    made = (data := Data(1)).task("refund", state=state, ago=900, steps=steps)
+    await shop.write(data)
+    await engine.until_quiet()
+    assert await shop.state(made) == state, "nothing mends itself"
+    name = shop.step(made, node) if node else shop.task(made)
+    assert told(await shop.do(verb, name, **arguments)) == {name: Outcome.CHANGED}
+    await engine.until_quiet()
+    assert await shop.state(made) == "complete"
+    await shop.sound()
+
+
+async def test_what_is_restarted_runs_as_a_new_task(shop: Shop, engine: Engine) -> None:
+    made = (data := Data(1)).task("refund", state="error", ago=900, context={"order_id": 3})
+    await shop.write(data)
+    await shop.do("restart", shop.task(made))
+    await engine.until_quiet()
+    rows = await shop.connection.fetch("SELECT * FROM tasks ORDER BY task_uuid")
+    assert [await shop.state(r["task_uuid"]) for r in rows] == ["error", "complete"]
+    assert rows[1]["parent_correlation_id"] == made.correlation
+    assert json.loads(rows[1]["context"]) == {"order_id": 3}
+
+
+async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(shop: Shop, engine: Engine) -> None:
+    made = (data := Data(1)).task("refund", state="pending", ago=5)
+    await shop.write(data)
+    await engine.orchestrator.tick()
+    await engine.worker.tick()
+    step = made.steps["check_return"]
+    assert list(engine.worker.claimed) == [step]
+    late = engine.worker.claimed.pop(step)
+    assert told(await shop.do("release", shop.step(made, "check_return"))) == {
+        shop.step(made, "check_return"): Outcome.CHANGED
+    }
+    assert late
+    assert not await engine.worker.hand_in(step), "its result is refused"
+    await engine.until_quiet()
+    assert await shop.state(made) == "complete"
+
+
+# Rain
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "complete": {"result": {"by": "hand"}},
+    "resolve": {"status": "manually_resolved"},
+    "skip": {"in_flight": True},
+    "release": {"again": True},
+}
+DROPS = 60
+
+
+@both_versions
+async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> None:
+    await shop.write(make(1))
+    rng = Random(7)
+    engine.worker._rng = rng
+    busy = Busy(engine.orchestrator._connection, rng)
+    busy._orchestrator = engine.orchestrator
+    stop = asyncio.Event()
+
+    async def work() -> None:
+        while not stop.is_set():
+            if rng.random() < 0.3:
+                await busy._arrive()
+            await engine.orchestrator.tick()
+            if rng.random() < 0.05:
+                await engine.orchestrator.sweep()
+
+    async def run_handlers() -> None:
+        while not stop.is_set():
+            await engine.worker.tick()
+
+    done: list[tuple[str, Outcome]] = []
+
+    async def rain() -> None:
+        for _ in range(DROPS):
+            nodes = [n for n in (await shop.reader.live(page=500)).nodes if n.kind in ("task", "step")]
+            nodes += [x.node for x in (await shop.reader.dead()).letters]
+            node = rng.choice(nodes)
+            verbs = [
+                v for v in shop.reader.verbs(node.kind) if shop.reader.availability(v, node).ok and v.name != "priority"
+            ]
+            if not verbs:
+                continue
+            verb = rng.choice(verbs).name
+            near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
+            rehearsal = await shop.rehearse(verb, node.id, *near, **ARGUMENTS.get(verb, {}))
+            outcomes = await act.commit(shop.workspace, LABEL, verb, rehearsal, OPERATOR)
+            done.extend((verb, o) for o in told(outcomes).values())
+            await _true(shop, outcomes.changes)
+
+    working = [asyncio.create_task(work()), asyncio.create_task(run_handlers())]
+    try:
+        await rain()
+    finally:
+        stop.set()
+        await asyncio.gather(*working)
+    assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY, Outcome.REFUSED, Outcome.GONE}
+    assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
+    entries, _ = await shop.workspace.ledger(page=1000)
+    assert sum(o is Outcome.CHANGED for _, o in done) == sum(
+        r.outcome is Outcome.CHANGED for e in entries for r in e.results
+    )
+    for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
+        assert not await shop.connection.fetch(
+            f"SELECT {key} FROM {table} GROUP BY 1 HAVING count(*) FILTER (WHERE most_recent) > 1"
+        )
+    assert not await shop.connection.fetch(
+        "SELECT task_uuid FROM tasks_dlq WHERE resolution_status = 'pending' GROUP BY 1 HAVING count(*) > 1"
+    )
+    assert not await shop.connection.fetch(
+        "SELECT FROM task_transitions WHERE to_state = 'pending' AND transition_metadata ->> 'console' = 'unstick'"
+    ), "never to pending"
+    await engine.until_quiet()
+
+
+async def _true(shop: Shop, changes: Any) -> None:
+    """What the ledger says was inserted is there, and follows the row that it says it follows."""
+    for change in changes:
+        if change.before is None and change.table.endswith("_transitions"):
+            key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
+            count = f"SELECT count(*) FROM {change.table} WHERE {change.table[:-1]}_uuid = $1::uuid"
+            assert await shop.value(count, change.key) == 1
+            left = [
+                c.before
+                for c in changes
+                if c.table == change.table and c.before and c.after and c.before[key] == change.after[key]
+            ]
+            assert [b["to_state"] for b in left] == [change.after["from_state"]]
+
+
+def test_a_made_task_knows_its_steps() -> None:
+    made = Data(1).task("refund")
+    assert isinstance(made, Made)
+    assert list(made.steps) == ["check_return", "refund_card", "notify_customer"]

@@ -1,0 +1,418 @@
+"""Verbs of tasker against the engine's own writes, which compare nothing: who loses is told, nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from console.demo.tasker.data import Data, Made
+from console.demo.tasker.protocol import SQL, Protocol
+from console.demo.tasker.shapes import Shape, claimed, complete, failed, pending, waiting
+from queries import act, settle
+from queries.attempt import Attempt
+from queries.model import Outcome
+from tests.queries.builders import OPERATOR, told
+from tests.queries.tasker_rows import LABEL, Shop
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, MOVED, BUSY, REFUSED = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY, Outcome.REFUSED
+
+
+class Engine(Protocol):
+    """A connection that writes as the engine does."""
+
+    lost = 0
+
+    async def final(self, task: UUID) -> None:
+        """The final writer: locks the task first, asks no table whether it may."""
+        async with self._connection.transaction():
+            await self._connection.execute(SQL["complete_locks"], task)
+            number = await self._connection.fetchval(SQL["task_next"], task)
+            await self._connection.execute(SQL["task_leave"], task)
+            await self._connection.execute(SQL["task_enter"], task, None, "blocked_by_failures", "{}", number, None)
+
+    async def flags(self, step: UUID) -> None:
+        await self._connection.execute(SQL["failed"], step)
+
+    async def detect(self, task: UUID, state: str) -> None:
+        """What the detector does to each task that it finds: the letter first, the transition then."""
+        async with self._connection.transaction():
+            await self._connection.execute("SELECT create_dlq_entry($1, 'shop', 'refund', $2, 90, 60)", task, state)
+            await self._connection.execute(
+                "SELECT transition_stale_task_to_error($1, $2, 'shop', 'refund')", task, state
+            )
+
+    async def backoff(self, step: UUID) -> None:
+        await self._connection.execute(SQL["backoff"], step, 30)
+
+
+@pytest.fixture
+async def engines(shop: Shop) -> AsyncIterator[list[Engine]]:
+    """Four of them."""
+    dsn = shop.workspace.database.text
+    connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(4)]
+    yield [Engine(c) for c in connections]
+    for connection in connections:
+        await connection.close()
+
+
+class Case(NamedTuple):
+    """A verb, the task it is for, and its node: a step's name, or "" for the task, "letter" for its letter."""
+
+    verb: str
+    state: str
+    node: str
+    steps: dict[str, Shape]
+    arguments: dict[str, Any]
+
+
+DONE = {"check_return": complete(9000)}
+CASES = [
+    Case("retry", "blocked_by_failures", "refund_card", {**DONE, "refund_card": failed(900)}, {}),
+    Case("retry", "blocked_by_failures", "", {**DONE, "refund_card": failed(900)}, {}),
+    Case("wake", "waiting_for_dependencies", "refund_card", {**DONE, "refund_card": waiting(9, backoff=600)}, {}),
+    Case("wake", "waiting_for_dependencies", "", {**DONE, "refund_card": waiting(9, backoff=600)}, {}),
+    Case("skip", "blocked_by_failures", "refund_card", {**DONE, "refund_card": failed(900)}, {}),
+    Case("complete", "blocked_by_failures", "refund_card", {**DONE, "refund_card": failed(900)}, {"result": {}}),
+    Case("cancel", "steps_in_process", "", {**DONE, "refund_card": claimed(900)}, {}),
+    Case("release", "steps_in_process", "refund_card", {**DONE, "refund_card": claimed(900)}, {}),
+    Case("clear", "waiting_for_dependencies", "refund_card", {**DONE, "refund_card": pending(900, at_work=True)}, {}),
+    Case("unstick", "enqueuing_steps", "", {**DONE, "refund_card": pending(900)}, {}),
+    Case(
+        "finalize",
+        "waiting_for_dependencies",
+        "",
+        dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(900)),
+        {},
+    ),
+    Case("give_up", "blocked_by_failures", "", {**DONE, "refund_card": failed(900)}, {}),
+    Case("revive", "error", "letter", {**DONE, "refund_card": failed(900)}, {}),
+    Case("bury", "waiting_for_dependencies", "", DONE, {}),
+    Case("resolve", "error", "letter", DONE, {"status": "cancelled"}),
+]
+ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.verb}-{c.node or 'task'}")
+async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
+    shop: Shop, engines: list[Engine], case: Case
+) -> None:
+    rng = Random(case.verb + case.node)
+    data = Data(1)
+    made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(ROUNDS * AT_ONCE)]
+    letters = [data.letter(m) if case.node == "letter" else None for m in made]
+    await shop.write(data)
+    ids = [_id(shop, case, m, letter) for m, letter in zip(made, letters, strict=True)]
+    outcomes: list[Outcome] = []
+    for start in range(0, len(made), AT_ONCE):
+        chosen, nodes = made[start : start + AT_ONCE], ids[start : start + AT_ONCE]
+        rehearsal = await shop.rehearse(case.verb, *nodes, **case.arguments)
+        assert set(told(rehearsal).values()) == {CHANGED}, [r.why for r in rehearsal.results]
+        # Of its own actors two may well meet in a circle, so each writes about a node of its own.
+        writes = [_write(engine, rng, case, m) for engine, m in zip(engines, chosen, strict=True)]
+        committed, *faults = await asyncio.gather(
+            act.commit(shop.workspace, LABEL, case.verb, rehearsal, OPERATOR), *writes, return_exceptions=True
+        )
+        for fault in faults:
+            assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
+        assert not isinstance(committed, BaseException), repr(committed)
+        assert set(told(committed).values()) <= {CHANGED, MOVED, BUSY, REFUSED}, committed.results
+        outcomes += told(committed).values()
+        for change in committed.changes:
+            _followed(change, committed.changes)
+    assert CHANGED in outcomes
+    for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
+        assert (
+            await shop.connection.fetch(
+                f"SELECT {key} FROM {table} GROUP BY 1 HAVING count(*) FILTER (WHERE most_recent) <> 1"
+            )
+            == []
+        )
+
+
+def _id(shop: Shop, case: Case, made: Made, letter: UUID | None) -> str:
+    if letter:
+        return shop.letter(letter)
+    return shop.step(made, case.node) if case.node else shop.task(made)
+
+
+async def _write(engine: Engine, rng: Random, case: Case, one: Made) -> None:
+    """One write, or some, of the sorts that the engine knows, about a node at stake."""
+    step = one.steps["refund_card"]
+    sort = rng.choice(("task", "step", "final", "flags", "detect", "backoff", "both"))
+    if sort in ("task", "both"):
+        await engine.move_task(one.id, case.state, case.state, "Demo", None)
+    if sort in ("step", "both"):
+        state = await engine.step_state(step)
+        await engine.move_step(step, state, state, {"type": "Demo"})
+    if sort == "final":
+        await engine.final(one.id)
+    if sort == "flags":
+        await engine.flags(step)
+    if sort == "backoff":
+        await engine.backoff(step)
+    if sort == "detect":
+        await engine.detect(one.id, case.state)
+
+
+def _followed(change: Any, changes: Any) -> None:
+    """A transition of ours comes from the state of the row that it follows, and after it."""
+    if change.before is None and change.table.endswith("_transitions"):
+        key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
+        before = [
+            c.before
+            for c in changes
+            if c.table == change.table and c.before and c.after and c.before[key] == change.after[key]
+        ]
+        assert [b["to_state"] for b in before] == [change.after["from_state"]]
+        assert before[0]["sort_key"] < change.after["sort_key"]
+
+
+# One by one, held where it matters
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[None]]], None]:
+    """Has something done after the verb's last statement and before its COMMIT."""
+
+    def hold(during: Callable[[], Awaitable[None]]) -> None:
+        mark = settle.mark
+
+        async def slow(transaction: Any) -> Any:
+            await during()
+            return await mark(transaction)
+
+        monkeypatch.setattr(settle, "mark", slow)
+
+    return hold
+
+
+async def until_waiting(shop: Shop, query: str) -> None:
+    """Until somebody waits for a lock with a statement like this."""
+    async with asyncio.timeout(10):
+        while not await shop.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1"
+            " AND datname = current_database()",
+            query,
+        ):
+            await asyncio.sleep(0)
+
+
+def stuck(data: Data) -> Made:
+    return data.task("refund", state="blocked_by_failures", ago=900, steps={**DONE, "refund_card": failed(900)})
+
+
+@both_versions
+async def test_who_is_late_loses_against_the_index(shop: Shop, engines: list[Engine], held: Any) -> None:
+    """The engine's transition overlaps ours: it waits, leaves nothing behind, and its insert is refused."""
+    made = stuck(data := Data(1))
+    await shop.write(data)
+    step = made.steps["refund_card"]
+    late: list[asyncio.Task[bool]] = []
+
+    async def engine_comes() -> None:
+        late.append(asyncio.create_task(engines[0].move_step(step, "error", "pending", {"type": "Retry"})))
+        await until_waiting(shop, "UPDATE workflow_step_transitions%")
+
+    held(engine_comes)
+    outcomes = await shop.do("skip", shop.step(made, "refund_card"))
+    assert told(outcomes) == {shop.step(made, "refund_card"): CHANGED}
+    assert (await late[0], engines[0].overtaken) == (False, 1)
+    assert await shop.step_state(step) == "resolved_manually"
+    await shop.sound()
+
+
+@both_versions
+async def test_what_the_engine_is_writing_makes_a_node_busy(shop: Shop, engines: list[Engine]) -> None:
+    made, other = stuck(data := Data(1)), stuck(data)
+    await shop.write(data)
+    ids = [shop.step(made, "refund_card"), shop.step(other, "refund_card")]
+    rehearsal = await shop.rehearse("skip", *ids)
+    transaction = engines[0]._connection.transaction()
+    await transaction.start()
+    await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
+    outcomes = await act.commit(shop.workspace, LABEL, "skip", rehearsal, OPERATOR)
+    await transaction.rollback()
+    assert told(outcomes) == {ids[0]: BUSY, ids[1]: CHANGED}
+
+
+@both_versions
+@pytest.mark.parametrize("node", ["step", "task"])
+async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
+    shop: Shop, engines: list[Engine], held: Any, node: str
+) -> None:
+    """Its foreign keys ask for task and step while it holds a transition: FOR UPDATE would keep them waiting."""
+    made = stuck(data := Data(1))
+    await shop.write(data)
+    connection = engines[0]._connection
+    referred: list[str] = []
+
+    async def engine_refers() -> None:
+        await connection.execute("SET lock_timeout = '2s'")
+        referred.append(
+            await connection.execute(
+                "INSERT INTO workflow_step_result_audit"
+                " (workflow_step_uuid, workflow_step_transition_uuid, task_uuid, success)"
+                " SELECT $1, workflow_step_transition_uuid, $2, true FROM workflow_step_transitions"
+                " WHERE workflow_step_uuid = $1 LIMIT 1",
+                made.steps["refund_card"],
+                made.id,
+            )
+        )
+
+    held(engine_refers)
+    name = shop.step(made, "refund_card") if node == "step" else shop.task(made)
+    assert told(await shop.do("retry", name)) == {name: CHANGED}
+    assert referred == ["INSERT 0 1"]
+
+
+async def test_what_is_written_beside_a_verb_is_not_told_as_its_doing(
+    shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine may add steps to a task whose other steps are locked: they are new afterwards, and not ours."""
+    made = stuck(data := Data(1))
+    data.task("newsletter")
+    await shop.write(data)
+    copy, copies = Attempt._copy, []
+
+    async def slow(self: Attempt, transaction: Any) -> Any:
+        copies.append(1)
+        if len(copies) == 4:  # the commit's second: after its changes
+            await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
+        return await copy(self, transaction)
+
+    monkeypatch.setattr(Attempt, "_copy", slow)
+    outcomes = await shop.do("retry", shop.task(made))
+    assert told(outcomes) == {shop.task(made): CHANGED}
+    assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]
+    assert await shop.value("SELECT count(*) FROM workflow_steps WHERE task_uuid = $1", made.id) == 4
+
+
+@both_versions
+async def test_burying_never_holds_the_detector_up(shop: Shop, engines: list[Engine]) -> None:
+    """It writes a letter and wants the transition then; we hold no transition while we wait for its letter."""
+    made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
+    await shop.write(data)
+    connection = engines[0]._connection
+    rehearsal = await shop.rehearse("bury", shop.task(made))
+    transaction = connection.transaction()
+    await transaction.start()
+    assert await connection.fetchval(
+        "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
+    )
+    burying = asyncio.create_task(act.commit(shop.workspace, LABEL, "bury", rehearsal, OPERATOR))
+    await until_waiting(shop, "WITH%seen AS%")
+    await connection.execute("SET LOCAL lock_timeout = '100ms'")
+    moved = await connection.fetchval(
+        "SELECT transition_task_state_atomic($1, 'waiting_for_dependencies', 'error', NULL)", made.id
+    )
+    await transaction.commit()
+    assert moved is True
+    assert told(await burying)[shop.task(made)] in (MOVED, BUSY)
+    assert await shop.value("SELECT count(*) FROM tasks_dlq") == 1
+
+
+async def test_a_violated_index_reads_as_moved(
+    shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no current row to lock, the engine may put one there: the index tells."""
+    made = stuck(data := Data(1))
+    await shop.write(data)
+    step = made.steps["refund_card"]
+    script = shop.reader.system.verbs["skip"]
+    insert = next(part for part in script["change"] if "INSERT INTO workflow_step_transitions" in part.text)
+    clash = (
+        "INSERT INTO workflow_step_transitions"
+        " (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)"
+        f" SELECT '{step}', 'pending', 99, true, now(), now()"
+    )
+    import msgspec
+
+    changed = tuple(
+        msgspec.structs.replace(p, text=clash, parameters=()) if p is insert else p for p in script["change"]
+    )
+    monkeypatch.setitem(shop.reader.system.verbs, "skip", {**script, "change": changed})  # type: ignore[arg-type]
+    before = await shop.everything()
+    outcomes = await shop.do("skip", shop.step(made, "refund_card"))
+    assert told(outcomes) == {shop.step(made, "refund_card"): MOVED}
+    assert "index_workflow_step_transitions_on_step_uuid_most_recent" in outcomes.results[0].why
+    assert await shop.everything() == before
+
+
+@both_versions
+async def test_two_operators_decide_on_the_same_letters(shop: Shop, tmp_path: Path) -> None:
+    data = Data(1)
+    letters = [data.letter(data.task("refund", state="error", ago=900)) for _ in range(20)]
+    await shop.write(data)
+    other = await Shop.open(shop.workspace.database.text, tmp_path / "other")
+    try:
+        ids = [shop.letter(i) for i in letters]
+        one = await shop.rehearse("resolve", *ids, status="cancelled")
+        two = await other.rehearse("resolve", *ids, status="permanently_failed")
+        results = await asyncio.gather(
+            act.commit(shop.workspace, LABEL, "resolve", one, OPERATOR),
+            act.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
+        )
+        for node in ids:
+            mine, theirs = (told(r)[node] for r in results)
+            assert {mine, theirs} in ({CHANGED, MOVED}, {CHANGED, BUSY})
+        late = await act.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
+        assert set(told(late).values()) == {MOVED}
+    finally:
+        await other.close()
+
+
+async def test_five_hundred_letters_at_once(shop: Shop) -> None:
+    data = Data(1)
+    letters = [data.letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
+    await shop.write(data)
+    ids = [shop.letter(i) for i in letters]
+    stop = asyncio.Event()
+    rehearsal = await shop.rehearse("resolve", *ids, status="cancelled")
+    seen = []
+    async for progress in act.bulk(shop.workspace, LABEL, "resolve", rehearsal, OPERATOR, stop):
+        seen.append((progress.done, progress.total, len(progress.chunk.results)))
+        stop.set()
+    assert seen == [(500, 520, 500)]
+    assert await shop.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'cancelled'") == 500
+
+
+@both_versions
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+async def test_ages_are_right_and_times_are_written_in_utc_wherever_the_server_thinks_it_is(
+    server: TestbedServer, tmp_path: Path, zone: str
+) -> None:
+    dsn = server.fresh("tasker")
+    server.sql(f"ALTER DATABASE {dsn.rpartition('/')[2]} SET TimeZone = '{zone}'")
+    shop = await Shop.open(dsn, tmp_path)
+    try:
+        data = Data(1)
+        fresh = data.task(
+            "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(50, backoff=600)}
+        )
+        hidden = data.task("refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": pending(5000)})
+        await shop.write(data)
+        page = await shop.reader.nodes([shop.task(fresh), shop.task(hidden), shop.step(fresh, "check_return")])
+        ages = [page.at - (n.changed_at or 0) for n in page.nodes]
+        assert [abs(a - b) < 20 for a, b in zip(ages, (60, 3700, 50), strict=True)] == [True] * 3, ages
+        assert 500 < (page.nodes[2].due_at or 0) - page.at < 560
+        assert {c for c in await shop.codes(shop.task(fresh), shop.task(hidden)) if c[1] == "dead_zone"} == {
+            (shop.task(hidden), "dead_zone")
+        }
+        assert await shop.ready() == set()
+        await shop.do("wake", shop.task(hidden), shop.task(fresh))
+        assert await shop.ready() == {hidden.id, fresh.id}
+        written = await shop.value(
+            "SELECT max(abs(extract(epoch FROM now()::timestamp - created_at))) FROM task_transitions WHERE most_recent"
+        )
+        assert written < 20
+    finally:
+        await shop.close()
+        server.drop(dsn)

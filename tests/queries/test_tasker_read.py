@@ -1,0 +1,689 @@
+"""Reading tasker: what it is told by, its tree, its lists, its findings, its dead letters, its detail pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.demo.tasker import Tasker
+from console.demo.tasker.data import Data, Made
+from console.demo.tasker.protocol import RESULTS
+from console.demo.tasker.shapes import (
+    Shape,
+    cancelled,
+    claimed,
+    complete,
+    enqueued,
+    failed,
+    handed_in,
+    pending,
+    reset,
+    waiting,
+)
+from console.demo.tasker.stuck import make
+from console.demo.tasker.templates import Step, Template
+from queries import system
+from queries.model import Honesty, Outcome, Phase
+from queries.workspace import Workspace
+from tests.queries.builders import opened, told, why
+from tests.queries.tasker_rows import Shop
+from tests.servers import TestbedServer, both_versions
+
+MINUTE, HOUR = 60.0, 3600.0
+NO_QUEUE = "DROP SCHEMA pgmq CASCADE; DROP FUNCTION pgmq_send_with_notify"
+
+
+@pytest.fixture
+def data() -> Data:
+    return Data(1)
+
+
+@pytest.fixture
+async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
+    """The demo's data, nobody at work."""
+    dsn = server.fresh("tasker", filled=True)
+    shop = await Shop.open(dsn, tmp_path)
+    yield shop
+    await shop.close()
+    server.drop(dsn)
+
+
+# What it is told by
+
+
+@both_versions
+@pytest.mark.parametrize("schema", ["tasker", "somewhere else"])
+async def test_it_is_recognised_by_its_structure_in_any_schema(
+    server: TestbedServer, tmp_path: Path, schema: str
+) -> None:
+    dsn = server.fresh()
+    server.sql(f'CREATE SCHEMA "{schema}"; SET search_path = "{schema}"; {_schema()}', dsn)
+    workspace = await opened(dsn, tmp_path)
+    assert list(workspace.systems) == ["tasker"]
+    reader = workspace.systems["tasker"]
+    assert reader.found.schema == schema
+    assert reader.system.limits["queue"] == "elsewhere"
+    assert (await reader.roots()).nodes == ()
+    await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "ALTER TABLE tasks_dlq RENAME resolution_timestamp TO resolved_at",
+            "tasks_dlq.resolution_timestamp is missing",
+        ),
+        ("ALTER TABLE task_transitions DROP transition_metadata", "task_transitions.transition_metadata is missing"),
+        (
+            "ALTER TABLE tasks ALTER created_at TYPE timestamptz",
+            "tasks.created_at is of type timestamptz, not timestamp",
+        ),
+        ("ALTER TYPE dlq_reason ADD VALUE 'bored'", "the enum type dlq_reason has"),
+        ("DROP TABLE tasks_dlq CASCADE", "there is no tasks_dlq"),
+        (
+            (
+                "ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
+                " DROP CONSTRAINT chk_workflow_step_transitions_from_state"
+            ),
+            "no CHECK of workflow_step_transitions names",
+        ),
+        (
+            "DROP FUNCTION transition_task_state_atomic(uuid, varchar, varchar, uuid, jsonb)",
+            "the function transition_task_state_atomic",
+        ),
+    ],
+)
+async def test_a_lookalike_is_declined_with_the_reason(
+    server: TestbedServer, tmp_path: Path, change: str, said: str
+) -> None:
+    dsn = server.fresh("tasker")
+    server.sql(change, dsn)
+    workspace = await opened(dsn, tmp_path)
+    assert workspace.systems == {}
+    assert said in next(d.why for d in workspace.declined if d.system == "tasker")
+    await workspace.close()
+
+
+async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: TestbedServer, tmp_path: Path) -> None:
+    dsn = server.fresh()
+    server.sql(
+        "CREATE TABLE tasker_tasks (task_id int8); CREATE TABLE tasker_workflow_steps (workflow_step_id int8)", dsn
+    )
+    workspace = await opened(dsn, tmp_path)
+    assert workspace.systems == {}
+    assert [d.why.split(":")[0] for d in workspace.declined] == ["tables named tasker_*"]
+    await workspace.close()
+
+
+# Variants
+
+
+@both_versions
+async def test_without_the_queue_in_this_database_messages_are_external(shop: Shop, data: Data) -> None:
+    made = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    dead = data.task("refund", state="error", ago=900)
+    await shop.write(data)
+    await shop.sql(NO_QUEUE)
+    await shop.workspace.look()
+    assert shop.reader.system.limits["queue"] == "elsewhere"
+    for verb, node in (("resend", shop.step(made, "check_return")), ("restart", shop.task(dead))):
+        outcomes = await shop.do(verb, node)
+        assert told(outcomes) == {node: Outcome.REFUSED}
+        assert why(outcomes, node).startswith("external: ")
+        assert "in this database" in why(outcomes, node)
+    found = await shop.findings()
+    assert {u.code for u in found.unchecked} == {"lost_step", "lost_result", "poison_message", "no_worker"}
+    assert all("no schema pgmq" in u.why for u in found.unchecked)
+    assert told(await shop.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+
+
+async def test_a_pgmq_of_somebody_else_is_not_the_engine_s(shop: Shop, data: Data) -> None:
+    await shop.sql("UPDATE pgmq.meta SET queue_name = 'other_' || queue_name")
+    data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    await shop.write(data)
+    assert shop.reader.notes == ("queue: elsewhere (pgmq is here, but has no queue orchestration_step_results)",)
+    assert {f.code for f in (await shop.findings()).found} == set()
+
+
+@both_versions
+async def test_with_and_without_the_summaries_of_later_releases(demo: Shop) -> None:
+    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    columns = []
+    for change in ("SELECT 1", "DROP FUNCTION get_task_summaries(uuid[])"):
+        await demo.sql(change)
+        await demo.workspace.look()
+        detail = await demo.reader.detail(node)
+        assert detail is not None
+        view = next(s for s in detail.sections if s.title == "The engine's view")
+        assert view.rows[0][0] == "blocked_by_failures"
+        columns.append(view.columns)
+    assert "lifecycle" in columns[0]
+    assert "lifecycle" not in columns[1]
+
+
+@both_versions
+async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data: Data, tmp_path: Path) -> None:
+    made = data.task("refund", state="blocked_by_failures", ago=900, steps={"check_return": failed(900)})
+    await shop.write(data)
+    role, dsn = server.unique("viewer"), shop.workspace.database.text
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)
+    workspace = await opened(server.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path / "viewer")
+    try:
+        reader = workspace.systems["tasker"]
+        assert reader.notes == ("queue: elsewhere (this role may not read the schema pgmq)",)
+        found = await reader.findings()
+        assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
+        node = (await reader.nodes([shop.task(made)])).nodes[0]
+        verb = reader.system.verb("retry", "task")
+        assert verb is not None
+        said = reader.availability(verb, node)
+        assert (said.ok, said.why) == (False, f"the role {role} lacks {', '.join(verb.privileges)}")
+    finally:
+        await workspace.close()
+
+
+# The tree
+
+
+async def tree(shop: Shop, parent: str) -> dict[str, Any]:
+    """Titles, nested; a parent's page says the same of its children as they say of themselves."""
+    page = await shop.reader.children(parent)
+    assert all(n.parent_id == parent for n in page.nodes)
+    return {n.title: await tree(shop, n.id) for n in page.nodes}
+
+
+@both_versions
+async def test_a_step_stands_once_under_its_deepest_parent(shop: Shop, data: Data) -> None:
+    order, report = data.task("fulfil_order"), data.task("nightly_ledger")
+    await shop.write(data)
+    under = (await tree(shop, shop.task(order)))["validate_cart"]
+    flat = [title for branch in (under, *under.values()) for title in branch]
+    assert sorted(flat) == ["book_carrier", "charge_card", "pack_parcel +1", "reserve_stock"]
+    deepest = [below for branch in under.values() for below in branch.values() if below]
+    assert deepest == [{"send_confirmation +2": {}}], "once, and below one of level 2"
+    books = (await tree(shop, shop.task(report)))["open_books"]
+    assert [list(v) for v in books.values()].count(["merge_regions +3"]) == 1
+    assert next(v for v in books.values() if v) == {"merge_regions +3": {"audit_totals +1": {"publish": {}}}}
+
+
+@both_versions
+async def test_a_circle_hangs_nothing_and_hides_nothing(shop: Shop, data: Data) -> None:
+    made = data.task("fulfil_order", state="waiting_for_dependencies")
+    await shop.write(data)
+    pairs = [("pack_parcel", "reserve_stock"), ("send_confirmation", "send_confirmation")]
+    for up, down in pairs:
+        await shop.sql(
+            "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
+            " VALUES ($1, $2, 'x', now(), now())",
+            made.steps[up],
+            made.steps[down],
+        )
+    seen = await tree(shop, shop.task(made))
+    flat: list[str] = []
+
+    def walk(branch: dict[str, Any]) -> None:
+        for title, below in branch.items():
+            flat.append(title.partition(" ")[0])
+            walk(below)
+
+    walk(seen)
+    assert sorted(flat) == sorted(made.steps)
+    detail = await shop.reader.detail(shop.step(made, "pack_parcel"))
+    assert detail is not None
+
+
+@both_versions
+async def test_a_deep_chain_and_a_wide_fan(shop: Shop) -> None:
+    chain = tuple(Step(name=f"c{n}", after=(f"c{n - 1}",) if n else ()) for n in range(120))
+    ladder = tuple(Step(name=f"l{n}", after=tuple(f"l{m}" for m in range(max(0, n - 3), n))) for n in range(60))
+    fan = (Step(name="f"), *(Step(name=f"f{n}", after=("f",)) for n in range(250)))
+    templates = [
+        Template(namespace="big", name=n, version="1", steps=s)
+        for n, s in (("chain", chain), ("ladder", ladder), ("fan", fan))
+    ]
+    data = Data(1, templates)
+    made = {t.name: data.task(t.name) for t in templates}
+    await shop.write(data)
+    for name, last in (("chain", "c119"), ("ladder", "l59")):
+        node, depth = shop.step(made[name], last), 0
+        while node.startswith("tasker/step:"):
+            node, depth = (await shop.reader.nodes([node])).nodes[0].parent_id or "", depth + 1
+        assert (node, depth) == (shop.task(made[name]), len(made[name].steps))
+    seen, cursor = [], None
+    while True:
+        page = await shop.reader.children(shop.step(made["fan"], "f"), cursor, 100)
+        seen += [n.title for n in page.nodes]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == [f"f{n}" for n in range(250)]
+
+
+@both_versions
+async def test_pages_follow_one_another_without_gap_or_twin(demo: Shop) -> None:
+    shops = (await demo.reader.find("fulfil_order")).nodes
+    template = next(n.id for n in shops if n.kind == "template")
+
+    async def whole(page: Any) -> list[str]:
+        seen, cursor = [], None
+        while True:
+            got = await page(cursor)
+            seen += [n.id for n in (got.nodes if hasattr(got, "nodes") else [x.node for x in got.letters])]
+            cursor = got.cursor
+            if cursor is None:
+                return seen
+
+    pages = {
+        "roots": lambda c, n: demo.reader.roots(c, n),
+        "children": lambda c, n: demo.reader.children(template, c, n),
+        "live": lambda c, n: demo.reader.live(c, n),
+        "dead": lambda c, n: demo.reader.dead(c, n),
+    }
+    for name, page in pages.items():
+        small, large = await whole(lambda c, p=page: p(c, 3)), await whole(lambda c, p=page: p(c, 500))
+        assert small == large, name
+        assert len(set(small)) == len(small) > 3, name
+
+
+@both_versions
+async def test_what_a_node_tells(shop: Shop, data: Data) -> None:
+    steps = {
+        "validate_cart": complete(600, spent=1234),
+        "reserve_stock": waiting(30, attempts=2, backoff=300, error="no stock"),
+        "charge_card": claimed(9),
+    }
+    made = data.task("fulfil_order", ago=30, age=1000, steps=steps, priority=5)
+    await shop.write(data)
+    page = await shop.reader.nodes([shop.task(made), *(shop.step(made, s) for s in steps)])
+    task, cart, stock, card = page.nodes
+    assert (task.title, task.status, task.phase, task.revision) == (
+        "fulfil_order v1.2.0 · 1/6",
+        "steps_in_process",
+        Phase.RUNNING,
+        4,
+    )
+    assert (cart.phase, cart.poll, cart.error) == (Phase.DONE, 1.234, None)
+    assert (stock.phase, stock.attempts, stock.max_attempts, stock.error) == (Phase.SCHEDULED, 2, 3, "no stock")
+    assert stock.due_at is not None
+    assert 240 < stock.due_at - page.at < 300
+    assert (card.phase, card.status) == (Phase.RUNNING, "in_progress")
+    assert card.owner is not None
+    assert all(n.job_id == shop.task(made) for n in (cart, stock, card))
+    assert abs((task.created_at or 0) - (page.at - 1000)) < 20
+
+
+@both_versions
+async def test_counts_live_and_find(demo: Shop) -> None:
+    counts = {c.phase: c for c in await demo.reader.counts()}
+    assert all(c.honesty is Honesty.EXACT for c in counts.values())
+    states = dict(
+        await demo.connection.fetch("SELECT to_state, count(*) FROM task_transitions WHERE most_recent GROUP BY 1")
+    )
+    assert counts[Phase.FAILED].n == states["blocked_by_failures"] + states["error"]
+    assert counts[Phase.DONE].n == states["complete"] + states["resolved_manually"]
+    assert counts[Phase.UNKNOWN].n == 1
+    live = (await demo.reader.live(page=1000)).nodes
+    assert {n.kind for n in live} == {"task", "step"}
+    assert not {n.status for n in live} & {"complete", "cancelled", "resolved_manually"}
+    task = next(n for n in live if n.kind == "task")
+    key = task.id.partition(":")[2]
+    row = await demo.row("SELECT correlation_id::text FROM tasks WHERE task_uuid = $1::uuid", key)
+    for text in (task.id, f"task:{key}", key, key.replace("-", "")[:24], row[0], row[0][:13]):
+        assert task.id in [n.id for n in (await demo.reader.find(text)).nodes], text
+    assert {n.kind for n in (await demo.reader.find("odd")).nodes} == {"task"}, "a tag"
+    assert [n.title.split()[0] for n in (await demo.reader.find("nightly")).nodes] == ["nightly_ledger"]
+    assert (await demo.reader.find("'; DROP TABLE tasks; --")).nodes == ()
+
+
+# Findings
+
+
+CALM = [
+    ("fulfil_order", "pending", 5.0, {}),
+    ("refund", "waiting_for_dependencies", 600.0, {"check_return": waiting(500, backoff=3000)}),
+    ("refund", "steps_in_process", 600.0, {"check_return": claimed(600)}),
+    ("refund", "waiting_for_retry", 300.0, {"check_return": waiting(300, backoff=900)}),
+    ("refund", "evaluating_results", 30.0, {"check_return": complete(60)}),
+    ("refund", "steps_in_process", 10.0, {"check_return": enqueued(10)}),
+    ("refund", "steps_in_process", 10.0, {"check_return": handed_in(10)}),
+    ("refund", "complete", 600.0, dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(700))),
+    ("refund", "cancelled", 600.0, {"check_return": cancelled(600), "refund_card": cancelled(600)}),
+    (
+        "newsletter",
+        "steps_in_process",
+        900.0,
+        {
+            "select_readers": complete(1000),
+            "render": complete(1000),
+            "deliver_batch": claimed(900, checkpoint={"cursor": 1}, stamped=30),
+        },
+    ),
+]
+
+
+@both_versions
+async def test_what_goes_on_as_it_should_is_not_reported(shop: Shop, data: Data) -> None:
+    for name, state, ago, steps in CALM:
+        data.task(name, state=state, ago=ago, steps=steps)
+    await shop.write(data)
+    found = await shop.findings()
+    assert [(f.code, f.sentence) for f in found.found] == []
+    assert found.unchecked == ()
+
+
+@both_versions
+async def test_the_demo_has_one_of_each(demo: Shop) -> None:
+    found = await demo.findings()
+    assert (found.unchecked, found.capped) == ((), ())
+    assert {f.code for f in found.found} == {f.code for f in demo.reader.system.spec.findings}
+    for finding in {f.code: f for f in found.found}.values():
+        assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
+        assert finding.since is not None
+        assert finding.since <= found.at
+        again = await demo.findings(finding.node_id)
+        assert finding.code in {f.code for f in again.found}, "asked for one node alone it is the same"
+        assert await demo.reader.detail(finding.node_id) is not None
+    assert any(
+        "never enter the dead-letter queue" in f.sentence for f in found.found if f.code == "blocked_by_failures"
+    )
+    statuses = set(await demo.connection.fetchval("SELECT array_agg(DISTINCT resolution_status::text) FROM tasks_dlq"))
+    assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
+
+
+BEYOND: list[tuple[str, str, float, dict[str, Shape], str, str]] = [
+    ("refund", "blocked_by_failures", 60, {"check_return": failed(60)}, "", "blocked_by_failures"),
+    (
+        "refund",
+        "steps_in_process",
+        60,
+        {"check_return": failed(60, attempts=1, retryable=False)},
+        "check_return",
+        "failed_step",
+    ),
+    ("refund", "waiting_for_dependencies", 60, {"check_return": reset(60)}, "check_return", "reset_but_dead"),
+    ("refund", "steps_in_process", 1860, {"check_return": claimed(1860)}, "check_return", "orphaned_claim"),
+    (
+        "refund",
+        "waiting_for_dependencies",
+        90,
+        {"check_return": pending(90, at_work=True)},
+        "check_return",
+        "in_process_lies",
+    ),
+    ("refund", "steps_in_process", 90, {"check_return": enqueued(90)}, "check_return", "lost_step"),
+    ("refund", "steps_in_process", 90, {"check_return": handed_in(90)}, "check_return", "lost_result"),
+    ("refund", "waiting_for_dependencies", 3660, {"check_return": pending(9000)}, "", "dead_zone"),
+    ("refund", "waiting_for_retry", 1860, {"check_return": waiting(1860, backoff=1)}, "", "dead_zone"),
+    ("refund", "initializing", 660, {}, "", "orchestrator_gone"),
+    ("refund", "steps_in_process", 240, {"check_return": complete(300)}, "", "nothing_in_flight"),
+    ("refund", "waiting_for_dependencies", 2940, {"check_return": waiting(30, backoff=9000)}, "", "stale_soon"),
+    (
+        "nightly_ledger",
+        "waiting_for_dependencies",
+        240 * 60 * 0.81,
+        {"open_books": waiting(30, backoff=9000)},
+        "",
+        "stale_soon",
+    ),
+    (
+        "newsletter",
+        "waiting_for_dependencies",
+        60,
+        {"select_readers": cancelled(60)},
+        "select_readers",
+        "awaited_cancelled",
+    ),
+    (
+        "newsletter",
+        "steps_in_process",
+        960,
+        {"deliver_batch": claimed(960, checkpoint={"cursor": 1}, stamped=960)},
+        "deliver_batch",
+        "batch_stalled",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BEYOND, ids=lambda c: f"{c[5]}-{c[1]}")
+async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Data, case: Any) -> None:
+    name, state, ago, steps, node, code = case
+    made = data.task(name, state=state, ago=ago, steps=steps)
+    await shop.write(data)
+    where = shop.step(made, node) if node else shop.task(made)
+    assert (where, code) in await shop.codes()
+    assert (where, code) in await shop.codes(where)
+    finding = next(f for f in (await shop.findings()).found if f.code == code)
+    assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
+
+
+async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, data: Data) -> None:
+    wide = data.task(
+        "nightly_ledger",
+        state="waiting_for_dependencies",
+        ago=70 * MINUTE,
+        steps={"open_books": waiting(30, backoff=9000)},
+    )
+    short = data.task(
+        "refund", state="waiting_for_dependencies", ago=70 * MINUTE, steps={"check_return": waiting(30, backoff=9000)}
+    )
+    old = data.task(
+        "refund",
+        state="waiting_for_dependencies",
+        ago=60,
+        age=23 * HOUR,
+        steps={"check_return": waiting(30, backoff=9000)},
+    )
+    await shop.write(data)
+    stale = {f.node_id: f for f in (await shop.findings()).found if f.code == "stale_soon"}
+    assert set(stale) == {shop.task(short), shop.task(old)}
+    assert shop.task(wide) not in stale
+    assert "70 min of 60 min (the threshold)" in stale[shop.task(short)].sentence
+    assert stale[shop.task(old)].sentence.endswith("will put it into error soon.")
+    loose = await Workspace.open(
+        shop.workspace.database.text,
+        {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
+    )
+    assert {f.code for f in (await loose.systems["tasker"].findings()).found} & {"stale_soon"} == set()
+    await loose.close()
+
+
+async def test_the_usual_run_time_decides_what_an_orphan_is(shop: Shop, data: Data) -> None:
+    for _ in range(5):
+        data.task("newsletter", state="complete", ago=HOUR, rest=complete(HOUR, spent=1_200_000))
+    slow = data.task("newsletter", steps={"deliver_batch": claimed(40 * MINUTE)})
+    gone = data.task("newsletter", steps={"deliver_batch": claimed(120 * MINUTE)})
+    await shop.write(data)
+    orphans = {n for n, code in await shop.codes() if code == "orphaned_claim"}
+    assert orphans == {shop.step(gone, "deliver_batch")}
+    assert shop.step(slow, "deliver_batch") not in orphans
+
+
+async def test_messages_make_findings_only_where_they_should(shop: Shop, data: Data) -> None:
+    served = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    ended = data.task("refund", state="cancelled", rest=cancelled(900))
+    data.message(served, "check_return", age=400, reads=2)
+    data.message(ended, "check_return", age=900, reads=3)
+    data.message(ended, "refund_card", age=900, reads=1)
+    data.message(served, "check_return", age=900, reads=9, queue=RESULTS)
+    quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
+    data.message(quiet, "pull_erp", age=900)
+    await shop.write(data)
+    found = {(f.node_id.partition("/")[2], f.code) for f in (await shop.findings()).found}
+    namespace = await shop.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = 'legacy'")
+    assert found == {
+        (f"message:{ended.queue}/2", "poison_message"),
+        (f"message:{RESULTS}/1", "poison_message"),
+        (f"namespace:{namespace}", "no_worker"),
+    }
+
+
+# Dead letters
+
+
+@both_versions
+async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded(shop: Shop, data: Data) -> None:
+    errors = (
+        "503 from http://10.0.0.7:8080 after 512 ms",
+        "503 from http://10.1.2.3:9090 after 7 ms",
+        "request 00c0ffee00c0ffee reset",
+    )
+    made = [data.task("refund", state="error", ago=900, steps={"refund_card": failed(950, error=e)}) for e in errors]
+    plain = data.task(
+        "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(30, backoff=900)}
+    )
+    letters = [data.letter(m, age=900 - n) for n, m in enumerate(made)]
+    circle = data.letter(plain, reason="dependency_cycle_detected", age=30)
+    data.letter(data.task("refund", state="error"), decision="cancelled")
+    await shop.write(data)
+    dead = await shop.reader.dead()
+    assert [x.node.id for x in dead.letters] == [shop.letter(circle), *map(shop.letter, letters)]
+    assert [(x.was, x.is_now) for x in dead.letters] == [("waiting_for_dependencies", "waiting_for_dependencies")] + [
+        ("waiting_for_dependencies", "error")
+    ] * 3
+    prints = [x.fingerprint for x in dead.letters]
+    assert (
+        prints[1]
+        == prints[2]
+        == "staleness_timeout · shop/refund · refund_card: <n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"
+    )
+    assert prints[3].endswith("request <hex> reset")
+    assert prints[0] == "dependency_cycle_detected · shop/refund · was waiting_for_dependencies"
+
+
+async def test_a_system_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:
+    workspace = await opened(eternaltwin, tmp_path)
+    assert (await workspace.systems["eternaltwin"].dead()).letters == ()
+    await workspace.close()
+
+
+# Detail pages
+
+
+def section(detail: Any, title: str) -> list[dict[str, Any]]:
+    found = next(s for s in detail.sections if s.title == title)
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+@both_versions
+async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(shop: Shop, data: Data) -> None:
+    steps = {
+        "validate_cart": complete(900),
+        "reserve_stock": complete(300),
+        "charge_card": complete(800),
+        "book_carrier": failed(200, attempts=2),
+    }
+    made = data.task("fulfil_order", state="blocked_by_failures", ago=100, steps=steps)
+    await shop.write(data)
+    detail = await shop.reader.detail(shop.task(made))
+    rows = {r["step"]: r for r in section(detail, "Steps")}
+    assert {n: r["level"] for n, r in rows.items()} == {
+        "validate_cart": "0",
+        "reserve_stock": "1",
+        "charge_card": "1",
+        "pack_parcel": "2",
+        "book_carrier": "2",
+        "send_confirmation": "3",
+    }
+    assert rows["send_confirmation"]["parents"] == "charge_card, book_carrier, pack_parcel"
+    assert rows["pack_parcel"]["readiness"] == "ready"
+    assert rows["send_confirmation"]["readiness"] == "1/3 parents done"
+    assert rows["book_carrier"]["attempts"] == "2/3"
+    assert rows["validate_cart"]["run"] == "0.900 s"
+    path = {n for n, r in rows.items() if r["path"]}
+    assert {"validate_cart", "reserve_stock"} < path, "of the parents the one that ended last"
+    assert "charge_card" not in path
+    timeline = section(detail, "Timeline")
+    assert (timeline[0]["what"], timeline[0]["to"]) == ("task", "blocked_by_failures")
+    failure = next(r for r in timeline if r["what"] == "book_carrier" and r["to"] == "error")
+    assert (failure["from"], failure["waited"]) == ("enqueued_as_error_for_orchestration", "00:00:01")
+    step = await shop.reader.detail(shop.step(made, "book_carrier"))
+    waits = [(r["to"], r["for"]) for r in section(step, "Timeline")]
+    assert ("in_progress", "for a worker") in waits
+    assert ("enqueued_as_error_for_orchestration", "for the handler") in waits
+    around = {r["step"]: r["where"] for r in section(step, "Before and after it")}
+    assert around == {"reserve_stock": "parent", "send_confirmation": "child"}
+    assert next(s for s in step.sections if s.title == "Error").payload is not None  # type: ignore[union-attr]
+
+
+@both_versions
+async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
+    shapes = {"deliver_batch": claimed(4000, checkpoint={"cursor": 1}, stamped=30), "render": complete(50)}
+    made = data.task("newsletter", ago=4000, steps=shapes)
+    letter = data.letter(made)
+    await shop.write(data)
+    batch, done = made.steps["deliver_batch"], made.steps["render"]
+    for stamp in (
+        '"2026-13-45T99:99:99Z"',
+        '"2026-02-31T10:00:00Z"',
+        '"soon"',
+        "17",
+        "null",
+        "{}",
+        '"2026-02-28T29:00:00"',
+        '"9999-12-31T00:00:00Z"',
+    ):
+        await shop.sql(
+            "UPDATE workflow_steps SET checkpoint = jsonb_build_object('timestamp', $2::jsonb)"
+            " WHERE workflow_step_uuid = $1",
+            batch,
+            stamp,
+        )
+        assert len((await shop.reader.nodes([shop.step(made, "deliver_batch")])).nodes) == 1
+        assert (await shop.findings()).unchecked == ()
+    for results in (
+        "null",
+        "17",
+        '"x"',
+        "[]",
+        '{"metadata": {"execution_time_ms": "12"}, "error": 7}',
+        '{"error": {"message": null}}',
+        None,
+    ):
+        await shop.sql("UPDATE workflow_steps SET results = $2::jsonb WHERE workflow_step_uuid = $1", done, results)
+        assert await shop.reader.detail(shop.step(made, "render")) is not None
+        assert await shop.reader.detail(shop.task(made)) is not None
+    await shop.sql("UPDATE workflow_steps SET attempts = NULL, max_attempts = NULL")
+    await shop.sql('UPDATE named_tasks SET configuration = \'{"lifecycle": {"max_steps_in_process_minutes": "soon"}}\'')
+    await shop.sql("UPDATE tasks SET created_at = 'infinity', requested_at = '-infinity', context = NULL, tags = NULL")
+    await shop.sql("UPDATE task_transitions SET metadata = NULL, transition_metadata = '[]'")
+    await shop.sql('UPDATE workflow_step_transitions SET metadata = \'{"event": "not json"}\'')
+    await shop.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
+    found = await shop.findings()
+    assert found.unchecked == ()
+    nodes = await shop.reader.nodes([shop.task(made), shop.step(made, "render"), shop.letter(letter)])
+    assert nodes.nodes[0].created_at == float("inf")
+    assert nodes.nodes[1].max_attempts == 3
+    assert len((await shop.reader.dead()).letters) == 1
+    for node in nodes.nodes:
+        assert await shop.reader.detail(node.id) is not None
+
+
+@both_versions
+async def test_ids_that_cannot_be_give_no_node(shop: Shop, data: Data) -> None:
+    data.task("refund")
+    await shop.write(data)
+    odd = [
+        f"tasker/{k}:{v}"
+        for k in ("task", "step", "letter", "template", "namespace", "message")
+        for v in ("x", "00000000-0000-0000-0000-000000000000", "a/9")
+    ]
+    assert (await shop.reader.nodes(odd)).nodes == ()
+
+
+def _schema() -> str:
+    folder = Path(system.__file__).parent / "systems" / "tasker"
+    return (folder / "schema.sql").read_text()
+
+
+async def test_the_demo_is_the_same_for_a_seed() -> None:
+    one, two, other = make(1), make(1), make(2)
+    assert (one.rows, one.messages) == (two.rows, two.messages)
+    assert one.rows != other.rows
+    assert Tasker.name == "tasker"
+    assert isinstance(one.task("refund"), Made)

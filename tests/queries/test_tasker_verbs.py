@@ -1,0 +1,827 @@
+"""Every verb of tasker: the rows before and after, and what the engine itself makes of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from console.demo.tasker.data import Data, Made
+from console.demo.tasker.protocol import RESULTS
+from console.demo.tasker.shapes import (
+    Shape,
+    cancelled,
+    claimed,
+    complete,
+    enqueued,
+    failed,
+    handed_in,
+    pending,
+    reset,
+    waiting,
+)
+from queries.model import Outcome, Outcomes, RowChange
+from tests.queries.builders import told, why
+from tests.queries.tasker_rows import Shop
+from tests.servers import both_versions
+
+CHANGED, MOVED, REFUSED = Outcome.CHANGED, Outcome.MOVED, Outcome.REFUSED
+
+
+def of(outcomes: Outcomes, table: str) -> list[RowChange]:
+    return [c for c in outcomes.changes if c.table == table]
+
+
+def entered(outcomes: Outcomes, table: str = "workflow_step_transitions") -> list[tuple[Any, Any]]:
+    """From and to of the transitions that were inserted."""
+    return [(c.after["from_state"], c.after["to_state"]) for c in of(outcomes, table) if c.before is None and c.after]
+
+
+def blocked(data: Data, **more: Any) -> Made:
+    """An order whose card could not be charged."""
+    steps = {
+        "validate_cart": complete(900),
+        "reserve_stock": complete(800),
+        "charge_card": failed(700),
+        "book_carrier": complete(700),
+    }
+    return data.task("fulfil_order", state="blocked_by_failures", ago=600, steps={**steps, **more})
+
+
+@pytest.fixture
+def data() -> Data:
+    return Data(1)
+
+
+# Retry
+
+
+@both_versions
+async def test_retry_gives_a_fresh_budget_and_the_engine_finds_the_task(shop: Shop, data: Data) -> None:
+    made, other = blocked(data), blocked(data)
+    await shop.write(data)
+    step = made.steps["charge_card"]
+    before, bystander = dict(await shop.step_row(step)), dict(await shop.step_row(other.steps["charge_card"]))
+    assert await shop.ready() == set()
+
+    outcomes = await shop.do("retry", shop.step(made, "charge_card"))
+
+    assert told(outcomes) == {shop.step(made, "charge_card"): CHANGED}
+    after = dict(await shop.step_row(step))
+    assert (after["attempts"], after["in_process"], after["processed"], after["backoff_request_seconds"]) == (
+        0,
+        False,
+        False,
+        0,
+    )
+    assert after["results"] == before["results"], "kept for the record"
+    assert after["max_attempts"] == before["max_attempts"] == 3
+    assert dict(await shop.step_row(other.steps["charge_card"])) == bystander
+    assert entered(outcomes) == [("error", "pending")]
+    assert entered(outcomes, "task_transitions") == [("blocked_by_failures", "waiting_for_dependencies")]
+    row = next(c.after for c in of(outcomes, "workflow_step_transitions") if c.before is None)
+    assert row is not None
+    assert json.loads(row["metadata"]["event"]) == {"type": "ResetForRetry"}
+    assert (row["metadata"]["operator"], row["metadata"]["reason"]) == ("anna@laptop", "it was stuck")
+    assert row["sort_key"] == len(failed().past) + 1
+    task = next(c.after for c in of(outcomes, "task_transitions") if c.before is None)
+    assert task is not None
+    assert task["transition_metadata"]["operator"] == "anna@laptop"
+    assert await shop.ready() == {made.id}
+    assert await shop.ready_steps(made) == {step}
+    assert await shop.status(made) == "has_ready_steps"
+    await shop.sound()
+
+
+@both_versions
+async def test_retry_of_one_of_two_leaves_the_task_blocked_and_retry_of_the_task_does_both(
+    shop: Shop, data: Data
+) -> None:
+    made = blocked(data, book_carrier=failed(650, attempts=1, retryable=False))
+    await shop.write(data)
+    one = await shop.do("retry", shop.step(made, "charge_card"))
+    assert told(one) == {shop.step(made, "charge_card"): CHANGED}
+    assert of(one, "task_transitions") == []
+    assert (await shop.state(made), await shop.status(made)) == ("blocked_by_failures", "blocked_by_failures")
+
+    rest = await shop.do("retry", shop.task(made))
+    assert told(rest) == {shop.task(made): CHANGED}
+    assert entered(rest) == [("error", "pending")]
+    assert (await shop.state(made), await shop.ready()) == ("waiting_for_dependencies", {made.id})
+    assert await shop.ready_steps(made) == {made.steps["charge_card"], made.steps["book_carrier"]}
+    again = await shop.do("retry", shop.task(made))
+    assert why(again, shop.task(made)) == "none of its steps has failed"
+
+
+async def test_retry_may_keep_the_count_and_clear_a_checkpoint(shop: Shop, data: Data) -> None:
+    broken = failed(600, checkpoint={"cursor": 7}, stamped=700, retryable=False)
+    made = data.task(
+        "newsletter",
+        state="blocked_by_failures",
+        steps={"select_readers": complete(), "render": complete(), "deliver_batch": broken},
+    )
+    await shop.write(data)
+    step = made.steps["deliver_batch"]
+    await shop.do("retry", shop.step(made, "deliver_batch"), budget="one more", checkpoint="clear")
+    row = await shop.step_row(step)
+    assert (row["attempts"], row["max_attempts"], row["retryable"], row["checkpoint"]) == (3, 4, True, None)
+    assert await shop.ready_steps(made) == {step}
+
+
+async def test_retry_helps_a_step_that_was_reset_by_the_engine_s_own_means(shop: Shop, data: Data) -> None:
+    """Which leave its attempts used up."""
+    made = blocked(data, charge_card=reset(300))
+    await shop.write(data)
+    await shop.sql("UPDATE task_transitions SET to_state = 'waiting_for_dependencies' WHERE most_recent")
+    assert await shop.ready() == set()
+    outcomes = await shop.do("retry", shop.step(made, "charge_card"))
+    assert told(outcomes) == {shop.step(made, "charge_card"): CHANGED}
+    assert entered(outcomes) == [], "it is pending already"
+    assert await shop.ready() == {made.id}
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (complete(), "it is complete, not in error"),
+        (pending(), "it is pending, not in error"),
+        (waiting(), "it is waiting_for_retry, not in error"),
+        (claimed(), "it is in_progress, not in error"),
+    ],
+)
+async def test_retry_is_refused_where_nothing_failed(shop: Shop, data: Data, shape: Shape, said: str) -> None:
+    made = blocked(data, charge_card=shape)
+    await shop.write(data)
+    before = await shop.everything()
+    outcomes = await shop.do("retry", shop.step(made, "charge_card"))
+    assert (told(outcomes), why(outcomes, shop.step(made, "charge_card"))) == (
+        {shop.step(made, "charge_card"): REFUSED},
+        said,
+    )
+    assert await shop.everything() == before
+
+
+@pytest.mark.parametrize("state", ["complete", "cancelled", "resolved_manually"])
+async def test_nothing_is_done_to_the_steps_of_a_task_that_has_ended(shop: Shop, data: Data, state: str) -> None:
+    made = data.task("refund", state=state, steps={"check_return": failed()})
+    await shop.write(data)
+    for verb in ("retry", "skip", "wake", "clear"):
+        outcomes = await shop.do(verb, shop.step(made, "check_return"))
+        assert why(outcomes, shop.step(made, "check_return")) == f"its task is {state}: nothing of it runs any more"
+
+
+# Wake
+
+
+@both_versions
+async def test_wake_of_a_step_takes_its_backoff_away_and_nothing_else(shop: Shop, data: Data) -> None:
+    made = data.task(
+        "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(30, backoff=600)}
+    )
+    await shop.write(data)
+    step = made.steps["check_return"]
+    before = dict(await shop.step_row(step))
+    assert await shop.ready() == set()
+    outcomes = await shop.do("wake", shop.step(made, "check_return"))
+    after = dict(await shop.step_row(step))
+    assert after == {**before, "backoff_request_seconds": 0, "updated_at": after["updated_at"]}
+    assert {c.table for c in outcomes.changes} == {"workflow_steps"}, "no transition is needed"
+    assert await shop.ready() == {made.id}
+
+
+@both_versions
+async def test_wake_of_a_step_moves_a_task_that_is_out_of_sight(shop: Shop, data: Data) -> None:
+    made = data.task(
+        "refund", state="waiting_for_dependencies", ago=4000, steps={"check_return": waiting(30, backoff=600)}
+    )
+    await shop.write(data)
+    outcomes = await shop.do("wake", shop.step(made, "check_return"))
+    assert entered(outcomes, "task_transitions") == [("waiting_for_dependencies", "waiting_for_dependencies")]
+    assert await shop.ready() == {made.id}
+    await shop.sound()
+
+
+async def test_wake_of_a_step_without_a_backoff_of_its_own(shop: Shop, data: Data) -> None:
+    """The engine then counts from the last error, exponentially."""
+    shape = Shape(past=(("pending", 90), ("error", 1), ("pending", 0.5)), attempts=2, tried=5)
+    made = data.task("refund", state="waiting_for_dependencies", ago=60, steps={"check_return": shape})
+    await shop.write(data)
+    assert await shop.ready() == set()
+    assert told(await shop.do("wake", shop.step(made, "check_return"))) == {shop.step(made, "check_return"): CHANGED}
+    assert await shop.ready() == {made.id}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "said"),
+    [
+        ("refund_card", waiting(5, backoff=900), "it waits for 1 of its parents, not for a time"),
+        ("check_return", waiting(900, backoff=10), "its time has come already: if nobody takes it, wake its task"),
+        ("check_return", waiting(5, attempts=3, backoff=900), "its attempts are used up: retry gives it new ones"),
+        ("check_return", waiting(5, backoff=900, at_work=True), "it counts as being in process: clear that first"),
+        ("check_return", claimed(), "it is in_progress: it waits for no time"),
+    ],
+)
+async def test_wake_is_refused_where_no_time_is_waited_for(
+    shop: Shop, data: Data, name: str, shape: Shape, said: str
+) -> None:
+    made = data.task("refund", state="waiting_for_dependencies", steps={name: shape})
+    await shop.write(data)
+    outcomes = await shop.do("wake", shop.step(made, name))
+    assert why(outcomes, shop.step(made, name)) == said
+
+
+@both_versions
+async def test_wake_of_a_task_restarts_the_poller_s_clock(shop: Shop, data: Data) -> None:
+    seen = {"check_return": complete(9000), "refund_card": pending(9000)}
+    made = data.task("refund", state="waiting_for_dependencies", ago=3900, steps=seen)
+    retry = data.task("refund", state="waiting_for_retry", ago=2000, steps={"check_return": waiting(30, backoff=600)})
+    await shop.write(data)
+    assert await shop.ready() == set()
+    outcomes = await shop.do("wake", shop.task(made), shop.task(retry))
+    assert set(told(outcomes).values()) == {CHANGED}
+    assert sorted(entered(outcomes, "task_transitions")) == [
+        ("waiting_for_dependencies", "waiting_for_dependencies"),
+        ("waiting_for_retry", "waiting_for_dependencies"),
+    ]
+    assert await shop.ready() == {made.id, retry.id}
+    await shop.sound()
+
+
+@pytest.mark.parametrize(
+    ("state", "steps", "said"),
+    [
+        ("steps_in_process", {}, "it is steps_in_process, it does not wait"),
+        ("error", {}, "it is error, it does not wait"),
+        ("waiting_for_dependencies", {"check_return": failed()}, "1 of its steps failed for good: retry or skip them"),
+    ],
+)
+async def test_wake_of_a_task_is_refused(
+    shop: Shop, data: Data, state: str, steps: dict[str, Shape], said: str
+) -> None:
+    made = data.task("refund", state=state, steps=steps)
+    done = data.task("refund", state="waiting_for_dependencies", rest=complete())
+    await shop.write(data)
+    outcomes = await shop.do("wake", shop.task(made), shop.task(done))
+    assert why(outcomes, shop.task(made)) == said
+    assert why(outcomes, shop.task(done)) == "all its steps are done and a poll would not find it: finalize it"
+
+
+# Skip and complete
+
+
+@both_versions
+async def test_skip_lets_the_task_go_on_with_the_failed_attempt_s_result(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    await shop.write(data)
+    step = made.steps["charge_card"]
+    before = dict(await shop.step_row(step))
+    outcomes = await shop.do("skip", shop.step(made, "charge_card"))
+    after = dict(await shop.step_row(step))
+    assert entered(outcomes) == [("error", "resolved_manually")]
+    assert (after["processed"], after["in_process"]) == (True, False)
+    assert after["processed_at"] is not None
+    assert after["results"] == before["results"]
+    assert await shop.ready() == {made.id}
+    assert await shop.ready_steps(made) == {made.steps["pack_parcel"]}
+    given = await shop.value(
+        "SELECT results -> 'success' FROM get_step_transitive_dependencies($1) WHERE step_name = 'charge_card'",
+        made.steps["pack_parcel"],
+    )
+    assert given == "false", "what depends on it is given the failed attempt's envelope"
+
+
+@both_versions
+async def test_skip_of_the_last_step_ends_the_task(shop: Shop, data: Data) -> None:
+    """Nothing would find it: its steps are all done."""
+    made = data.task("refund", state="blocked_by_failures", rest=complete(), steps={"notify_customer": failed()})
+    await shop.write(data)
+    outcomes = await shop.do("skip", shop.step(made, "notify_customer"))
+    assert entered(outcomes, "task_transitions") == [("blocked_by_failures", "complete")]
+    assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id) is True
+    assert await shop.status(made) == "all_complete"
+    await shop.sound()
+
+
+async def test_skip_asks_twice_for_what_is_in_flight_and_opens_the_way_past_a_cancelled_step(
+    shop: Shop, data: Data
+) -> None:
+    made = data.task("refund", steps={"check_return": claimed()})
+    past = data.task(
+        "newsletter", state="waiting_for_dependencies", steps={"select_readers": complete(), "render": cancelled()}
+    )
+    await shop.write(data)
+    refused = await shop.do("skip", shop.step(made, "check_return"))
+    assert "its handler may be running" in why(refused, shop.step(made, "check_return"))
+    assert told(await shop.do("skip", shop.step(made, "check_return"), in_flight=True)) == {
+        shop.step(made, "check_return"): CHANGED
+    }
+    assert told(await shop.do("skip", shop.step(past, "render"))) == {shop.step(past, "render"): CHANGED}
+    assert past.steps["deliver_batch"] in await shop.ready_steps(past)
+    again = await shop.do("skip", shop.step(past, "render"))
+    assert why(again, shop.step(past, "render")) == "it is resolved_manually already"
+
+
+@both_versions
+async def test_complete_stores_the_result_as_the_engine_would(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    await shop.write(data)
+    step = made.steps["charge_card"]
+    outcomes = await shop.do("complete", shop.step(made, "charge_card"), result={"paid": 12.5})
+    row = await shop.step_row(step)
+    results = json.loads(row["results"])
+    assert entered(outcomes) == [("error", "complete")]
+    assert (row["processed"], row["in_process"]) == (True, False)
+    assert (results["step_uuid"], results["success"], results["status"], results["result"]) == (
+        str(step),
+        True,
+        "completed",
+        {"paid": 12.5},
+    )
+    assert results["metadata"]["custom"] == {
+        "manually_completed": True,
+        "completed_by": "anna@laptop",
+        "completion_reason": "it was stuck",
+    }
+    event = await shop.value(
+        "SELECT metadata ->> 'event' FROM workflow_step_transitions WHERE workflow_step_uuid = $1 AND most_recent", step
+    )
+    assert json.loads(event)["type"] == "CompleteManually"
+    assert json.loads(event)["data"]["result"] == {"paid": 12.5}
+    assert await shop.ready() == {made.id}
+    assert await shop.ready_steps(made) == {made.steps["pack_parcel"]}
+    assert await shop.messages(RESULTS) == []
+
+
+async def test_complete_has_the_engine_process_the_result_where_that_is_asked(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    await shop.write(data)
+    await shop.do("complete", shop.step(made, "charge_card"), result=1, process=True)
+    assert await shop.state(made) == "evaluating_results"
+    assert [json.loads(m["message"])["step_uuid"] for m in await shop.messages(RESULTS)] == [
+        str(made.steps["charge_card"])
+    ]
+
+
+async def test_complete_wants_a_result(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    await shop.write(data)
+    outcomes = await shop.do("complete", shop.step(made, "charge_card"))
+    assert why(outcomes, shop.step(made, "charge_card")) == "a result is needed"
+
+
+# Cancel
+
+
+@both_versions
+async def test_cancel_takes_the_task_its_steps_and_their_messages_at_once(shop: Shop, data: Data) -> None:
+    steps = {
+        "validate_cart": complete(),
+        "reserve_stock": claimed(),
+        "charge_card": failed(),
+        "book_carrier": enqueued(),
+    }
+    made = data.task("fulfil_order", steps=steps)
+    other = data.task("refund", steps={"check_return": enqueued()})
+    data.message(made, "book_carrier")
+    data.message(made, "reserve_stock", queue=RESULTS)
+    data.message(other, "check_return")
+    await shop.write(data)
+    done = dict(await shop.step_row(made.steps["validate_cart"]))
+
+    outcomes = await shop.do("cancel", shop.task(made))
+
+    assert told(outcomes) == {shop.task(made): CHANGED}
+    states = {name: await shop.step_state(step) for name, step in made.steps.items()}
+    assert states == dict.fromkeys(made.steps, "cancelled") | {"validate_cart": "complete"}
+    assert dict(await shop.step_row(made.steps["validate_cart"])) == done
+    assert await shop.state(made) == "cancelled"
+    assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id) is False, (
+        "as the engine leaves it"
+    )
+    assert (
+        await shop.value(
+            "SELECT count(*) FROM workflow_steps WHERE task_uuid = $1 AND NOT (processed AND NOT in_process)", made.id
+        )
+        == 0
+    )
+    left = [json.loads(m["message"])["task_uuid"] for q in (made.queue, RESULTS) for m in await shop.messages(q)]
+    assert left == [str(other.id)]
+    assert sorted(c.table for c in outcomes.changes if c.table.startswith("pgmq")) == [
+        f"pgmq.q_{RESULTS}",
+        f"pgmq.q_{made.queue}",
+    ]
+    assert sum(1 for c in of(outcomes, "workflow_step_transitions") if c.before is None) == 5
+    again = await shop.do("cancel", shop.task(made))
+    assert why(again, shop.task(made)) == "it is cancelled: it has ended"
+    await shop.sound()
+
+
+# Release, clear
+
+
+@both_versions
+async def test_release_makes_an_orphaned_step_ready_once_more(shop: Shop, data: Data) -> None:
+    made = data.task("refund", ago=7200, steps={"check_return": claimed(7200, attempts=3)})
+    await shop.write(data)
+    step = made.steps["check_return"]
+    outcomes = await shop.do("release", shop.step(made, "check_return"))
+    row = await shop.step_row(step)
+    assert entered(outcomes) == [("in_progress", "waiting_for_retry")]
+    assert (row["in_process"], row["attempts"], row["max_attempts"], row["backoff_request_seconds"]) == (False, 3, 4, 0)
+    assert entered(outcomes, "task_transitions") == [("steps_in_process", "waiting_for_dependencies")]
+    assert await shop.ready() == {made.id}
+    assert await shop.ready_steps(made) == {step}
+    again = await shop.do("release", shop.step(made, "check_return"))
+    assert why(again, shop.step(made, "check_return")) == "it is waiting_for_retry: nobody holds it"
+
+
+async def test_release_leaves_the_task_where_others_are_in_flight_and_asks_before_it_repeats(
+    shop: Shop, data: Data
+) -> None:
+    regions = {"sum_region_north": claimed(7200), "sum_region_south": claimed(7, retryable=False)}
+    made = data.task("nightly_ledger", ago=7200, steps={"open_books": complete(), **regions})
+    await shop.write(data)
+    outcomes = await shop.do("release", shop.step(made, "sum_region_north"))
+    assert of(outcomes, "task_transitions") == []
+    refused = await shop.do("release", shop.step(made, "sum_region_south"))
+    assert "it is marked as not retryable" in why(refused, shop.step(made, "sum_region_south"))
+    assert told(await shop.do("release", shop.step(made, "sum_region_south"), again=True)) == {
+        shop.step(made, "sum_region_south"): CHANGED
+    }
+    assert {made.steps["sum_region_north"], made.steps["sum_region_south"]} <= await shop.ready_steps(made)
+
+
+@both_versions
+async def test_clear_takes_a_flag_that_lies(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="waiting_for_dependencies", steps={"check_return": pending(900, at_work=True)})
+    busy = data.task("refund", steps={"check_return": claimed()})
+    await shop.write(data)
+    assert await shop.ready() == set()
+    outcomes = await shop.do("clear", shop.step(made, "check_return"), shop.step(busy, "check_return"))
+    assert told(outcomes) == {shop.step(made, "check_return"): CHANGED, shop.step(busy, "check_return"): REFUSED}
+    assert why(outcomes, shop.step(busy, "check_return")) == "it is in_progress: that flag may well be true"
+    assert await shop.ready() == {made.id}
+
+
+# Unstick, finalize, give up, priority
+
+
+@both_versions
+@pytest.mark.parametrize("state", ["initializing", "enqueuing_steps", "evaluating_results", "steps_in_process"])
+async def test_unstick_puts_a_task_where_the_poller_finds_it(shop: Shop, data: Data, state: str) -> None:
+    made = data.task("refund", state=state, ago=900, steps={"check_return": complete(950)})
+    ended = data.task("refund", state=state, ago=900, rest=complete(950))
+    broken = data.task("refund", state=state, ago=900, steps={"check_return": failed(950)})
+    await shop.write(data)
+    assert await shop.ready() == set()
+    outcomes = await shop.do("unstick", *map(shop.task, (made, ended, broken)))
+    assert set(told(outcomes).values()) == {CHANGED}
+    assert [await shop.state(m) for m in (made, ended, broken)] == [
+        "waiting_for_dependencies",
+        "complete",
+        "blocked_by_failures",
+    ]
+    assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", ended.id) is True
+    assert await shop.ready() == {made.id}
+    await shop.sound()
+
+
+async def test_unstick_leaves_alone_what_moves(shop: Shop, data: Data) -> None:
+    fresh = data.task("refund", state="evaluating_results", ago=10, steps={"check_return": complete()})
+    flying = data.task("refund", ago=900, steps={"check_return": claimed()})
+    idle = data.task("refund", state="waiting_for_dependencies", ago=900)
+    bare = data.task("refund", state="initializing", ago=900)
+    await shop.write(data)
+    outcomes = await shop.do("unstick", *map(shop.task, (fresh, flying, idle)))
+    assert why(outcomes, shop.task(fresh)).endswith("an orchestrator may be at work on it")
+    assert why(outcomes, shop.task(flying)) == "1 of its steps are in flight"
+    assert why(outcomes, shop.task(idle)) == "it is waiting_for_dependencies: no orchestrator was at work on it"
+    steps = list(bare.steps.values())
+    for table, column in (
+        ("workflow_step_edges", "to_step_uuid"),
+        ("workflow_step_transitions", "workflow_step_uuid"),
+        ("workflow_steps", "workflow_step_uuid"),
+    ):
+        await shop.sql(f"DELETE FROM {table} WHERE {column} = ANY ($1::uuid[])", steps)
+    outcomes = await shop.do("unstick", shop.task(bare))
+    assert why(outcomes, shop.task(bare)) == "it has no steps yet, and only the engine can make them"
+
+
+@both_versions
+@pytest.mark.parametrize("state", ["waiting_for_dependencies", "blocked_by_failures", "evaluating_results"])
+async def test_finalize_completes_what_is_done(shop: Shop, data: Data, state: str) -> None:
+    made = data.task("refund", state=state, ago=900, rest=complete(950))
+    half = data.task("refund", state=state, ago=900, steps={"check_return": complete(950)})
+    await shop.write(data)
+    outcomes = await shop.do("finalize", shop.task(made), shop.task(half))
+    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(half): REFUSED}
+    assert why(outcomes, shop.task(half)) == "not all its steps are done: 1 of 3, has ready steps"
+    assert (await shop.state(made), await shop.status(made)) == ("complete", "all_complete")
+    assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id) is True
+    assert await shop.messages("orchestration_task_finalizations") == [], "a message to a blocked task would be its end"
+    await shop.sound()
+
+
+@both_versions
+@pytest.mark.parametrize("end", ["error", "resolved_manually"])
+async def test_give_up_ends_a_blocked_task(shop: Shop, data: Data, end: str) -> None:
+    made, other = blocked(data), data.task("refund", state="waiting_for_dependencies")
+    await shop.write(data)
+    outcomes = await shop.do("give_up", shop.task(made), shop.task(other), **{"as": end})
+    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(other): REFUSED}
+    assert entered(outcomes, "task_transitions") == [("blocked_by_failures", end)]
+    assert await shop.step_state(made.steps["charge_card"]) == "error"
+
+
+async def test_priority_orders_discovery(shop: Shop, data: Data) -> None:
+    first, second = (data.task("refund", state="pending", ago=30) for _ in range(2))
+    await shop.write(data)
+    outcomes = await shop.do("priority", shop.task(second), priority=50)
+    assert [c.table for c in outcomes.changes] == ["tasks"]
+    assert await shop.value("SELECT task_uuid FROM get_next_ready_tasks(1)") == second.id
+    same = await shop.do("priority", shop.task(second), priority=50)
+    assert why(same, shop.task(second)) == "it has that priority"
+    wild = await shop.do("priority", shop.task(first), priority=1000)
+    assert why(wild, shop.task(first)) == "a priority is from -100 to 100"
+
+
+# Messages
+
+
+@both_versions
+async def test_resend_tells_the_workers_again(shop: Shop, data: Data) -> None:
+    lost = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    unheard = data.task("refund", ago=900, steps={"check_return": handed_in(900)})
+    fine = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    data.message(fine, "check_return")
+    await shop.write(data)
+    ids = [shop.step(m, "check_return") for m in (lost, unheard, fine)]
+    states = await shop.everything()
+    outcomes = await shop.do("resend", *ids)
+    assert told(outcomes) == {ids[0]: CHANGED, ids[1]: CHANGED, ids[2]: REFUSED}
+    assert why(outcomes, ids[2]) == "its message is in worker_shop_queue: nothing is lost"
+    (sent,) = [m for m in await shop.messages(lost.queue) if json.loads(m["message"])["task_uuid"] == str(lost.id)]
+    body = {
+        "task_uuid": str(lost.id),
+        "step_uuid": str(lost.steps["check_return"]),
+        "correlation_id": str(lost.correlation),
+    }
+    assert json.loads(sent["message"]) == body
+    assert [json.loads(m["message"])["task_uuid"] for m in await shop.messages(RESULTS)] == [str(unheard.id)]
+    assert await shop.everything() == states, "only messages"
+    assert {c.table for c in outcomes.changes} == {"pgmq.q_worker_shop_queue", f"pgmq.q_{RESULTS}"}
+    assert why(await shop.do("resend", ids[0]), ids[0]) == "its message is in worker_shop_queue: nothing is lost"
+
+
+async def test_two_who_send_it_again_send_it_once(shop: Shop, data: Data) -> None:
+    from queries import act
+    from tests.queries.builders import OPERATOR
+
+    made = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
+    await shop.write(data)
+    step = shop.step(made, "check_return")
+    one, two = await shop.rehearse("resend", step), await shop.rehearse("resend", step)
+    assert told(await act.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
+    assert told(await act.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (MOVED, REFUSED)
+    assert len(await shop.messages(made.queue)) == 1
+
+
+@both_versions
+async def test_archive_takes_a_message_away(shop: Shop, data: Data) -> None:
+    ended = data.task("refund", state="cancelled", rest=cancelled())
+    data.message(ended, "check_return", reads=40, age=900)
+    data.message(ended, "refund_card", age=900)
+    await shop.write(data)
+    bad, good = [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)]
+    outcomes = await shop.do("archive", bad)
+    assert told(outcomes) == {bad: CHANGED}
+    assert [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)] == [good]
+    assert await shop.value(f'SELECT count(*) FROM pgmq."a_{ended.queue}"') == 1
+    assert (await shop.reader.nodes([bad, good])).nodes[0].id == good
+
+
+@both_versions
+async def test_restart_asks_the_engine_for_a_new_task(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="error", ago=900, context={"order_id": 7}, tags=("vip",))
+    busy = data.task("refund", ago=5)
+    await shop.write(data)
+    before = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
+    outcomes = await shop.do("restart", shop.task(made), shop.task(busy))
+    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(busy): REFUSED}
+    assert "cancel it or give it up first" in why(outcomes, shop.task(busy))
+    after = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
+    assert after["identity_hash"].startswith(before["identity_hash"] + ":superseded:")
+    (sent,) = await shop.messages("orchestration_task_requests")
+    asked = json.loads(sent["message"])["task_request"]
+    assert (asked["namespace"], asked["name"], asked["version"], asked["context"]) == (
+        "shop",
+        "refund",
+        "1.0.0",
+        {"order_id": 7},
+    )
+    assert asked["parent_correlation_id"] == str(before["correlation_id"]) != asked["correlation_id"]
+    assert (asked["tags"], asked["initiator"]) == (["vip"], "anna@laptop")
+    assert {c.table for c in outcomes.changes} == {"tasks", "pgmq.q_orchestration_task_requests"}
+    again = await shop.do("restart", shop.task(made))
+    assert "it was restarted before" in why(again, shop.task(made))
+
+
+# Dead letters
+
+
+@both_versions
+async def test_revive_takes_a_dead_task_up_again(shop: Shop, data: Data) -> None:
+    """From the letter and from the task alike: the letter is resolved in the same transaction."""
+    steps = {"check_return": complete(9000), "refund_card": failed(8000)}
+    one, two = (data.task("refund", state="error", ago=7000, steps=steps) for _ in range(2))
+    letters = [data.letter(m, age=7000) for m in (one, two)]
+    old = data.letter(one, age=90_000, decision="cancelled")
+    await shop.write(data)
+    assert await shop.ready() == set()
+    by_letter = await shop.do("revive", shop.letter(letters[0]), note="gateway is back", name="Anna")
+    by_task = await shop.do("revive", shop.task(two))
+    assert told(by_letter) == {shop.letter(letters[0]): CHANGED}
+    assert told(by_task) == {shop.task(two): CHANGED}
+    assert await shop.ready() == {one.id, two.id}
+    assert await shop.ready_steps(one) == {one.steps["refund_card"]}
+    rows = [await shop.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", i) for i in (*letters, old)]
+    assert [r["resolution_status"] for r in rows] == ["manually_resolved", "manually_resolved", "cancelled"]
+    assert (rows[0]["resolution_notes"], rows[0]["resolved_by"]) == ("gateway is back", "Anna")
+    assert (rows[1]["resolution_notes"], rows[1]["resolved_by"]) == ("it was stuck", "anna@laptop")
+    told_ = json.loads(rows[0]["metadata"])
+    assert told_["detection_method"] == "automatic_staleness", "merged, not replaced"
+    assert told_["unstick"]["verb"] == "revive"
+    assert {"tasks_dlq", "task_transitions", "workflow_steps", "workflow_step_transitions"} == {
+        c.table for c in by_letter.changes
+    }
+    await shop.sound()
+
+
+@both_versions
+async def test_revive_puts_a_task_with_work_in_flight_where_results_count(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="error", ago=900, steps={"check_return": claimed(1000)})
+    done = data.task("refund", state="error", ago=900, rest=complete(1000))
+    letter = data.letter(done)
+    await shop.write(data)
+    outcomes = await shop.do("revive", shop.task(made), shop.letter(letter))
+    assert set(told(outcomes).values()) == {CHANGED}
+    assert (await shop.state(made), await shop.state(done)) == ("steps_in_process", "complete")
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("blocked_by_failures", "the task is blocked by failures, not dead: retry it"),
+        ("complete", "the task is complete, not in error"),
+        ("waiting_for_dependencies", "the task is waiting_for_dependencies, not in error"),
+    ],
+)
+async def test_revive_is_for_tasks_in_error(shop: Shop, data: Data, state: str, said: str) -> None:
+    made = data.task("refund", state=state)
+    letter = data.letter(made)
+    decided = data.letter(data.task("refund", state="error"), decision="cancelled")
+    await shop.write(data)
+    outcomes = await shop.do("revive", shop.letter(letter), shop.task(made), shop.letter(decided))
+    assert (why(outcomes, shop.letter(letter)), why(outcomes, shop.task(made))) == (said, said)
+    assert why(outcomes, shop.letter(decided)) == "this letter is decided on: cancelled"
+
+
+@both_versions
+@pytest.mark.parametrize("decision", ["manually_resolved", "permanently_failed", "cancelled"])
+async def test_resolve_decides_on_a_letter_and_nothing_else(shop: Shop, data: Data, decision: str) -> None:
+    made = data.task("refund", state="error")
+    letter = data.letter(made)
+    await shop.write(data)
+    before = await shop.everything()
+    outcomes = await shop.do("resolve", shop.letter(letter), status=decision, note="void", name="Ben")
+    row = await shop.row("SELECT * FROM tasks_dlq")
+    assert (row["resolution_status"], row["resolution_notes"], row["resolved_by"]) == (decision, "void", "Ben")
+    assert row["resolution_timestamp"] is not None
+    assert set(json.loads(row["metadata"])) == {
+        "detection_method",
+        "time_in_state_minutes",
+        "threshold_minutes",
+        "unstick",
+    }
+    after = await shop.everything()
+    assert {t for t in before if before[t] != after[t]} == {"tasks_dlq"}
+    assert [c.table for c in outcomes.changes] == ["tasks_dlq"]
+    again = await shop.do("resolve", shop.letter(letter), status="cancelled")
+    assert why(again, shop.letter(letter)) == f"it is decided on: {decision} by Ben"
+
+
+async def test_resolve_wants_a_decision(shop: Shop, data: Data) -> None:
+    letter = data.letter(data.task("refund", state="error"))
+    await shop.write(data)
+    outcomes = await shop.do("resolve", shop.letter(letter), status="pending")
+    assert told(outcomes) == {shop.letter(letter): REFUSED}
+
+
+@both_versions
+async def test_bury_writes_a_letter_with_all_there_is_to_know(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    await shop.write(data)
+    before = await shop.everything()
+    outcomes = await shop.do("bury", shop.task(made))
+    row = await shop.row("SELECT * FROM tasks_dlq")
+    snapshot = json.loads(row["task_snapshot"])
+    assert (row["dlq_reason"], row["original_state"], row["resolution_status"]) == (
+        "manual_dlq",
+        "blocked_by_failures",
+        "pending",
+    )
+    assert (snapshot["namespace"], snapshot["task_name"], snapshot["current_state"]) == (
+        "shop",
+        "fulfil_order",
+        "blocked_by_failures",
+    )
+    assert {s["name"]: s["state"] for s in snapshot["steps"]}["charge_card"] == "error"
+    assert next(s["error"]["message"] for s in snapshot["steps"] if s["name"] == "charge_card") == "503 from upstream"
+    assert snapshot["transitions"][0]["state"] == "blocked_by_failures"
+    assert json.loads(row["metadata"])["operator"] == "anna@laptop"
+    after = await shop.everything()
+    assert {t for t in before if before[t] != after[t]} == {"tasks_dlq"}
+    assert told(outcomes) == {shop.task(made): CHANGED}
+    again = await shop.do("bury", shop.task(made))
+    assert why(again, shop.task(made)) == "it is in the dead-letter queue already"
+
+
+# Everywhere
+
+
+STUCK: dict[str, Any] = {"steps": {"check_return": complete(9000), "refund_card": failed(8000)}}
+
+
+@both_versions
+async def test_a_rehearsal_leaves_no_trace(shop: Shop, data: Data) -> None:
+    dead = data.task("refund", state="error", ago=900, **STUCK)
+    letter = data.letter(dead)
+    stuck = data.task("refund", state="blocked_by_failures", ago=900, **STUCK)
+    wait = data.task(
+        "refund", state="waiting_for_dependencies", ago=4000, steps={"check_return": waiting(30, backoff=600)}
+    )
+    await shop.write(data)
+    before = await shop.everything()
+    for verb, node, arguments in (
+        ("retry", shop.task(stuck), {}),
+        ("retry", shop.step(stuck, "refund_card"), {}),
+        ("skip", shop.step(stuck, "refund_card"), {}),
+        ("complete", shop.step(stuck, "refund_card"), {"result": 1, "process": True}),
+        ("cancel", shop.task(stuck), {}),
+        ("wake", shop.task(wait), {}),
+        ("wake", shop.step(wait, "check_return"), {}),
+        ("give_up", shop.task(stuck), {}),
+        ("priority", shop.task(stuck), {"priority": 9}),
+        ("restart", shop.task(dead), {}),
+        ("revive", shop.letter(letter), {}),
+        ("resolve", shop.letter(letter), {"status": "cancelled"}),
+        ("bury", shop.task(stuck), {}),
+    ):
+        assert told(await shop.rehearse(verb, node, **arguments)) == {node: CHANGED}, verb
+    assert await shop.everything() == before
+    assert [await shop.messages(q) for q in (RESULTS, "orchestration_task_requests")] == [[], []]
+
+
+@both_versions
+async def test_a_chain_without_a_current_row_is_shown_and_left_alone(shop: Shop, data: Data) -> None:
+    made = data.task(
+        "refund",
+        state="waiting_for_dependencies",
+        ago=900,
+        steps={"check_return": waiting(30, backoff=600)},
+        current=False,
+    )
+    fine = data.task("refund", state="blocked_by_failures", ago=900, steps={"check_return": failed(900)})
+    await shop.write(data)
+    await shop.sql(
+        "UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
+        fine.steps["check_return"],
+    )
+    for verb, node in (
+        ("wake", shop.task(made)),
+        ("cancel", shop.task(made)),
+        ("finalize", shop.task(made)),
+        ("bury", shop.task(made)),
+        ("retry", shop.step(fine, "check_return")),
+        ("skip", shop.step(fine, "check_return")),
+    ):
+        assert "mend that by hand first" in why(await shop.do(verb, node), node), verb
+    nodes = (await shop.reader.nodes([shop.task(made), shop.step(fine, "check_return")])).nodes
+    assert [(n.status, n.phase) for n in nodes] == [("no current state", "unknown")] * 2
+
+
+async def test_what_moved_since_it_was_seen_is_left_alone(shop: Shop, data: Data) -> None:
+    made = blocked(data)
+    letter = data.letter(data.task("refund", state="error"))
+    await shop.write(data)
+    ids = {"retry": shop.step(made, "charge_card"), "cancel": shop.task(made), "resolve": shop.letter(letter)}
+    seen = {v: {n.id: n.version for n in (await shop.reader.nodes([i])).nodes} for v, i in ids.items()}
+    await shop.sql(
+        "UPDATE workflow_steps SET updated_at = now() WHERE workflow_step_uuid = $1", made.steps["charge_card"]
+    )
+    await shop.do("give_up", shop.task(made))
+    await shop.sql("UPDATE tasks_dlq SET resolution_notes = 'mine'")
+    for verb, was in seen.items():
+        outcomes = await shop.do(verb, was, status="cancelled")
+        assert list(told(outcomes).values()) == [MOVED], verb
