@@ -20,7 +20,7 @@ locked AS MATERIALIZED (
   UNION
   (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
 seen AS MATERIALIZED (
   -- Unlocked rows of the head, and every locked row that can be found.
