@@ -47,11 +47,11 @@ class Cost(NamedTuple):
 Costs = dict[str, Cost]
 
 
-async def fill(dsn: str, system: str, first: int, rows: int) -> None:
-    """Rows number ``first`` to ``rows`` for a system whose tables are there, by SQL on the server."""
+async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> None:
+    """So many rows for a system whose tables are there, by SQL on the server; the first ``live`` of them unfinished."""
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute(f"SET large.first = {first}; SET large.rows = {rows}")
+        await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
         await connection.execute((FILLS / f"{system}.sql").read_text("utf-8"), timeout=3600)
         await connection.execute("VACUUM (ANALYZE)", timeout=3600)
     finally:

@@ -51,7 +51,7 @@ async def _costs(server: TestbedServer, engine: system.System, rows: int, tmp_pa
     """Without any index beyond the engine's own, then with all that are proposed."""
     dsn = server.fresh(engine.name)
     try:
-        await plans.fill(dsn, engine.name, 1, rows)
+        await plans.fill(dsn, engine.name, rows)
         costs = {}
         for indexes in ("bare", "helped"):
             if indexes == "helped":
