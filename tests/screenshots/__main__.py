@@ -26,7 +26,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with demo(1) as dsn:
             context = Context(name="demo", dsn=dsn)
-            async with staged(dsn, Path(folder), size=SIZE, context=context, interval=1.0) as stage:
+            async with staged(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as stage:
                 await play(stage)
 
 
@@ -39,8 +39,9 @@ async def play(stage: Stage) -> None:
     keep(stage, "stuck")
 
     await stage.press("o")
-    await stage.until("lost wake-up", "RefreshForumThread v2", "C Cancel")
-    await stage.press("up", "up", "up", "up", "up", "up", "right", "down", "down", "down", "down", "down", "down")
+    await stage.until("lost wakeup", "W Wake")
+    await stage.press(*["down"] * 9, *["up"] * 18, *["down"] * 9)  # with some rows above it and below
+    await stage.until("lost wakeup", "RefreshForumThread v2", "W Wake")
     keep(stage, "tree")
 
     await stage.press("2")
@@ -72,7 +73,7 @@ async def play(stage: Stage) -> None:
     await stage.press("W")
     await stage.until("1 changed", "transaction")
     await stage.press("enter", "4")
-    await stage.until("timer long past", "nobody woke it")
+    await stage.until("timer long past", "children are done")
     keep(stage, "ledger")
 
     await stage.press("question_mark")
