@@ -16,7 +16,7 @@ from queries.read import Reader
 from queries.spec import Verb
 from queries.statement import Statement
 
-Rows = Mapping[tuple[str, str, str], dict[str, Any]]  # by node, table and key
+Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its jsonb
 
 
 class Request(Record):
@@ -99,7 +99,7 @@ class Attempt:
     async def stands(self, transaction: Transaction) -> bool | None:
         """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
         now = await self._copy(transaction)
-        there = [now.get((c.id, c.table, c.key)) for c in self.changes]
+        there = [_decoded(now.get((c.id, c.table, c.key))) for c in self.changes]
         if there == [c.after for c in self.changes]:
             return True
         return False if there == [c.before for c in self.changes] else None
@@ -138,7 +138,7 @@ class Attempt:
         copied = {}
         for part in self._sections["rows"]:
             for row in await self._rows(transaction, part):
-                copied[self._full(row["id"]), row["table"], row["key"]] = msgspec.json.decode(row["row"])
+                copied[self._full(row["id"]), row["table"], row["key"]] = row["row"]
         return copied
 
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
@@ -164,8 +164,12 @@ def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
     parts: dict[str, list[bytes]] = {i: [] for i in ids}
     for (node_id, table, key), row in sorted(rows.items(), key=lambda item: item[0]):
         if node_id in parts:
-            parts[node_id].append(msgspec.json.encode((table, key, row), order="sorted"))
+            parts[node_id].append(msgspec.json.encode((table, key, row)))
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
+
+
+def _decoded(row: str | None) -> Any:
+    return None if row is None else msgspec.json.decode(row)
 
 
 def _differences(ids: set[str], before: Rows, after: Rows) -> Iterable[RowChange]:
@@ -173,4 +177,6 @@ def _differences(ids: set[str], before: Rows, after: Rows) -> Iterable[RowChange
     for place in sorted({*before, *after}):
         if place[0] in ids and before.get(place) != after.get(place):
             node_id, table, key = place
-            yield RowChange(id=node_id, table=table, key=key, before=before.get(place), after=after.get(place))
+            yield RowChange(
+                id=node_id, table=table, key=key, before=_decoded(before.get(place)), after=_decoded(after.get(place))
+            )
