@@ -7,7 +7,7 @@
 -- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
 -- A part is read only where those before it do not fill the page. Tasks polled in one tick share their polled_at, and
 -- those never polled have none: of each such heap 5,000 are listed; of timers without a sleeper, and of sleepers where
--- tasks without a timer are looked for, as many are passed over.
+-- tasks without a timer are looked for, as many are passed over. What is small is read once, not probed row by row.
 (SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
    FROM (SELECT t.task_id, t.polled_at
            FROM task t
@@ -47,8 +47,10 @@ UNION ALL
           ORDER BY m.deadline, m.task_id
           LIMIT 5000) AS m
   WHERE (SELECT t.status FROM task t WHERE t.task_id = m.task_id) = 'Blocked'
-    AND NOT ('timer_by_task' = ANY ($3::text[])
-             AND (SELECT min(e.deadline) FROM task_timer e WHERE e.task_id = m.task_id) < m.deadline)
+    AND CASE WHEN NOT 'timer_by_task' = ANY ($3::text[]) THEN true
+             WHEN 'timer_scan' = ANY ($3::text[])
+             THEN (m.task_id, m.deadline) IN (SELECT e.task_id, min(e.deadline) FROM task_timer e GROUP BY e.task_id)
+             ELSE (SELECT min(e.deadline) FROM task_timer e WHERE e.task_id = m.task_id) = m.deadline END
   ORDER BY m.deadline, m.task_id
   LIMIT $2::int)
 UNION ALL
@@ -60,7 +62,8 @@ UNION ALL
             AND ($1::text IS NULL OR $1::text NOT LIKE 'w|%' OR t.task_id > split_part($1::text, '|', 3)::uuid)
           ORDER BY t.task_id
           LIMIT 5000) AS w
-  WHERE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL
+  WHERE CASE WHEN 'timer_scan' = ANY ($3::text[]) THEN NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = w.task_id)
+             ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
   ORDER BY w.task_id
   LIMIT $2::int)
 LIMIT $2::int

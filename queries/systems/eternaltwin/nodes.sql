@@ -4,7 +4,7 @@
 -- $3 limits jsonb: thresholds in seconds
 -- Indexes: task_pkey, job_pkey; sums of a job by an index on task(job_id), due times by one on task_timer(task_id). Without
 -- that one the 5,000 timers that are due first are looked at: who is not among them is told only where they are all.
--- Of a job with more than 1,000 tasks nothing is summed; its root is told where creation follows job_id in an index.
+-- Of a job with more than 1,000 tasks in a large table nothing is summed.
 WITH wanted AS MATERIALIZED (
   SELECT split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
@@ -16,15 +16,17 @@ tasks AS MATERIALIZED (
    WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
 ),
 sizes AS MATERIALIZED (
-  -- Counted first, from the index alone: the plan that reads a job's tasks may read the whole job before any limit.
+  -- Where the table is large, counted first, from the index alone: the plan that reads a job's tasks may read the whole
+  -- job before any limit.
   SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
     FROM wanted w
-   WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[])
+   WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[]) AND NOT 'task_scan' = ANY ($2::text[])
 ),
 of_jobs AS MATERIALIZED (
   SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
     FROM task t
-   WHERE t.job_id = ANY (ARRAY(SELECT job_id FROM sizes WHERE tasks <= 1000))
+   WHERE t.job_id = ANY (ARRAY(SELECT w.key FROM wanted w LEFT JOIN sizes z ON z.job_id = w.key
+                                WHERE w.kind = 'job' AND coalesce(z.tasks, 0) <= 1000))
      AND 'task_by_job' = ANY ($2::text[])
 ),
 asleep AS MATERIALIZED (
@@ -86,10 +88,7 @@ SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.
   FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id CROSS JOIN timers i
 UNION ALL
 SELECT 'job:' || j.job_id, NULL, NULL, 'job',
-       CASE WHEN z.tasks > 1000
-            THEN coalesce((SELECT t.kind || ' v' || t.kind_version FROM task t
-                            WHERE t.job_id = j.job_id AND 'task_by_job_created' = ANY ($2::text[])
-                            ORDER BY t.created_at, t.task_id LIMIT 1) || ' · ', '') || 'more than 1000 tasks'
+       CASE WHEN z.tasks > 1000 THEN 'more than 1000 tasks'
             WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
             WHEN 'task_by_job' = ANY ($2::text[]) THEN 'no tasks'
             ELSE 'job' END,

@@ -1,6 +1,7 @@
 -- The root task has ended, a task below it is still Blocked.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
+-- $3 have text[]
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
 -- Indexes: task by its status, 5,000 Blocked ones at most; task by its job, once for each job: where creation follows
@@ -12,10 +13,16 @@ WITH waiting AS MATERIALIZED (
    WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
 ),
 root AS MATERIALIZED (
+  (SELECT DISTINCT ON (o.job_id) o.job_id, o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
+     FROM task o
+    WHERE 'task_scan' = ANY ($3::text[]) AND o.job_id IN (SELECT job_id FROM waiting)
+    ORDER BY o.job_id, o.created_at, o.task_id)
+  UNION ALL
   SELECT j.job_id, r.*
     FROM (SELECT DISTINCT job_id FROM waiting) AS j
    CROSS JOIN LATERAL (SELECT o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
                          FROM task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
+   WHERE NOT 'task_scan' = ANY ($3::text[])
 )
 SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,
        jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', r.ended::text) AS evidence

@@ -2,10 +2,11 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
+-- $4 have text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: task by its status, 5,000 Blocked ones at most; task_timer by its task; task by its job, 1,000 of a job at
--- most: what cannot be told of a larger one is not told. With ids, task_pkey.
+-- most where the table is large: what cannot be told of a larger one is not told. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
   (SELECT task_id FROM task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
@@ -18,14 +19,20 @@ untimed AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT o.task_id, o.job_id, o.kind, o.revision, (o.polled_at).time AS polled,
                               coalesce((o.polled_at).time, o.created_at) AS since
                          FROM task o WHERE o.task_id = w.task_id LIMIT 1) AS t
-   WHERE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL
+   WHERE CASE WHEN 'timer_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = w.task_id)
+              ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
      AND t.since < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'lost_wakeup', $2::jsonb ->> 'lost_wakeup')::float8)
 ),
 sizes AS MATERIALIZED (
   SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
-    FROM (SELECT DISTINCT job_id FROM untimed) AS j
+    FROM (SELECT DISTINCT job_id FROM untimed WHERE NOT 'task_scan' = ANY ($4::text[])) AS j
 ),
 of_job AS MATERIALIZED (
+  SELECT t.job_id, count(*) AS tasks, count(*) FILTER (WHERE t.status <> 'Complete') AS unfinished
+    FROM task t
+   WHERE 'task_scan' = ANY ($4::text[]) AND t.job_id IN (SELECT job_id FROM untimed)
+   GROUP BY t.job_id
+  UNION ALL
   SELECT z.job_id, z.tasks,
          (SELECT count(*) FROM task t WHERE t.job_id = z.job_id AND t.status <> 'Complete') AS unfinished
     FROM sizes z
