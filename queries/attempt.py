@@ -16,7 +16,7 @@ from queries.read import Reader
 from queries.spec import Verb
 from queries.statement import Statement
 
-Rows = Mapping[tuple[str, str, str], dict[str, Any]]  # by node, table and key
+Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its jsonb
 
 
 class Request(Record):
@@ -100,7 +100,7 @@ class Attempt:
     async def stands(self, transaction: Transaction) -> bool | None:
         """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
         now = await self._copy(transaction)
-        there = [now.get((c.id, c.table, c.key)) for c in self.changes]
+        there = [_decoded(now.get((c.id, c.table, c.key))) for c in self.changes]
         if there == [c.after for c in self.changes]:
             return True
         return False if there == [c.before for c in self.changes] else None
@@ -144,7 +144,7 @@ class Attempt:
         for part in self._sections["rows"]:
             for row in await self._rows(transaction, part):
                 place = self._full(row["id"]), row["table"], row["key"]
-                copied[place] = msgspec.json.decode(row["row"])
+                copied[place] = row["row"]
                 if row.get("ours") is False:
                     self._foreign.add(place)
         return copied
@@ -172,8 +172,12 @@ def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
     parts: dict[str, list[bytes]] = {i: [] for i in ids}
     for (node_id, table, key), row in sorted(rows.items(), key=lambda item: item[0]):
         if node_id in parts:
-            parts[node_id].append(msgspec.json.encode((table, key, row), order="sorted"))
+            parts[node_id].append(msgspec.json.encode((table, key, row)))
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
+
+
+def _decoded(row: str | None) -> Any:
+    return None if row is None else msgspec.json.decode(row)
 
 
 def _differences(
@@ -189,4 +193,10 @@ def _differences(
         if node_id not in ids or place in foreign or (place not in after and (table, key) in still):
             continue
         if was.get((table, key)) != after.get(place):
-            yield RowChange(id=node_id, table=table, key=key, before=was.get((table, key)), after=after.get(place))
+            yield RowChange(
+                id=node_id,
+                table=table,
+                key=key,
+                before=_decoded(was.get((table, key))),
+                after=_decoded(after.get(place)),
+            )

@@ -208,14 +208,20 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert page.costly is not None
     assert page.costly.need == "task_by_job"
     assert page.costly.pages == 1
-    assert page.costly.ddl == "CREATE INDEX CONCURRENTLY task__job_id__idx ON task (job_id)"
+    ddl = "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id, created_at, task_id)"
+    assert page.costly.ddl == ddl
     asked = await reader(workspace).children(node, asked=True)
     assert [n.id for n in asked.nodes] == [twin.id(task)]
     assert asked.costly is None
 
     root, leaf = (await reader(workspace).nodes([node, twin.id(task)])).nodes
     assert (root.title, root.phase, root.cpu, root.revision) == ("job", Phase.UNKNOWN, None, None)
-    assert (leaf.status, leaf.phase, leaf.due_at) == ("Blocked", Phase.UNKNOWN, None), "whether it sleeps is not known"
+    assert (leaf.status, leaf.phase) == ("Blocked", Phase.SCHEDULED), "it is among the timers that are due first"
+    assert leaf.due_at == pytest.approx(leaf.created_at + 600 + 60, abs=30)
+    before = "INSERT INTO task_timer SELECT now() - make_interval(secs => n), $1 FROM generate_series(1, 5000) n"
+    await twin.sql(before, await twin.task())
+    (leaf,) = (await reader(workspace).nodes([twin.id(task)])).nodes
+    assert (leaf.status, leaf.phase, leaf.due_at) == ("Blocked", Phase.UNKNOWN, None), "it may have one beyond those"
     detail = await reader(workspace).detail(twin.id(task))
     assert detail is not None
     assert {s.name for s in detail.sections if s.costly} == {"timers"}
@@ -275,7 +281,8 @@ async def test_statistics_that_may_not_be_read_are_none(
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(
-        f"GRANT SELECT ON job, task_timer TO {role}; GRANT SELECT (task_id, status) ON task TO {role}", eternaltwin
+        f"GRANT SELECT ON job, task_timer TO {role}; GRANT SELECT (task_id, status, polled_at) ON task TO {role}",
+        eternaltwin,
     )
     await twin.task()
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)

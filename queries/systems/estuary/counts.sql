@@ -21,9 +21,9 @@ counted AS (
   UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
   UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
   UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at > now() LIMIT 10001) AS s
+              FROM (SELECT FROM tasks WHERE wake_at > now() ORDER BY wake_at LIMIT 10001) AS s
   UNION ALL SELECT 'blocked', count(*), count(*), (SELECT blocked FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at IS NULL LIMIT 10001) AS s
+              FROM (SELECT FROM tasks WHERE wake_at IS NULL ORDER BY wake_at LIMIT 10001) AS s
 )
 SELECT c.phase,
        CASE WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8 ELSE least(c.n, 10000) END AS n,

@@ -5,8 +5,8 @@ WITH known AS (
   SELECT 'task_scan' = ANY ($1::text[]) AND 'timer_by_task' = ANY ($1::text[]) AS whole
 ),
 capped AS (
-  SELECT (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' LIMIT 10001) a) AS ready,
-         (SELECT count(*) FROM (SELECT FROM task_timer LIMIT 10001) m) AS timers
+  SELECT (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS ready,
+         (SELECT count(*) FROM (SELECT FROM task_timer ORDER BY deadline LIMIT 10001) m) AS timers
 ),
 exact AS (
   SELECT count(*) FILTER (WHERE t.status = 'Complete') AS done,

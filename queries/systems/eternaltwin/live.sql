@@ -5,54 +5,65 @@
 -- $2 page int: how many at most
 -- $3 have text[]
 -- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
-WITH polled AS (
-  SELECT 1 AS part, t.task_id, row_number() OVER () AS n, 'a|' || t.polled_at::text || '|' || t.task_id AS cursor
-    FROM (SELECT t.task_id, t.polled_at
-            FROM task t
-           WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL
-             AND ($1::text IS NULL
-                  OR ($1::text LIKE 'a|%'
-                      AND t.polled_at >= split_part($1::text, '|', 2)::job_tick
-                      AND (t.polled_at, t.task_id::uuid)
-                          > (split_part($1::text, '|', 2)::job_tick, split_part($1::text, '|', 3)::uuid)))
-           ORDER BY t.polled_at, t.task_id
-           LIMIT $2::int) AS t
-),
-never AS (
-  SELECT 2 AS part, t.task_id, row_number() OVER () AS n, 'n||' || t.task_id AS cursor
-    FROM (SELECT t.task_id
-            FROM task t
-           WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
-             AND ($1::text IS NULL OR $1::text LIKE 'a|%'
-                  OR ($1::text LIKE 'n|%' AND t.task_id > split_part($1::text, '|', 3)::uuid))
-           ORDER BY t.polled_at, t.task_id -- for the index's sake: few such tasks are far apart in task_pkey
-           LIMIT $2::int) AS t
-),
-sleeping AS (
-  SELECT 3 AS part, m.task_id, row_number() OVER () AS n, 's|' || m.deadline || '|' || m.task_id AS cursor
-    FROM (SELECT m.deadline, m.task_id
-            FROM task_timer m JOIN task t ON t.task_id = m.task_id
-           WHERE t.status = 'Blocked'
-             AND NOT ('timer_by_task' = ANY ($3::text[])
-                      AND EXISTS (SELECT FROM task_timer e WHERE e.task_id = m.task_id AND e.deadline < m.deadline))
-             AND ($1::text IS NULL OR $1::text LIKE 'a|%' OR $1::text LIKE 'n|%'
-                  OR ($1::text LIKE 's|%'
-                      AND (m.deadline, m.task_id) > (split_part($1::text, '|', 2)::timestamptz, split_part($1::text, '|', 3)::uuid)))
-           ORDER BY m.deadline, m.task_id
-           LIMIT $2::int) AS m
-),
-waiting AS (
-  SELECT 4 AS part, w.task_id, row_number() OVER () AS n, 'w||' || w.task_id AS cursor
-    FROM (SELECT t.task_id
-            FROM task t
-           WHERE t.status = 'Blocked'
-             AND 'task_by_status' = ANY ($3::text[]) AND 'timer_by_task' = ANY ($3::text[])
-             AND NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = t.task_id)
-             AND ($1::text IS NULL OR $1::text NOT LIKE 'w|%' OR t.task_id > split_part($1::text, '|', 3)::uuid)
-           ORDER BY t.task_id
-           LIMIT $2::int) AS w
-)
-SELECT 'task:' || u.task_id AS id, u.cursor
-  FROM (SELECT * FROM polled UNION ALL SELECT * FROM never UNION ALL SELECT * FROM sleeping UNION ALL SELECT * FROM waiting) AS u
- ORDER BY u.part, u.n
- LIMIT $2::int
+-- A part is read only where those before it do not fill the page. Tasks polled in one tick share their polled_at, and
+-- those never polled have none: of each such heap 5,000 are listed; of timers without a sleeper, and of sleepers where
+-- tasks without a timer are looked for, as many are passed over. What is small is read once, not probed row by row.
+(SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
+   FROM (SELECT t.task_id, t.polled_at
+           FROM task t
+          WHERE $1::text LIKE 'a|%' AND t.status = 'Available' AND t.polled_at = split_part($1::text, '|', 2)::job_tick
+          LIMIT 5000) AS a
+  WHERE a.task_id > split_part($1::text, '|', 3)::uuid
+  ORDER BY a.task_id
+  LIMIT $2::int)
+UNION ALL
+(SELECT 'task:' || a.task_id, 'a|' || a.polled_at::text || '|' || a.task_id
+   FROM (SELECT t.task_id, t.polled_at
+           FROM task t
+          WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL
+            AND ($1::text IS NULL OR ($1::text LIKE 'a|%' AND t.polled_at > split_part($1::text, '|', 2)::job_tick))
+          ORDER BY t.polled_at
+          LIMIT 5000) AS a
+  ORDER BY a.polled_at, a.task_id
+  LIMIT $2::int)
+UNION ALL
+(SELECT 'task:' || n.task_id, 'n||' || n.task_id
+   FROM (SELECT t.task_id
+           FROM task t
+          WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
+          ORDER BY t.polled_at -- for the index's sake: few such tasks are far apart in task_pkey
+          LIMIT 5000) AS n
+  WHERE $1::text IS NULL OR $1::text LIKE 'a|%'
+     OR ($1::text LIKE 'n|%' AND n.task_id > split_part($1::text, '|', 3)::uuid)
+  ORDER BY n.task_id
+  LIMIT $2::int)
+UNION ALL
+(SELECT 'task:' || m.task_id, 's|' || m.deadline || '|' || m.task_id
+   FROM (SELECT m.deadline, m.task_id
+           FROM task_timer m
+          WHERE $1::text IS NULL OR $1::text LIKE 'a|%' OR $1::text LIKE 'n|%'
+             OR ($1::text LIKE 's|%'
+                 AND (m.deadline, m.task_id) > (split_part($1::text, '|', 2)::timestamptz, split_part($1::text, '|', 3)::uuid))
+          ORDER BY m.deadline, m.task_id
+          LIMIT 5000) AS m
+  WHERE (SELECT t.status FROM task t WHERE t.task_id = m.task_id) = 'Blocked'
+    AND CASE WHEN NOT 'timer_by_task' = ANY ($3::text[]) THEN true
+             WHEN 'timer_scan' = ANY ($3::text[])
+             THEN (m.task_id, m.deadline) IN (SELECT e.task_id, min(e.deadline) FROM task_timer e GROUP BY e.task_id)
+             ELSE (SELECT min(e.deadline) FROM task_timer e WHERE e.task_id = m.task_id) = m.deadline END
+  ORDER BY m.deadline, m.task_id
+  LIMIT $2::int)
+UNION ALL
+(SELECT 'task:' || w.task_id, 'w||' || w.task_id
+   FROM (SELECT t.task_id
+           FROM task t
+          WHERE t.status = 'Blocked'
+            AND 'task_by_status' = ANY ($3::text[]) AND 'timer_by_task' = ANY ($3::text[])
+            AND ($1::text IS NULL OR $1::text NOT LIKE 'w|%' OR t.task_id > split_part($1::text, '|', 3)::uuid)
+          ORDER BY t.task_id
+          LIMIT 5000) AS w
+  WHERE CASE WHEN 'timer_scan' = ANY ($3::text[]) THEN NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = w.task_id)
+             ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
+  ORDER BY w.task_id
+  LIMIT $2::int)
+LIMIT $2::int

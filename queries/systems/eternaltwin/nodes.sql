@@ -2,7 +2,9 @@
 -- $1 ids text[]: local ids, kind:key
 -- $2 have text[]: needs that are satisfied here; what the others would cost is left NULL
 -- $3 limits jsonb: thresholds in seconds
--- Indexes: task_pkey, job_pkey; sums of a job by an index on task(job_id), due times by one on task_timer(task_id).
+-- Indexes: task_pkey, job_pkey; sums of a job by an index on task(job_id), due times by one on task_timer(task_id). Without
+-- that one the 5,000 timers that are due first are looked at: who is not among them is told only where they are all.
+-- Of a job with more than 1,000 tasks in a large table nothing is summed.
 WITH wanted AS MATERIALIZED (
   SELECT split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
@@ -13,18 +15,40 @@ tasks AS MATERIALIZED (
     FROM task t
    WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
 ),
+sizes AS MATERIALIZED (
+  -- Where the table is large, counted first, from the index alone: the plan that reads a job's tasks may read the whole
+  -- job before any limit.
+  SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
+    FROM wanted w
+   WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[]) AND NOT 'task_scan' = ANY ($2::text[])
+),
 of_jobs AS MATERIALIZED (
   SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
     FROM task t
-   WHERE t.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
+   WHERE t.job_id = ANY (ARRAY(SELECT w.key FROM wanted w LEFT JOIN sizes z ON z.job_id = w.key
+                                WHERE w.kind = 'job' AND coalesce(z.tasks, 0) <= 1000))
      AND 'task_by_job' = ANY ($2::text[])
+),
+asleep AS MATERIALIZED (
+  SELECT task_id FROM tasks WHERE status = 'Blocked' UNION ALL SELECT task_id FROM of_jobs WHERE status = 'Blocked'
+),
+next AS MATERIALIZED (
+  SELECT m.task_id, m.deadline
+    FROM task_timer m
+   WHERE EXISTS (SELECT FROM asleep) AND NOT 'timer_by_task' = ANY ($2::text[])
+   ORDER BY m.deadline, m.task_id
+   LIMIT 5000
+),
+timers AS MATERIALIZED (
+  SELECT 'timer_by_task' = ANY ($2::text[]) OR (SELECT count(*) < 5000 FROM next) AS known
 ),
 due AS MATERIALIZED (
   SELECT m.task_id, min(m.deadline) AS deadline
-    FROM task_timer m
-   WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM tasks WHERE status = 'Blocked'
-                                UNION ALL SELECT task_id FROM of_jobs WHERE status = 'Blocked'))
-     AND 'timer_by_task' = ANY ($2::text[])
+    FROM (SELECT n.task_id, n.deadline FROM next n
+          UNION ALL
+          SELECT o.task_id, o.deadline FROM task_timer o
+           WHERE 'timer_by_task' = ANY ($2::text[]) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
+   WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM asleep))
    GROUP BY m.task_id
 ),
 sums AS (
@@ -34,12 +58,12 @@ sums AS (
          sum(o.revision) AS revision, sum(date_part('epoch', o.cpu_duration)) AS cpu, sum(date_part('epoch', o.poll_duration)) AS poll,
          max((o.polled_at).time) AS polled,
          (array_agg(o.kind || ' v' || o.kind_version ORDER BY o.created_at, o.task_id))[1] AS root,
-         CASE WHEN bool_or(o.status = 'Blocked') AND NOT 'timer_by_task' = ANY ($2::text[]) THEN 'unknown'
+         CASE WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL AND NOT t.known) THEN 'unknown'
               WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL) THEN 'blocked'
               WHEN bool_or(o.status = 'Available') THEN 'ready'
               WHEN bool_or(o.status = 'Blocked') THEN 'scheduled'
               ELSE 'done' END AS phase
-    FROM of_jobs o LEFT JOIN due d ON d.task_id = o.task_id
+    FROM of_jobs o LEFT JOIN due d ON d.task_id = o.task_id CROSS JOIN timers t
    GROUP BY o.job_id
 ),
 newest AS (
@@ -53,8 +77,7 @@ newest AS (
 SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,
        t.kind || ' v' || t.kind_version AS title, t.status::text AS status,
        CASE t.status WHEN 'Complete' THEN 'done' WHEN 'Available' THEN 'ready'
-            ELSE CASE WHEN NOT 'timer_by_task' = ANY ($2::text[]) THEN 'unknown'
-                      WHEN d.deadline IS NULL THEN 'blocked' ELSE 'scheduled' END END AS phase,
+            ELSE CASE WHEN d.deadline IS NOT NULL THEN 'scheduled' WHEN i.known THEN 'blocked' ELSE 'unknown' END END AS phase,
        t.revision::int8 AS revision,
        extract(epoch FROM t.cpu_duration)::float8 AS cpu, extract(epoch FROM t.poll_duration)::float8 AS poll,
        extract(epoch FROM t.created_at)::float8 AS created_at, extract(epoch FROM (t.polled_at).time)::float8 AS changed_at,
@@ -62,17 +85,18 @@ SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.
        NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts, NULL::text AS error,
        t.revision || ':' || t.status || ':' || t.row_version AS version,
        extract(epoch FROM now())::float8 AS now
-  FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id
+  FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id CROSS JOIN timers i
 UNION ALL
 SELECT 'job:' || j.job_id, NULL, NULL, 'job',
-       CASE WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
+       CASE WHEN z.tasks > 1000 THEN 'more than 1000 tasks'
+            WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
             WHEN 'task_by_job' = ANY ($2::text[]) THEN 'no tasks'
             ELSE 'job' END,
        NULL, coalesce(s.phase, 'unknown'),
        s.revision::int8, s.cpu, s.poll,
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
        NULL, NULL, NULL, NULL, NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
-  FROM job j LEFT JOIN sums s ON s.job_id = j.job_id
+  FROM job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
  WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'the runner (assumed to be one)', NULL,

@@ -15,7 +15,7 @@ WITH seen AS (
   UNION
   SELECT q.id, q.content, q.lock_instance, q.lock_time
     FROM (SELECT * FROM queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
-           ORDER BY lock_time LIMIT ($4::jsonb ->> 'window')::float8::int) AS q
+           ORDER BY lock_time LIMIT ($4::jsonb ->> 'head')::float8::int) AS q
    WHERE 'group:' || coalesce(q.lock_instance::text, 'half') = split_part($1::text, '|', 1)
 )
 SELECT 'job:' || w.id AS id, w.id::text AS cursor

@@ -14,7 +14,7 @@ WITH head AS MATERIALIZED (
   SELECT CASE WHEN l.lock_instance IS NULL THEN 'half' ELSE l.lock_instance::text END
     FROM (SELECT q.lock_instance FROM queued_job q
            WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])
-           ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'window')::float8::int) AS l
+           ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'head')::float8::int) AS l
 )
 SELECT 'holder:' || h.holder AS id, h.holder AS cursor
   FROM holders h

@@ -13,7 +13,7 @@ WITH late AS MATERIALIZED (
   (SELECT q.id, q.lock_time FROM queued_job q
     WHERE q.lock_time < now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)
       AND 'queue_by_lock_time' = ANY ($4::text[])
-    ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'window')::float8::int)
+    ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'head')::float8::int)
 ), urgent AS (
   SELECT 1 AS part, l.id, l.lock_time
     FROM late l

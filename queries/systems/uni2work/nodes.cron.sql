@@ -21,5 +21,5 @@ SELECT i, NULL, NULL, 'crontab',
        'cron · ' || CASE WHEN n.n > ($2::jsonb ->> 'head')::float8::int THEN ($2::jsonb ->> 'head')::float8::int || '+' ELSE n.n::text END || ' last executions',
        NULL, 'done', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM unnest($1::text[]) AS i
- CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM cron_last_exec WHERE i IS NOT NULL LIMIT ($2::jsonb ->> 'head')::float8::int + 1) AS c) AS n
+ CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM cron_last_exec WHERE i IS NOT NULL ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int + 1) AS c) AS n
  WHERE i = 'crontab:all'

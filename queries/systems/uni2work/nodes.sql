@@ -14,23 +14,27 @@ head AS MATERIALIZED (
     FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ),
 locked AS MATERIALIZED (
-  SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
+  SELECT w.id, w.creation_time, w.lock_instance, w.lock_time, w.content
+    FROM (SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
+                 CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END AS content
+            FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
   UNION
-  (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
+  (SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
+          CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END
+     FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
 seen AS MATERIALIZED (
   -- Unlocked rows of the head, and every locked row that can be found.
   SELECT h.id, h.creation_time, 'none' AS holder, h.lock_time, h.content
     FROM head h WHERE h.lock_instance IS NULL AND h.lock_time IS NULL
   UNION ALL
-  SELECT l.id, q.creation_time,
+  SELECT l.id, l.creation_time,
          CASE WHEN l.lock_instance IS NULL OR l.lock_time IS NULL THEN 'half' ELSE l.lock_instance::text END, l.lock_time,
-         CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END
-    FROM locked l JOIN queued_job q ON q.id = l.id
+         l.content
+    FROM locked l
 ),
 life AS (
   SELECT s.instance, max(s.at) AS at

@@ -1,12 +1,32 @@
 -- The root task has ended, a task below it is still Blocked.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
+-- $3 have text[]
 -- needs: task_by_status, task_by_job
-SELECT 'task:' || t.task_id AS id, extract(epoch FROM (r.polled_at).time)::float8 AS since,
-       jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', (r.polled_at).time::text) AS evidence
-  FROM task t
- CROSS JOIN LATERAL (SELECT o.* FROM task o WHERE o.job_id = t.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
- WHERE t.status = 'Blocked' AND r.status = 'Complete' AND r.task_id <> t.task_id
-   AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
- ORDER BY (r.polled_at).time, t.task_id
+-- needs of ids: task_by_job
+-- Indexes: task by its status, 5,000 Blocked ones at most; task by its job, once for each job: where creation follows
+-- job_id in that index one row is read of each, else the whole job; with ids, task_pkey.
+WITH waiting AS MATERIALIZED (
+  (SELECT task_id, job_id FROM task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  UNION ALL
+  SELECT task_id, job_id FROM task
+   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
+),
+root AS MATERIALIZED (
+  (SELECT DISTINCT ON (o.job_id) o.job_id, o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
+     FROM task o
+    WHERE 'task_scan' = ANY ($3::text[]) AND o.job_id IN (SELECT job_id FROM waiting)
+    ORDER BY o.job_id, o.created_at, o.task_id)
+  UNION ALL
+  SELECT j.job_id, r.*
+    FROM (SELECT DISTINCT job_id FROM waiting) AS j
+   CROSS JOIN LATERAL (SELECT o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
+                         FROM task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
+   WHERE NOT 'task_scan' = ANY ($3::text[])
+)
+SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,
+       jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', r.ended::text) AS evidence
+  FROM waiting w JOIN root r ON r.job_id = w.job_id
+ WHERE r.status = 'Complete' AND r.task_id <> w.task_id
+ ORDER BY r.ended, w.task_id
  LIMIT $2::int

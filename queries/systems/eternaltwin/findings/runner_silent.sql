@@ -10,7 +10,7 @@ WITH newest AS (
            (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($3::text[])),
            (SELECT (t.polled_at).time FROM task t
              WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll,
-         (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' LIMIT 10001) a) AS waiting
+         (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting
 )
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),

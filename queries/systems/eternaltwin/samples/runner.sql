@@ -6,4 +6,4 @@ SELECT 'runner:runner' AS id,
            (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($1::text[])),
            (SELECT (t.polled_at).time FROM task t
              WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1))::text) AS seen
- WHERE EXISTS (SELECT FROM task WHERE status = 'Available')
+ WHERE (SELECT true FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 1)

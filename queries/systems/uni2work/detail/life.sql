@@ -2,7 +2,7 @@
 -- kinds: job holder
 -- $1 id text: local id
 -- $2 limits jsonb
--- Indexes: queued_job_pkey, both ends; cron_last_exec whole up to 160 MB, else its newest entries.
+-- Indexes: queued_job_pkey, both ends; cron_last_exec whole up to cron_whole bytes, else its newest entries.
 WITH holder AS (
   SELECT CASE WHEN $1::text LIKE 'holder:%' THEN substr($1::text, 8)
               ELSE (SELECT q.lock_instance::text FROM queued_job q
@@ -20,7 +20,7 @@ WITH holder AS (
   UNION ALL
   SELECT 'the newest cron job it executed', 3,
          greatest((SELECT max(c."time") FROM cron_last_exec c
-                    WHERE c.instance::text = h.instance AND (SELECT pg_relation_size('cron_last_exec') <= 167772160)),
+                    WHERE c.instance::text = h.instance AND (SELECT pg_relation_size('cron_last_exec') <= ($2::jsonb ->> 'cron_whole')::float8)),
                   (SELECT max(w."time") FROM (SELECT c.instance, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
                     WHERE w.instance::text = h.instance))
     FROM holder h

@@ -12,7 +12,7 @@ WITH locked AS MATERIALIZED (
   UNION
   (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 )
 SELECT 'job:' || l.id AS id, extract(epoch FROM coalesce(l.lock_time, q.creation_time))::float8 AS since,
        jsonb_build_object('there', CASE WHEN l.lock_time IS NULL THEN 'lock_instance ' || l.lock_instance ELSE 'lock_time ' || l.lock_time END,

@@ -4,7 +4,7 @@
 -- $3 have text[]
 -- $4 page int: how many at most
 -- Indexes: queued_job_pkey, both ends, and one on queued_job(lock_time) where there is one; cron_last_exec whole up to
--- 160 MB, else its newest entries.
+-- cron_whole bytes, else its newest entries by id, and by time where there is an index on that.
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
     FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
@@ -12,7 +12,7 @@ WITH locked AS MATERIALIZED (
   UNION
   (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'window')::float8::int)
+    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
 life AS (
   -- The newest thing each instance has left in the database: a lock, a job it made, a cron job it executed.
@@ -23,7 +23,10 @@ life AS (
           UNION ALL
           (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
           UNION ALL
-          SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
+          (SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE 'cron_by_time' = ANY ($3::text[])
+            ORDER BY c."time" DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
+          UNION ALL
+          SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= ($2::jsonb ->> 'cron_whole')::float8)) AS s
    WHERE isfinite(s.at)
    GROUP BY s.instance
 )

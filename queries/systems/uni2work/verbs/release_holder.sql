@@ -18,7 +18,7 @@ WITH locked AS MATERIALIZED (
   UNION
   (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
-    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::float8::int)
+    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'head')::float8::int)
 ), held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
     FROM queued_job q
@@ -55,7 +55,7 @@ WITH locked AS MATERIALIZED (
   UNION
   (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
-    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'window')::float8::int)
+    ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'head')::float8::int)
 )
 SELECT r.id, r.why
   FROM (SELECT i AS id,

@@ -1,0 +1,190 @@
+"""What the console's own statements cost the server: each is run once more under EXPLAIN, as it was sent.
+
+    with recorded() as plans:
+        await reader.roots()
+    plans["roots"]  # or, of a call that runs several: "findings starved"
+
+The statements are those of the reader itself, with the parameters that it sends, in its own transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncpg
+import msgspec
+
+from queries.database import Transaction
+from queries.read import Reader
+from queries.statement import Statement
+from queries.system import System
+
+FILLS = Path(__file__).parent / "large"
+LARGE = 100  # blocks; what is smaller by the system's nature may be read whole
+SCANS = {"Seq Scan", "Parallel Seq Scan"}
+
+
+class Cost(NamedTuple):
+    """What one statement did: blocks of shared buffers, rows through all of its plan's nodes, whole tables read."""
+
+    buffers: int
+    rows: int
+    seconds: float
+    scanned: frozenset[str]
+    plan: Mapping[str, Any]
+
+    @property
+    def work(self) -> int:
+        """Blocks and rows together: one plan reads fewer rows, another touches fewer blocks."""
+        return self.buffers + self.rows
+
+
+Costs = dict[str, Cost]
+
+
+async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> None:
+    """So many rows for a system whose tables are there, by SQL on the server; the first ``live`` of them unfinished."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
+        await connection.execute((FILLS / f"{system}.sql").read_text("utf-8"), timeout=3600)
+        await connection.execute("VACUUM (ANALYZE)", timeout=3600)
+    finally:
+        await connection.close()
+
+
+async def index(dsn: str, system: System) -> None:
+    """Create every index that the system's needs propose."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        for ddl in sorted({need.ddl for need in system.spec.needs.values() if need.ddl}):
+            await connection.execute(ddl, timeout=3600)
+        await connection.execute("ANALYZE", timeout=3600)
+    finally:
+        await connection.close()
+
+
+@contextlib.contextmanager
+def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
+    """Explain every statement of every transaction in the body. Of several alike the costliest is kept.
+
+    A scan counts as one where it is of one of the tables that are ``large``.
+    """
+    costs: Costs = {}
+    real = Transaction.rows
+
+    async def rows(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        explained = msgspec.structs.replace(
+            statement, text=f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement.text}"
+        )
+        answer = await real(self, explained, values)
+        cost = _cost(json.loads(answer[0]["QUERY PLAN"])[0], large)
+        name = _name(statement)
+        costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
+        return await real(self, statement, values)
+
+    Transaction.rows = rows  # type: ignore[method-assign]
+    try:
+        yield costs
+    finally:
+        Transaction.rows = real  # type: ignore[method-assign]
+
+
+async def automatic(reader: Reader, far: int) -> Costs:
+    """The cost of everything the console asks for by itself, by name. ``far`` rows into a list is its middle."""
+    costs: Costs = {}
+    large = {name for name, relation in reader.found.relations.items() if relation.pages > LARGE}
+
+    async def note(name: str, calling: Any) -> Any:
+        with recorded(large) as seen:
+            result = await calling
+        for statement, cost in seen.items():
+            if statement != "now":
+                costs[name if name == statement else f"{name} [{statement}]"] = cost
+        return result
+
+    nodes = []
+    for which in ("roots", "live"):
+        cursors = await _cursors(reader, which, far)
+        for place, cursor in cursors.items():
+            page = await note(f"{which} {place}", getattr(reader, which)(cursor))
+            nodes += page.nodes
+    kinds: dict[str, list[str]] = {}
+    left = [node.id for node in nodes]
+    while left:
+        id_ = left.pop()
+        kind = reader.local(id_).partition(":")[0]
+        known = kinds.setdefault(kind, [])
+        if id_ in known or len(known) == 50:
+            continue
+        known.append(id_)
+        below = next(k.children for k in reader.system.spec.kinds if k.name == kind)
+        if below and len(known) <= 5 and reader._choose("children", kind=kind):
+            cursors = await _cursors(reader, "children", far, reader.local(id_))
+            for place, cursor in cursors.items():
+                page = await note(f"children of {kind} {place}", reader.children(id_, cursor))
+                left += [node.id for node in page.nodes]
+    await note("counts", reader.counts())
+    await note("findings", reader.findings())
+    await note("sample", reader.sample())
+    for kind, ids in kinds.items():
+        await note(f"{len(ids)} {kind}s", reader.nodes(ids))
+        await note(f"findings of {kind}s", reader.findings(ids))
+        await note(f"detail of a {kind}", reader.detail(ids[0]))
+        for text in (ids[0], reader.local(ids[0]).partition(":")[2][:1]):
+            await note(f"find {'the beginning' if len(text) == 1 else 'the id'} of a {kind}", reader.find(text))
+    return costs
+
+
+async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> dict[str, str | None]:
+    """Where a list is looked at: its beginning, and the places ``far`` and twice as far into it."""
+    chosen = reader._choose(which, kind=parent.partition(":")[0])
+    assert chosen is not None
+    values = reader._values(cursor=None, page=2 * far, parent=parent)
+    async with reader._reading(600) as transaction:
+        rows = await transaction.rows(chosen, values)
+    places: dict[str, str | None] = {"first": None}
+    for name, place in (("middle", far), ("far", 2 * far)):
+        if len(rows) >= place:
+            places[name] = rows[place - 1]["cursor"]
+    return places
+
+
+def _name(statement: Statement) -> str:
+    path = Path(statement.source)
+    name = re.split(r"@", path.name.removesuffix(".sql"))[0]
+    return f"{path.parent.name}/{name}" if path.parent.name in ("findings", "samples", "detail") else name
+
+
+def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
+    top = explained["Plan"]
+    nodes = list(_nodes(top))
+    return Cost(
+        buffers=top["Shared Hit Blocks"] + top["Shared Read Blocks"],
+        rows=round(sum(_through(node) for node in nodes)),
+        seconds=explained["Execution Time"] / 1000,
+        scanned=frozenset(n["Relation Name"] for n in nodes if _scans(n)).intersection(large),
+        plan=top,
+    )
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    for part in node.get("Plans", ()):
+        yield from _nodes(part)
+
+
+def _scans(node: Mapping[str, Any]) -> bool:
+    """Whether it has read a table from its beginning; one that was gated off is in the plan but never ran."""
+    return bool(node["Node Type"] in SCANS and node["Actual Loops"] > 0)
+
+
+def _through(node: Mapping[str, Any]) -> float:
+    """Rows that a node gave or threw away, in all its loops."""
+    each = sum(node.get(key, 0) for key in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter"))
+    return float(each * node["Actual Loops"])

@@ -1,0 +1,65 @@
+"""Everything the console asks for by itself costs the same however large the tables are.
+
+Each system's tables are filled by ``large/<system>.sql`` twice, once with four times the rows, with and without the
+indexes that its needs propose, and every statement's plan is looked at as it ran.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries import detect, system
+from queries.workspace import Workspace
+from tests.queries import plans
+from tests.servers import TestbedServer
+
+ROWS = 45_000  # more than twice what any statement looks at, of each sort of row
+TIMES = 4
+WORSE = 1.5  # what a statement may do more of on a table of TIMES the rows
+SLACK = 200  # blocks and rows: a deeper index, a fuller page
+
+UNFILLED = frozenset({"agent_jobs", "tasker"})  # whose tables are still to be described
+SMALL = {"uni2work": {"cron_whole": 0}}  # what else counts as large by a size of its own
+
+
+@pytest.mark.parametrize("name", sorted({s.name for s in system.builtin()} - UNFILLED))
+async def test_no_automatic_statement_grows_with_the_table(
+    name: str, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    engine = next(s for s in system.builtin() if s.name == name)
+    assert (plans.FILLS / f"{name}.sql").is_file(), f"there is no tests/queries/large/{name}.sql to fill its tables"
+    few, many = [await _costs(server, engine, rows, tmp_path) for rows in (ROWS, ROWS * TIMES)]
+    assert few.keys() == many.keys()
+    assert len(many) > 40, "the walk found next to nothing"
+    wrong = []
+    for call, cost in many.items():
+        before = few[call]
+        if cost.scanned:
+            wrong.append(f"{call}: reads the whole of {', '.join(sorted(cost.scanned))}")
+        elif cost.work > WORSE * before.work + SLACK:
+            wrong.append(
+                f"{call}: {before.buffers} blocks and {before.rows} rows at {ROWS:,} rows,"
+                f" {cost.buffers} blocks and {cost.rows} rows at {ROWS * TIMES:,}"
+            )
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+async def _costs(server: TestbedServer, engine: system.System, rows: int, tmp_path: Path) -> plans.Costs:
+    """Without any index beyond the engine's own, then with all that are proposed."""
+    dsn = server.fresh(engine.name)
+    try:
+        await plans.fill(dsn, engine.name, rows)
+        costs = {}
+        for indexes in ("bare", "helped"):
+            if indexes == "helped":
+                await plans.index(dsn, engine)
+            workspace = await Workspace.open(dsn, SMALL, file=tmp_path / "ledger")
+            for call, cost in (await plans.automatic(workspace.systems[engine.name], far=2000)).items():
+                costs[f"{indexes}: {call}"] = cost
+            await workspace.close()
+    finally:
+        server.drop(dsn)
+    return costs
