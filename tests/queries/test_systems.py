@@ -49,7 +49,11 @@ async def engine(server: TestbedServer, shipped: System) -> AsyncIterator[asyncp
 
 def usable(path: Path, server: TestbedServer) -> bool:
     version = re.search(r"@(\d+)\.sql$", path.name)
-    return path.name != "schema.sql" and path.parent.name != "parts" and (version is None or int(version[1]) <= server.version)
+    return (
+        path.name != "schema.sql"
+        and path.parent.name != "parts"
+        and (version is None or int(version[1]) <= server.version)
+    )
 
 
 async def prepare(connection: asyncpg.Connection, text: str, header: str) -> None:
