@@ -9,13 +9,9 @@ from __future__ import annotations
 import os
 import platform
 import statistics
-import subprocess
-import sys
 from typing import NamedTuple
 
-from tests.bench import bench_console, bench_startup
-
-TREE = "tests.bench.bench_tree"
+from tests.bench import bench_console, bench_startup, bench_tree
 
 
 class Figure(NamedTuple):
@@ -27,16 +23,21 @@ class Figure(NamedTuple):
 
     def __str__(self) -> str:
         kept = "kept" if self.measured <= self.goal else "missed"
-        return f"  {self.name:62}{self.measured:7.2f}{self.goal:9.1f}  {kept}"
+        return f"  {self.name:62}{self.measured:7.2f}{self.goal:9g}  {kept}"
 
 
 def main() -> None:
     """Measure and print, what each costs first, and the figures that have a goal last."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
     figures = _commands_and_console()
-    print(flush=True)
-    subprocess.run([sys.executable, "-m", TREE], check=True)
+    figures += _tree()
     print(f"\n{'figure':64}{'measured':>7}{'goal':>9}", *figures, f"load {_load()}", sep="\n")
+
+
+def _tree() -> list[Figure]:
+    times = bench_tree.compare()
+    print("", *bench_tree.report(times), sep="\n", flush=True)
+    return [Figure(*ratio) for ratio in bench_tree.ratios(times)]
 
 
 def _commands_and_console() -> list[Figure]:
