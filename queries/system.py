@@ -43,6 +43,11 @@ class System(Record):
         """The node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)
 
+    @property
+    def not_recorded(self) -> frozenset[str]:
+        """Fields of ``Node`` that are None in every node, whatever its kind."""
+        return frozenset.intersection(*(frozenset(kind.not_recorded) for kind in self.spec.kinds))
+
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 PARAMETERS = frozenset("ids versions args operator reason id parent cursor page query bytes have limits".split())  # noqa: SIM905
