@@ -24,7 +24,7 @@ async def grants(
     while the engine runs.
     """
     spec, found = reader.system.spec, reader.found
-    verbs = [verb for kind in spec.kinds for verb in reader.system.verbs_of(kind.name) if verb.writes]
+    verbs = [verb for verb in reader.system.verbs_here if verb.writes]
     held = {privilege for verb in verbs for privilege in verb.privileges}
     changes = [
         {"table": table, "words": ", ".join(words)}
