@@ -196,6 +196,8 @@ class Reader:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
+            node_id = page.nodes[0].id
+            local = self.local(node_id)
             sections = [
                 await self._section(transaction, key.partition("/")[2], local, size)
                 for key, variants in self.system.statements.items()
@@ -293,8 +295,10 @@ class Reader:
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
         rows = [r for chosen, ids in parts.values() for r in await transaction.rows(chosen, self._values(ids=ids))]
-        order = {id_: place for place, id_ in enumerate(local)}
-        nodes = [self._node(row) for row in sorted(rows, key=lambda r: order[r["id"]])]
+        # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
+        found = {row["id"]: row for row in rows}
+        order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
+        nodes = [self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)]
         return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))
 
     def _node(self, row: Mapping[str, Any]) -> Node:
