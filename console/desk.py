@@ -81,10 +81,10 @@ class Part:
             del self.letters[key]
         self.letters |= {letter.node.id: letter for letter in page.letters}
 
-    def again(self, more: int = 0) -> None:
-        """Begin the round anew, soon, and read so many letters more."""
+    def again(self, *, more: bool = False) -> None:
+        """Begin the round anew, soon; ``more`` raises the cap."""
         self._cursor, self._met, self.due = None, set(), True
-        self._cap += more
+        self._cap += CAP if more else 0
 
 
 class Desk:
