@@ -169,10 +169,17 @@ class Database:
         return self.server
 
     @contextlib.asynccontextmanager
-    async def reading(self, search_path: Sequence[str] = (), limit: float = READ_TIMEOUT) -> AsyncIterator[Transaction]:
-        """A READ ONLY transaction with one snapshot. Always rolled back: there is nothing to keep."""
+    async def reading(
+        self, search_path: Sequence[str] = (), limit: float = READ_TIMEOUT, *, in_order: bool = False
+    ) -> AsyncIterator[Transaction]:
+        """A READ ONLY transaction with one snapshot. Always rolled back: there is nothing to keep.
+
+        ``in_order`` is for statements that want the first few rows in an index's order: without it a server that
+        expects few rows reads all there are through a bitmap and sorts them, and of some parents there are millions.
+        """
         settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
         begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", search_path, settings)
+        begin += "; SET LOCAL enable_bitmapscan = off" if in_order else ""
         async with self._transaction("read", begin, limit) as transaction:
             yield transaction
 
