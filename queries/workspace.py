@@ -31,6 +31,7 @@ class Workspace:
         *,
         read_only: bool,
         file: Path | None,
+        later: bool,
     ) -> None:
         self.database = database
         self.read_only = read_only
@@ -42,6 +43,7 @@ class Workspace:
         self.ledger_readable = False
         self._known = systems
         self._overrides = overrides
+        self._later = later
 
     @classmethod
     async def open(
@@ -60,11 +62,9 @@ class Workspace:
         """
         chosen = overrides or {}
         known = [system.with_limits(s, chosen.get(s.name, {})) for s in system.builtin()]
-        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file)
+        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file, later=later)
         try:
             await workspace.look()
-            for reader in () if later else workspace.systems.values():
-                await reader.recognise()
         except BaseException:
             await workspace.close()
             raise
@@ -84,6 +84,8 @@ class Workspace:
             for option, value in before[found.label].chosen.items() if found.label in before else ():
                 reader.choose(option, value)
             self.systems[found.label] = reader
+        for reader in () if self._later else self.systems.values():
+            await reader.recognise()
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
 

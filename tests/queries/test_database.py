@@ -203,11 +203,18 @@ async def test_the_share_of_time_spent_in_statements(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "monotonic", lambda: now)
     load = Load()
     with load.measured():
-        now += 3
-    now += 27
+        now += 0.1  # the quickest answer, which tells how far it is
+    with load.measured():
+        now += 3.1
+    now += 26.8
     assert load.share() == pytest.approx(0.1)
+    assert load.worked == pytest.approx(3.0)
     now += 60
     assert load.share() == 0
+    for _ in range(10):  # where all answers take long it is no longer distance
+        with load.measured():
+            now += 2
+    assert load.worked > 20
 
 
 # What is refused, in a line or two
