@@ -36,7 +36,7 @@ SIGNS = Signs("│ ", "├ ", "└ ", "▸ ", "▾ ", "▌", "●", "…")
 ASCII_SIGNS = Signs("| ", "|-", "`-", "+ ", "- ", ">", "*", "~")
 NOTHING = "  "
 
-TAILS = {Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
+TAILS = {Tail.BEFORE: "more above", Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
 
 Ink = Callable[[tuple[str, ...]], Style]
 """The style that component classes (without the widget's prefix) make together."""
