@@ -78,11 +78,11 @@ class Reading(Frame):
 
     async def _last(self, listing: Listing) -> None:
         """Read on page by page, what is left behind is let go; until the cursor is moved elsewhere."""
-        forest = listing.forest
-        while (
-            listing is self.listing and listing.has_after(None) and forest.index(forest.cursor or "") == len(forest) - 1
-        ):
+        forest, self._ending = listing.forest, True
+        while self._ending and listing is self.listing and listing.has_after(None):
             await listing.more(None)
+            if not self._ending:
+                break
             forest.move(len(forest))
             self.table.sync()
             self.table.follow()
