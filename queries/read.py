@@ -14,6 +14,7 @@ from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
 from queries.model import (
+    DRAWN,
     Costly,
     Count,
     Detail,
@@ -376,7 +377,10 @@ class Reader:
         if "payload" in rows[0]:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
-        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
+        return Section(
+            name=name, title=title, drawn=drawn, columns=columns, rows=tuple(tuple(r.values()) for r in rows)
+        )
 
 
 class _Sentence(string.Formatter):

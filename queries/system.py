@@ -12,7 +12,7 @@ import msgspec
 
 from queries import duration
 from queries.kept import kept
-from queries.model import Record
+from queries.model import DRAWN, Record
 from queries.spec import Kind, Spec, Verb
 from queries.statement import ReadingError, Statement, parse_sections, parse_statement
 
@@ -138,6 +138,11 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
                     raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                if statement.drawn and statement.drawn not in DRAWN:
+                    line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
+                    raise ReadingError(
+                        f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
+                    )
                 for kind in sorted(set(statement.kinds) - kinds):
                     raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
