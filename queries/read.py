@@ -31,7 +31,7 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import History, Watcher
+from queries.samples import History, Watcher, timeline
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 
@@ -202,6 +202,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -378,9 +379,8 @@ class Reader:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
         drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
-        return Section(
-            name=name, title=title, drawn=drawn, columns=columns, rows=tuple(tuple(r.values()) for r in rows)
-        )
+        values = tuple(tuple(r.values()) for r in rows)
+        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
 
 
 class _Sentence(string.Formatter):

@@ -66,7 +66,12 @@ def load(folder: Path, name: str) -> System:
         path = folder / "system.toml"
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
-        for faults in (_threshold_faults(spec), _verb_faults(spec), _finding_faults(spec, statements)):
+        for faults in (
+            _threshold_faults(spec),
+            _option_faults(spec),
+            _verb_faults(spec),
+            _finding_faults(spec, statements),
+        ):
             for at, message in faults:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
@@ -156,6 +161,19 @@ def _threshold_faults(spec: Spec) -> Iterator[Fault]:
             _limit(value)
         except ValueError as error:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
+
+
+def _option_faults(spec: Spec) -> Iterator[Fault]:
+    """Views that no key can go through."""
+    views = [name for name, option in spec.options.items() if option.view]
+    for name in views:
+        if len(spec.options[name].choices) < 2:
+            yield ("options", name, "view"), f"options.{name}: a view has choices"
+        if name != views[0]:
+            yield (
+                ("options", name, "view"),
+                f"options.{name}: {views[0]} is a view already, and one key goes through it",
+            )
 
 
 def _verb_faults(spec: Spec) -> Iterator[Fault]:

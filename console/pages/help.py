@@ -34,12 +34,15 @@ def help_page(
     width: int,
     shown: Callable[[Key], str],
     verb_keys: Mapping[str, Iterable[str]],
-    systems: Iterable[Found],
+    systems: Iterable[tuple[Found, Iterable[str]]],
     unchecked: Iterable[Unchecked],
     *,
     ascii: bool = False,
 ) -> list[Line]:
-    """All of it for the systems that are here. ``shown`` gives a key as it stands on the keyboard."""
+    """All of it for the systems that are here, each with what is known of its variant.
+
+    ``shown`` gives a key as it stands on the keyboard.
+    """
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keys.TABLES.items():
         lines += [heading(f"Keys {where}" if where == "everywhere" else f"Keys in the {where}")]
@@ -48,8 +51,8 @@ def help_page(
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     left = list(unchecked)
-    for found in systems:
-        lines += _system(found, width, verb_keys, [u for u in left if u.system == found.label], ascii)
+    for found, notes in systems:
+        lines += _system(found, notes, width, verb_keys, [u for u in left if u.system == found.label])
     return lines
 
 
@@ -58,10 +61,13 @@ def _phase(phase: Phase, ascii: bool) -> Line:
 
 
 def _system(
-    found: Found, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+    found: Found, notes: Iterable[str], width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked]
 ) -> list[Line]:
     spec = found.system.spec
-    lines = [heading(found.label, f"{spec.title}, in schema {found.schema}"), *wrapped(spec.about, width), BLANK]
+    lines = [heading(found.label, f"{spec.title}, in schema {found.schema}"), *wrapped(spec.about, width)]
+    for note in notes:
+        lines += wrapped(note, width, "bold")
+    lines.append(BLANK)
     lines += [heading(f"{found.label}: what can be done")]
     for verb in spec.verbs:
         key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)

@@ -26,7 +26,7 @@ class HelpScreen(Frame):
         self.query_one(Page).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
-        systems = [reader.found for reader in self.session.systems.values()]
+        systems = [(reader.found, reader.notes) for reader in self.session.systems.values()]
         return help_page(
             width,
             self.unstick.keys_shown,

@@ -17,6 +17,7 @@ from console.pages import nothing
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
+from queries import options
 from queries.fault import DatabaseError
 from queries.model import Node
 
@@ -71,12 +72,16 @@ class TreeScreen(Frame):
         if self._label is None:
             return []
         listing = self.listing
-        shape = {Shape.TREE: "all jobs", Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        _, view = options.view(self.system)
+        all_jobs = f"all jobs by {view}" if view else "all jobs"
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
+        if key.id == "tree.view" and not options.view(self.system)[0]:
+            return False
         return super().offers(key) and (key.id != "tree.system" or len(self.session.systems) > 1)
 
     def note(self) -> str:
@@ -245,10 +250,21 @@ class TreeScreen(Frame):
 
     # keys
 
-    def action_next_system(self) -> None:
+    def action_next_view(self) -> None:
+        reader = self.session.systems.get(self._label or "")
+        option, value = options.next_view(reader.system) if reader else ("", "")
+        if reader is None or not option:
+            self.say("This system has one tree only.", "faint")
+        else:
+            reader.choose(option, value)
+            self._listings.pop((reader.label, Shape.TREE), None)
+            self._shape = Shape.TREE
+            self._switched()
+
+    def action_step_system(self, step: int) -> None:
         labels = list(self.session.systems)
         if len(labels) > 1 and self._label in labels:
-            self._label = labels[(labels.index(self._label) + 1) % len(labels)]
+            self._label = labels[(labels.index(self._label) + step) % len(labels)]
             self._switched()
         else:
             self.say("There is one system only in this database." if labels else "No system was found.", "faint")
@@ -304,9 +320,6 @@ class TreeScreen(Frame):
         elif self._shape is not Shape.TREE:
             self._shape = Shape.TREE
             self._switched()
-
-    def action_copy(self) -> None:
-        self.copy_menu()
 
     # the filter
 

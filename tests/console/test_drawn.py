@@ -15,6 +15,7 @@ from console.demo.tasker.templates import Step, Template
 from console.widgets.page import Page
 from queries.model import DRAWN
 from tests.command import unstick
+from tests.queries.estuary.rows import Rows
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer
 
@@ -43,7 +44,12 @@ async def opened(stage: Stage, title: str) -> str:
     await stage.press("l")
     await stage.until("unfinished", title)
     await stage.press("home", "enter")
-    return await stage.until("Recorded")
+    return await read(stage)
+
+
+async def read(stage: Stage) -> str:
+    """Wait until the page is there, also what is below the screen's end."""
+    return await stage.until(lambda: stage.app.screen.query(Page) and "Recorded" in page(stage))
 
 
 def page(stage: Stage) -> str:
@@ -106,7 +112,8 @@ async def test_in_ascii_nothing_else_is_drawn(shop: Shop, tasker: str, tmp_path:
     await blocked(shop)
     async with staged(tasker, tmp_path, ascii=True) as stage:
         await opened(stage, "fulfil_order")
-        drawn = page(stage).partition("Steps  ")[2].partition("Dead letters")[0].partition("Context")[0]
+        steps, _, rest = page(stage).partition("Steps  ")[2].partition("Recorded")
+        drawn = steps + rest.partition("Timeline")[2].partition("Context")[0]
         assert " 1 *-+" in drawn
         assert "x=|===*" in drawn
         assert drawn.isascii()
@@ -162,9 +169,9 @@ async def test_a_step_with_several_parents_stands_once_in_the_tree(shop: Shop, t
         await stage.press("l")
         await stage.until("unfinished", "send_confirmation +2")
         await stage.press("end", "enter")
-        await stage.until("Recorded", "send_confirmation")
+        await read(stage)
         await stage.press("o")
-        text = await stage.until("all jobs", "validate_cart", "send_confirmation +2", "pack_parcel +1", "book_carrier")
+        text = await stage.until("all jobs", "validate_cart", "send_confirmat… +2", "pack_parcel +1", "book_carrier")
         assert text.count("pack_parcel") == text.count("send_confirmation") == 1
 
 
@@ -179,4 +186,24 @@ def test_without_the_screen_it_is_drawn_too(server: TestbedServer) -> None:
     assert plain.out.partition("Steps")[2].partition("Context")[0].isascii()
     section = next(s for s in unstick("show", task, "--json", dsn=dsn).json["sections"] if s["drawn"] == "graph")
     assert set(section["columns"]) == DRAWN["graph"]
+    server.drop(dsn)
+
+
+async def test_what_repeated_looks_have_seen_is_drawn(server: TestbedServer, tmp_path: Path) -> None:
+    dsn = server.fresh("estuary")
+    rows = await Rows.open(dsn)
+    task = await rows.task(2, wake=-9000, beat=5000, state={"n": 1})
+    retry = "UPDATE tasks SET heartbeat = heartbeat + interval '303 seconds' WHERE task_id = $1::text::macaddr8"
+    async with staged(dsn, tmp_path, size=(100, 60)) as stage:
+        await stage.until("● live", lambda: stage.app.session.looked)
+        (reader,) = stage.app.session.systems.values()
+        for _ in range(4):
+            await reader.sample()
+            await rows.sql(retry, task)
+        await reader.sample()
+        await stage.press("enter")
+        text = await stage.until("Seen failing 4 times since", "Seen by this console", "no. 4")
+        lane = next(line for line in text.splitlines() if "4 times since" in line and "●" in line)
+        assert lane.split()[:4] == ["failing", "again", "and", "again"]
+    await rows.connection.close()
     server.drop(dsn)
