@@ -80,9 +80,8 @@ class TreeScreen(Frame):
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
-        if key.id == "tree.view" and not options.view(self.system)[0]:
-            return False
-        return super().offers(key) and (key.id != "tree.system" or len(self.session.systems) > 1)
+        idle = {"tree.view": not options.view(self.system)[0], "tree.system": len(self.session.systems) < 2}
+        return super().offers(key) and not idle.get(key.id)
 
     def note(self) -> str:
         listing = self.listing
