@@ -1,8 +1,19 @@
-"""What the options of a system say about how it is looked at."""
+"""The options of a system: what they may be, and what they say about how it is looked at."""
 
 from __future__ import annotations
 
+from queries.fault import DatabaseError
 from queries.system import System
+
+
+def check(system: System, label: str, option: str, value: object) -> None:
+    """Raise DatabaseError where ``label`` has no such option, or not with that value."""
+    options = system.spec.options
+    if option not in options:
+        raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
+    choices = options[option].choices
+    if choices and value not in choices:
+        raise DatabaseError(f"{label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
 
 def shown(system: System) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from queries import options
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
@@ -75,7 +76,7 @@ class Reader:
         Raises DatabaseError, also where the operator chose what there is not.
         """
         for name in self.system.spec.options.keys() & chosen.keys():
-            self._check_option(name, chosen[name])
+            options.check(self.system, self.label, name, chosen[name])
         statement_ = self._choose("options")
         if statement_ is None:
             return
@@ -87,18 +88,10 @@ class Reader:
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        self._check_option(option, value)
+        options.check(self.system, self.label, option, value)
         self.chosen[option] = value
         self._whys[option] = "chosen here"
         self.system = systems.with_limits(self.system, {option: value})
-
-    def _check_option(self, option: str, value: object) -> None:
-        options = self.system.spec.options
-        if option not in options:
-            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
-        choices = options[option].choices
-        if choices and value not in choices:
-            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
     # Pages of nodes
 

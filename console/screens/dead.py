@@ -246,9 +246,6 @@ class DeadScreen(Frame):
         if node is not None:
             self.unstick.reveal(node)
 
-    def action_copy(self) -> None:
-        self.copy_menu()
-
 
 def _told(was: str | None, is_now: str | None) -> Content:
     """``waiting → error``; what is not so any more stands out."""

@@ -73,8 +73,7 @@ class TreeScreen(Frame):
         if self._label is None:
             return []
         listing = self.listing
-        _, view = options.view(self.system)
-        all_jobs = f"all jobs by {view}" if view else "all jobs"
+        all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
         shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
@@ -141,8 +140,7 @@ class TreeScreen(Frame):
         listing = self._current()
         table, codes = self.table, self.session.codes()
         if listing is not None and table.forest is not listing.forest:
-            reader = self.session.systems.get(self._label or "")
-            table.show(listing.forest, recorded(TASKS, reader.system.not_recorded if reader else ()))
+            table.show(listing.forest, recorded(TASKS, self.system.not_recorded if self.system else ()))
             self._apply_filter()
         if listing is not None and self._news is not None:
             if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
@@ -256,11 +254,11 @@ class TreeScreen(Frame):
         option, value = options.next_view(reader.system) if reader else ("", "")
         if reader is None or not option:
             self.say("This system has one tree only.", "faint")
-        else:
-            reader.choose(option, value)
-            self._listings.pop((reader.label, Shape.TREE), None)
-            self._shape = Shape.TREE
-            self._switched()
+            return
+        reader.choose(option, value)
+        self._listings.pop((reader.label, Shape.TREE), None)
+        self._shape = Shape.TREE
+        self._switched()
 
     def action_step_system(self, step: int) -> None:
         labels = list(self.session.systems)
@@ -358,9 +356,6 @@ class TreeScreen(Frame):
         self.table.focus()
 
     @on(FilterLine.Left)
-    def _left(self) -> None:
-        self._clear_filter()
-
     def _clear_filter(self) -> None:
         line = self.query_one(FilterLine)
         line.value = ""

@@ -3,9 +3,10 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 cursor text: severity|time|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: idx_dlq_status_timestamp, idx_dlq_unique_pending_task, tasks_dlq_pkey, those of the included part,
 -- idx_workflow_steps_task_covering, the state_lookups.
-WITH
+WITH wanted(to_state) AS (VALUES ('blocked_by_failures')),
 \ir parts/open_tasks.sql
 ,
 dead AS MATERIALIZED (
