@@ -76,6 +76,23 @@ async def play(stage: Stage) -> None:
     await stage.until("timer long past", "children are done")
     keep(stage, "ledger")
 
+    await stage.press("2")
+    await down_to(stage, r"blocked by fail\S* +nightly_ledger")
+    await stage.press("enter")
+    await stage.until("Steps  ", "merge_regions", "publish")
+    keep(stage, "dag")
+
+    await stage.press("escape", "1")
+    await stage.until("all jobs")
+    await stage.press(*["tab"] * list(stage.app.session.systems).index("tasker"))
+    await stage.until("▸ tasker", "▸ shop")
+    await down_to(stage, "▸ shop")
+    await stage.press("right")
+    await stage.until("▾ shop", "▸ fulfil_order")
+    await stage.press("down", "right")
+    await stage.until("▾ fulfil_order", "blocked by failures")
+    keep(stage, "five")
+
     await stage.press("question_mark")
     await stage.until("Keys everywhere")
     keep(stage, "help")
