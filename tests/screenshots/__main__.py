@@ -84,7 +84,9 @@ async def play(stage: Stage) -> None:
 
     await stage.press("escape", "1")
     await stage.until("all jobs")
-    await stage.press(*["tab"] * list(stage.app.session.systems).index("tasker"))
+    labels = list(stage.app.session.systems)
+    here = next(number for number, label in enumerate(labels) if f"› {label} ›" in stage.text)
+    await stage.press(*["tab"] * ((labels.index("tasker") - here) % len(labels)))
     await stage.until("▸ tasker", "▸ shop")
     await down_to(stage, "▸ shop")
     await stage.press("right")
