@@ -57,6 +57,7 @@ class UnstickApp(Everywhere):
     MODES = {
         "tree": _screen("tree", "TreeScreen"),
         "stuck": _screen("stuck", "StuckScreen"),
+        "dead": _screen("dead", "DeadScreen"),
         "ledger": _screen("ledger", "LedgerScreen"),
         "help": _screen("help", "HelpScreen"),
     }

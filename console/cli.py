@@ -183,6 +183,19 @@ def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
 
 @unstick.command()
+@_words("target")
+@click.option("--system", help="Only this system.")
+@click.option("--limit", type=click.IntRange(1), default=500, show_default=True, help="Letters a system, at most.")
+@click.pass_obj
+def dead(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+    """Dead letters: what an engine has given up on, grouped by what it died of, and what has become of it since."""
+    from console.oneshot import dead as command
+
+    choices.only_target(target)
+    return choices.run(lambda chosen: command.dead(chosen, **options))
+
+
+@unstick.command()
 @_words("id", required=True)
 @click.option(
     "--size", type=click.IntRange(0), metavar="BYTES", default=65536, help="Of a stored value. [default: 64 kB]"

@@ -378,6 +378,9 @@ class TreeScreen(Frame):
 
     async def _reveal(self, listing: Listing, node: Node) -> None:
         try:
+            if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
+                page = await self.session.systems[node.system].nodes([node.job_id])
+                node = next(iter(page.nodes), node)
             found = await listing.reveal(node)
         except DatabaseError as error:
             self.session.failed(error)
