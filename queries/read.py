@@ -116,10 +116,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids that are still there.
-
-        None where the engine keeps none, which ``spec.dead`` says.
-        """
+        """Dead letters, worst and oldest first, or those of these ids still there; none where the engine keeps none."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:

@@ -24,6 +24,7 @@ ORDER = (
     Phase.DONE,
 )
 NARROW = 80  # cells below which all is said in fewer words
+MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets have it
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
@@ -57,7 +58,7 @@ class SystemsBar(Bar):
     def compose_line(self, width: int) -> Content:
         low = self.screen.has_class("-low") and len(self._lines) > 1
         number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
-        lines = self._lines[number : number + 1] if low else self._lines
+        lines = self._seen()
         room = min(max((words.width(line.label) for line in lines), default=0), 20)
         here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
         heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
@@ -71,6 +72,13 @@ class SystemsBar(Bar):
             spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width)
             for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
         )
+
+    def _seen(self) -> Sequence[SystemLine]:
+        """As many lines as there may be, with the chosen one among them."""
+        most = LOW if self.screen.has_class("-low") else MOST
+        chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
+        start = max(chosen + 1 - most, 0)
+        return self._lines[start : start + most]
 
     def _head(self, line: SystemLine, mark: str, room: int) -> Content:
         return Content.assemble(
