@@ -36,8 +36,17 @@ class System(Record):
 
     def verbs_of(self, kind: str) -> tuple[Verb, ...]:
         """All verbs for nodes of that kind in this variant of the engine."""
-        options = self.limits.items()
-        return tuple(v for v in self.spec.verbs if kind in v.kinds and v.when.items() <= options)
+        return tuple(v for v in self.offered if kind in v.kinds)
+
+    @property
+    def offered(self) -> tuple[Verb, ...]:
+        """All verbs in this variant of the engine."""
+        return tuple(v for v in self.spec.verbs if v.when.items() <= self.limits.items())
+
+    @property
+    def variant(self) -> str:
+        """Which variant this is, in a word or two: the options that verbs depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
 
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""

@@ -33,6 +33,7 @@ class SystemHere(Record):
     schema: str
     title: str
     about: str
+    notes: tuple[str, ...]  # which variant of the engine this is, and what tells
     counts: tuple[Count, ...]
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
@@ -66,7 +67,7 @@ async def _here(reader: Reader) -> SystemHere:
         why = str(error).replace("\n", " ")
     spec = reader.system.spec
     verbs = []
-    for verb in spec.verbs:
+    for verb in reader.system.offered:
         available = reader.availability(verb)
         verbs.append(VerbHere(verb=verb, available=available.ok, why=available.why))
     return SystemHere(
@@ -74,6 +75,7 @@ async def _here(reader: Reader) -> SystemHere:
         schema=reader.found.schema,
         title=spec.title,
         about=spec.about,
+        notes=reader.notes,
         counts=counts,
         verbs=tuple(verbs),
         missing=tuple(need.ddl for need in reader.found.missing()),

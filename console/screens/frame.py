@@ -204,13 +204,13 @@ class Frame(Screen[None]):
         self.query_one(SystemsBar).show(
             [
                 SystemLine(
-                    label=label,
+                    label=f"{label} ({reader.system.variant})" if reader.system.variant else label,
                     counts=self.session.counts.get(label),
                     stuck=stuck[label] if self.session.looked else None,
                     more_stuck=bool(self.session.capped.get(label)),
                     chosen=label == self.label(),
                 )
-                for label in self.session.systems
+                for label, reader in self.session.systems.items()
             ]
         )
 

@@ -364,3 +364,19 @@ async def test_large_values_come_by_and_by(twin: Twin, eternaltwin: str, tmp_pat
         await stage.until("text, 293 kB", lambda: "the first" not in stage.text and "m more bytes" not in stage.text)
         await stage.press("m")
         await stage.until("All stored bytes are here already.")
+
+
+@pytest.mark.parametrize("profile", ["mirror", "table"])
+async def test_the_variant_of_an_engine_is_always_shown(server: TestbedServer, tmp_path: Path, profile: str) -> None:
+    dsn = server.fresh("agent_jobs", filled=True)
+    if profile == "table":
+        server.sql("UPDATE jobs SET status = 'active' WHERE status = 'pending'", dsn)
+    async with staged(dsn, tmp_path, size=(120, 400)) as stage:
+        await stage.until(f"agent_jobs ({profile})")
+        for mode in ("2", "4"):
+            await stage.press(mode)
+            await stage.until(f"agent_jobs ({profile})")
+        await stage.press("question_mark")
+        text = await stage.until(f"profile: {profile} (", "what can be done")
+        assert ("Bull, in Redis, decides what runs" in text) == (profile == "mirror"), "verbs of the other are not told"
+    server.drop(dsn)

@@ -330,6 +330,18 @@ async def test_run_now_queues_what_cron_would(uni: Uni, uni_workspace: Workspace
     assert why(again, node) == f"the same is queued already, as job {row['id']}"
 
 
+@pytest.mark.parametrize("place", [0, 2])
+async def test_run_now_looks_for_an_equal_row_at_both_ends_of_a_long_queue(
+    uni: Uni, tmp_path: Path, place: int
+) -> None:
+    jobs = [await uni.job(PRUNE if n == place else {"job": "x", "n": n}) for n in range(3)]
+    node = uni.id(await uni.cron(PRUNE), "cron")
+    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"window": 1.0, "head": 1.0}})
+    outcomes = await do(workspace, "run_now", [node], {}, LABEL)
+    assert why(outcomes, node) == f"the same is queued already, as job {jobs[place]}"
+    await workspace.close()
+
+
 async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
     node = uni.id(await uni.cron(PRUNE), "cron")
     for turn in range(5):
