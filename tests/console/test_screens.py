@@ -10,6 +10,7 @@ import pytest
 from console import theme
 from console.config import Context
 from tests.queries.builders import Twin
+from tests.queries.test_together import NAMES, fill
 from tests.servers import TestbedServer
 
 from .stage import staged
@@ -339,6 +340,24 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() != first)
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() == first)
+
+
+async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_path: Path) -> None:
+    dsn = server.fresh()
+    await fill(dsn)
+    async with staged(dsn, tmp_path) as stage:
+        shown = []
+        for name in NAMES:
+            await stage.until(f"▸ {name}")
+            shown.append(stage.app.frame.label() if stage.app.frame else None)
+            await stage.press("tab")
+        assert shown == NAMES
+        await stage.until(f"▸ {NAMES[0]}")
+        await stage.press("2")
+        await stage.until(lambda: {f.system for f in stage.app.session.findings()} == set(NAMES))
+        severities = [f.severity for f in stage.app.session.findings()]
+        assert severities == sorted(severities, reverse=True)
+    server.drop(dsn)
 
 
 async def test_remapped_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:

@@ -356,11 +356,12 @@ async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
 
 
 async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(uni: Uni, uni_workspace: Workspace) -> None:
-    node = uni.id(await uni.cron(PRUNE), "cron")
+    node, free = uni.id(await uni.cron(PRUNE), "cron"), uni.id(await uni.cron(MAIL), "cron")
     async with uni.connection.transaction():
         key = f"unstick {json.dumps(PRUNE)}"
         await uni.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
-        assert told(await do(uni_workspace, "run_now", [node], {}, LABEL)) == {node: Outcome.BUSY}
+        outcomes = await do(uni_workspace, "run_now", [node, free], {}, LABEL)
+    assert told(outcomes) == {node: Outcome.BUSY, free: CHANGED}
 
 
 async def test_an_entry_executed_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:
