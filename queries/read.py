@@ -13,6 +13,7 @@ from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
+from queries.letters import letter
 from queries.model import (
     Costly,
     Count,
@@ -20,7 +21,6 @@ from queries.model import (
     Finding,
     Findings,
     Honesty,
-    Letter,
     Letters,
     Node,
     Page,
@@ -121,21 +121,21 @@ class Reader:
         named = colon and self.system.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
 
-    async def dead(self, cursor: str | None = None, page: int = PAGE) -> Letters:
-        """Dead letters that nobody has decided on, worst and oldest first; none where the engine keeps none."""
+    async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
+        """Dead letters, worst and oldest first, or those of these ids that are still there.
+
+        None where the engine keeps none, which ``spec.dead`` says.
+        """
+        local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
             if chosen is None:
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
-            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page))
-            told = {self._full(r["id"]): r for r in rows}
-            read = await self._nodes(transaction, [r["id"] for r in rows])
-        letters = tuple(
-            Letter(node=n, fingerprint=r["fingerprint"], was=r["was"], is_now=r["is_now"])
-            for n in read.nodes
-            for r in [told[n.id]]
-        )
+            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
+            told = {r["id"]: r for r in rows}
+            read = await self._nodes(transaction, list(told))
+        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
         return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
@@ -250,8 +250,8 @@ class Reader:
     def _full(self, local: str) -> str:
         return f"{self.label}/{local}"
 
-    def _reading(self, limit: float = READ_TIMEOUT) -> Any:
-        return self.database.reading(self.found.search_path, limit)
+    def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> Any:
+        return self.database.reading(self.found.search_path, limit, in_order=in_order)
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
@@ -282,7 +282,9 @@ class Reader:
         if chosen is None:
             async with self._reading() as transaction:
                 return Page(nodes=(), at=await _now(transaction), costly=self._costly(which, kind))
-        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT) as transaction:
+        # An index on words or tags, which finding may use, can be read as a bitmap alone.
+        in_order = not asked and which != "find"
+        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT, in_order=in_order) as transaction:
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
             read = await self._nodes(transaction, list(dict.fromkeys(r["id"] for r in rows)))
         more = rows[-1].get("cursor") if len(rows) == page else None
@@ -346,8 +348,9 @@ class Reader:
             costly = self._costly(key)
             unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
             return []
-        rows = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
-        if len(rows) > page:
+        looked = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
+        rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
+        if len(rows) > page or len(rows) < len(looked):
             capped.append(spec.code)
         return [
             self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))

@@ -43,6 +43,7 @@ class Need(Record, forbid_unknown_fields=True):
     function: str = ""
     relation: str = ""  # schema-qualified, e.g. of an extension
     partial: bool = False  # whether a partial index will do
+    whole: bool = True  # whether a table that is small enough to be read whole will do
     column: str = ""  # of ``table``
 
 
@@ -143,6 +144,7 @@ class Spec(Record, forbid_unknown_fields=True):
     about: str
     recognise: Recognise
     kinds: tuple[Kind, ...]
+    dead: str = ""  # in a sentence: what a dead letter is in this engine, or why it has none
     declines: tuple[Decline, ...] = ()
     search_path: tuple[str, ...] = ()  # schemas searched after the system's own
     needs: dict[str, Need] = {}

@@ -60,20 +60,24 @@ def _phase(phase: Phase, ascii: bool) -> Line:
 def _system(
     reader: Reader, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
 ) -> list[Line]:
-    found, spec = reader.found, reader.system.spec
-    lines = [heading(found.label, f"{spec.title}, in schema {found.schema}"), *wrapped(spec.about, width)]
-    lines += [*(line for note in reader.notes for line in wrapped(note, width)), BLANK]
-    lines += [heading(f"{found.label}: what can be done")]
-    for verb in reader.system.offered:
+    spec = reader.system.spec
+    lines = [
+        heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
+        *wrapped(spec.about, width),
+        *(line for note in reader.notes for line in wrapped(note, width)),
+        BLANK,
+    ]
+    lines += [heading(f"{reader.label}: what can be done")]
+    for verb in reader.system.verbs_here:
         key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)
         lines += [*_verb(verb, key, width), BLANK]
-    lines += [heading(f"{found.label}: its statuses")]
+    lines += [heading(f"{reader.label}: its statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
-    lines += [BLANK, heading(f"{found.label}: what counts as stuck")]
+    lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
     for finding in spec.findings:
         lines += _finding(finding, width)
     if unchecked:
-        lines += [BLANK, heading(f"{found.label}: not looked for here")]
+        lines += [BLANK, heading(f"{reader.label}: not looked for here")]
         for part in unchecked:
             lines += wrapped(f"{part.code}: {part.why}", width)
             lines += [plain(part.ddl, "bold", 4)] if part.ddl else []
