@@ -140,9 +140,8 @@ class Reader:
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
-        local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            return await self._nodes(transaction, local)
+            return await self._nodes(transaction, [self.local(i) for i in ids])
 
     async def counts(self) -> tuple[Count, ...]:
         """How many nodes there are in each phase."""
@@ -163,13 +162,12 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one look for the findings that need several."""
-        wanted = {w.spec.sample for w in self._watchers.values()}
-        if not wanted:
+        if not self._watchers:
             return
         async with self._reading() as transaction:
             at = await _now(transaction)
             seen = {}
-            for name in filter(None, wanted):
+            for name in {w.spec.sample or "" for w in self._watchers.values()}:
                 chosen = self._choose(f"samples/{name}")
                 rows = await transaction.rows(chosen, self._values()) if chosen else []
                 seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
@@ -196,8 +194,7 @@ class Reader:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
-            node_id = page.nodes[0].id
-            local = self.local(node_id)
+            node_id, local = page.nodes[0].id, self.local(page.nodes[0].id)
             sections = [
                 await self._section(transaction, key.partition("/")[2], local, size)
                 for key, variants in self.system.statements.items()

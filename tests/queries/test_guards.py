@@ -225,6 +225,16 @@ async def test_rows_are_locked_and_those_of_others_not_waited_for(
     assert told(outcomes) == {held: BUSY, free: CHANGED}
 
 
+async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, uni_workspace: Workspace) -> None:
+    jobs = [await uni.job(held=900, held_by=holder, creator=LIVE) for holder in (DEAD, DEAD, OTHER)]
+    held, free = uni.id(DEAD, "holder"), uni.id(OTHER, "holder")
+    async with uni.connection.transaction():
+        await uni.sql("SELECT FROM queued_job WHERE id = $1 FOR UPDATE", jobs[1])
+        outcomes = await do(uni_workspace, "release", [held, free], GONE, uni2work.LABEL)
+    assert told(outcomes) == {held: BUSY, free: CHANGED}
+    assert [(await uni.row(j))["lock_instance"] for j in jobs] == [DEAD, DEAD, None]
+
+
 @pytest.mark.parametrize("verb", ["release", "cancel", "skip"])
 async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
     """It would hold the worker up for as long as the verb takes."""

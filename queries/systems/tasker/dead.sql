@@ -3,9 +3,10 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 cursor text: severity|time|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: idx_dlq_status_timestamp, idx_dlq_unique_pending_task, tasks_dlq_pkey, those of the included part,
 -- idx_workflow_steps_task_covering, the state_lookups.
-WITH
+WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql
 ,
 dead AS MATERIALIZED (
@@ -26,8 +27,7 @@ dead AS MATERIALIZED (
   SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, x.created_at, 7
     FROM open_tasks o
     JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
-   WHERE o.to_state = 'blocked_by_failures'
-     AND NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
+   WHERE NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
 ),
 page AS MATERIALIZED (
   SELECT p.*
