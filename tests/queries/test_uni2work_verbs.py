@@ -64,9 +64,11 @@ async def test_a_rehearsal_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -
 
 async def test_release_wants_the_operators_word(uni: Uni, uni_workspace: Workspace) -> None:
     job = await uni.job(held=900)
-    outcomes = await do(uni_workspace, "release", [uni.id(job)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): REFUSED}
-    assert f"say (gone) that the instance {DEAD} is not running" in why(outcomes, uni.id(job))
+    for node, what in ((uni.id(job), f"the instance {DEAD}"), (uni.id(DEAD, "holder"), "the instance")):
+        outcomes = await do(uni_workspace, "release", [node], {}, LABEL)
+        assert told(outcomes) == {node: REFUSED}
+        assert f"say (gone) that {what} is not running" in why(outcomes, node)
+    assert (await uni.row(job))["lock_instance"] == DEAD
 
 
 async def test_a_young_lock_is_not_touched(uni: Uni, uni_workspace: Workspace) -> None:
@@ -243,7 +245,9 @@ async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(uni: Un
 async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace, verb: str, held: float) -> None:
     job = await uni.job(PRUNE, held=held, cron=True)
     before = await uni.everything()
-    assert told(await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
+    outcomes = await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): REFUSED}
+    assert why(outcomes, uni.id(job)).startswith("it is locked")
     assert await uni.everything() == before
 
 
