@@ -122,10 +122,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids that are still there.
-
-        None where the engine keeps none, which ``spec.dead`` says.
-        """
+        """Dead letters, worst and oldest first, or those of these ids still there; none where the engine keeps none."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
@@ -140,8 +137,9 @@ class Reader:
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
+        local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            return await self._nodes(transaction, [self.local(i) for i in ids])
+            return await self._nodes(transaction, local)
 
     async def counts(self) -> tuple[Count, ...]:
         """How many nodes there are in each phase."""
@@ -162,12 +160,13 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one look for the findings that need several."""
-        if not self._watchers:
+        wanted = {w.spec.sample for w in self._watchers.values()}
+        if not wanted:
             return
         async with self._reading() as transaction:
             at = await _now(transaction)
             seen = {}
-            for name in {w.spec.sample or "" for w in self._watchers.values()}:
+            for name in filter(None, wanted):
                 chosen = self._choose(f"samples/{name}")
                 rows = await transaction.rows(chosen, self._values()) if chosen else []
                 seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
@@ -194,7 +193,8 @@ class Reader:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
-            node_id, local = page.nodes[0].id, self.local(page.nodes[0].id)
+            node_id = page.nodes[0].id
+            local = self.local(node_id)
             sections = [
                 await self._section(transaction, key.partition("/")[2], local, size)
                 for key, variants in self.system.statements.items()

@@ -64,7 +64,8 @@ class DetailScreen(Frame):
 
     def show_body(self) -> None:
         if self._gone:
-            self.say("It does not exist any more; this is how it was last seen.", "warn")
+            seen = "; this is how it was last seen" if self._detail else ""
+            self.say(f"It does not exist any more{seen}.", "warn")
         self.query_one(Page).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:

@@ -23,6 +23,7 @@ ORDER = (
     Phase.CANCELLED,
     Phase.DONE,
 )
+MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets have it
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
@@ -54,7 +55,14 @@ class SystemsBar(Bar):
 
     def compose_line(self, width: int) -> Content:
         room = max((words.width(line.label) for line in self._lines), default=0)
-        return Content("\n").join([self._line(line, min(room, 20), width) for line in self._lines])
+        return Content("\n").join([self._line(line, min(room, 20), width) for line in self._seen()])
+
+    def _seen(self) -> Sequence[SystemLine]:
+        """As many lines as there may be, with the chosen one among them."""
+        most = LOW if self.screen.has_class("-low") else MOST
+        chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
+        start = max(chosen + 1 - most, 0)
+        return self._lines[start : start + most]
 
     def _line(self, line: SystemLine, room: int, width: int) -> Content:
         mark = ">" if self._ascii else "▸"

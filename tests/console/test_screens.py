@@ -341,6 +341,10 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() != first)
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() == first)
+    async with staged(eternaltwin, tmp_path, size=(60, 10)) as stage:  # where there is room for one line of them
+        await stage.until("▸ eternaltwin ", lambda: "@other" not in stage.text)
+        await stage.press("tab")
+        await stage.until("▸ eternaltwin@other", lambda: "eternaltwin " not in stage.text)
 
 
 async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_path: Path) -> None:

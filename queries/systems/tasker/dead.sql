@@ -6,7 +6,7 @@
 -- $4 have text[]
 -- Indexes: idx_dlq_status_timestamp, idx_dlq_unique_pending_task, tasks_dlq_pkey, those of the included part,
 -- idx_workflow_steps_task_covering, the state_lookups.
-WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
+WITH wanted AS (SELECT 'blocked_by_failures' AS to_state),
 \ir parts/open_tasks.sql
 ,
 dead AS MATERIALIZED (
