@@ -44,6 +44,11 @@ class System(Record):
         """Those of them for nodes of that kind."""
         return tuple(v for v in self.verbs_here if kind in v.kinds)
 
+    @property
+    def variant(self) -> str:
+        """Which variant this is, in a word or two: the options that verbs depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
+
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)
