@@ -256,6 +256,23 @@ def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
 
 @unstick.command()
+@_words("target")
+@click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may look.")
+@click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may change things too.")
+@click.option("--system", help="Only this system.")
+@click.pass_obj
+def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+    """Print the least that roles need here, as GRANT statements; without ROLE, for viewer and operator. Runs nothing.
+
+    Ask as a role that may read everything. What the ledger needs is granted by init --operator ROLE.
+    """
+    from console.oneshot import grants as command
+
+    choices.only_target(target)
+    return choices.run(lambda chosen: command.grants(chosen, **options))
+
+
+@unstick.command()
 @click.argument("verb")
 @click.option("--system", help="Only this system.")
 @click.pass_obj

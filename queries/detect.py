@@ -222,7 +222,7 @@ def _met(
         )
         if firm:
             indexed.add(name)
-        if firm or (table and not need.column and table.pages <= SMALL):
+        if firm or (table and need.whole and not need.column and table.pages <= SMALL):
             have.add(name)
     return frozenset(have), frozenset(indexed)
 

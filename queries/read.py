@@ -196,6 +196,8 @@ class Reader:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
+            node_id = page.nodes[0].id
+            local = self.local(node_id)
             sections = [
                 await self._section(transaction, key.partition("/")[2], local, size)
                 for key, variants in self.system.statements.items()
@@ -248,8 +250,8 @@ class Reader:
     def _full(self, local: str) -> str:
         return f"{self.label}/{local}"
 
-    def _reading(self, limit: float = READ_TIMEOUT) -> Any:
-        return self.database.reading(self.found.search_path, limit)
+    def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> Any:
+        return self.database.reading(self.found.search_path, limit, in_order=in_order)
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
@@ -280,7 +282,9 @@ class Reader:
         if chosen is None:
             async with self._reading() as transaction:
                 return Page(nodes=(), at=await _now(transaction), costly=self._costly(which, kind))
-        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT) as transaction:
+        # An index on words or tags, which finding may use, can be read as a bitmap alone.
+        in_order = not asked and which != "find"
+        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT, in_order=in_order) as transaction:
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
             read = await self._nodes(transaction, list(dict.fromkeys(r["id"] for r in rows)))
         more = rows[-1].get("cursor") if len(rows) == page else None
@@ -293,8 +297,10 @@ class Reader:
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
         rows = [r for chosen, ids in parts.values() for r in await transaction.rows(chosen, self._values(ids=ids))]
-        order = {id_: place for place, id_ in enumerate(local)}
-        nodes = [self._node(row) for row in sorted(rows, key=lambda r: order[r["id"]])]
+        # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
+        found = {row["id"]: row for row in rows}
+        order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
+        nodes = [self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)]
         return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))
 
     def _node(self, row: Mapping[str, Any]) -> Node:
@@ -342,8 +348,9 @@ class Reader:
             costly = self._costly(key)
             unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
             return []
-        rows = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
-        if len(rows) > page:
+        looked = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
+        rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
+        if len(rows) > page or len(rows) < len(looked):
             capped.append(spec.code)
         return [
             self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))

@@ -43,6 +43,7 @@ class Need(Record, forbid_unknown_fields=True):
     function: str = ""
     relation: str = ""  # schema-qualified, e.g. of an extension
     partial: bool = False  # whether a partial index will do
+    whole: bool = True  # whether a table that is small enough to be read whole will do
     column: str = ""  # of ``table``
 
 

@@ -20,11 +20,10 @@ TIMES = 4
 WORSE = 1.5  # what a statement may do more of on a table of TIMES the rows
 SLACK = 200  # blocks and rows: a deeper index, a fuller page
 
-UNFILLED = frozenset({"agent_jobs", "tasker"})  # whose tables are still to be described
 SMALL = {"uni2work": {"cron_whole": 0}}  # what else counts as large by a size of its own
 
 
-@pytest.mark.parametrize("name", sorted({s.name for s in system.builtin()} - UNFILLED))
+@pytest.mark.parametrize("name", sorted(s.name for s in system.builtin()))
 async def test_no_automatic_statement_grows_with_the_table(
     name: str, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,28 +1,37 @@
 -- How many jobs are in each phase, each count with its honesty.
 -- $1 have text[]: needs that are satisfied here; where the table is small, everything is counted
--- Index: one on jobs(user_id, status, created_at), in which alone the unfinished are counted, user by user; the
--- finished come from the server's statistics.
+-- Indexes: one on jobs(status, created_at) of the unfinished, or else that on jobs(user_id, status, created_at), for the
+-- first 500 users. Up to 10,000 of each status are counted; more, and the finished, come from the server's statistics.
 WITH RECURSIVE known AS (
-  SELECT 'jobs_scan' = ANY ($1::text[]) AS whole, 'by_user' = ANY ($1::text[]) AS indexed
-), users AS (
-  (SELECT j.user_id FROM jobs j WHERE (SELECT indexed AND NOT whole FROM known) ORDER BY j.user_id LIMIT 1)
+  SELECT 'jobs_scan' = ANY ($1::text[]) AS whole,
+         NOT 'jobs_scan' = ANY ($1::text[]) AND 'unfinished' = ANY ($1::text[]) AS by_status,
+         NOT 'jobs_scan' = ANY ($1::text[]) AND NOT 'unfinished' = ANY ($1::text[]) AND 'by_user' = ANY ($1::text[]) AS by_user
+),
+leaps AS (
+  (SELECT j.user_id FROM jobs j WHERE (SELECT by_user FROM known) ORDER BY j.user_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
-    FROM users u WHERE u.user_id IS NOT NULL
-), counted AS (
-  SELECT j.status::text AS status, count(*) AS n FROM jobs j WHERE (SELECT whole FROM known) GROUP BY j.status
+  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id LIMIT 1)
+    FROM leaps l WHERE l.user_id IS NOT NULL
+),
+users AS MATERIALIZED (SELECT l.user_id FROM leaps l WHERE l.user_id IS NOT NULL LIMIT 500),
+counted AS MATERIALIZED (
+  SELECT j.status::text AS status, count(*) AS n, true AS all FROM jobs j WHERE (SELECT whole FROM known) GROUP BY j.status
   UNION ALL
-  SELECT s.status, s.n
-    FROM (SELECT sum(c.pending) AS pending, sum(c.active) AS active, sum(c.delayed) AS delayed, sum(c.paused) AS paused
-            FROM users u
-           CROSS JOIN LATERAL (SELECT (SELECT count(*) FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'pending') AS pending,
-                                      (SELECT count(*) FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active') AS active,
-                                      (SELECT count(*) FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'delayed') AS delayed,
-                                      (SELECT count(*) FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'paused') AS paused) AS c
-           WHERE u.user_id IS NOT NULL) AS t
-   CROSS JOIN LATERAL (VALUES ('pending', t.pending), ('active', t.active), ('delayed', t.delayed), ('paused', t.paused)) AS s(status, n)
-   WHERE s.n IS NOT NULL
-), estimate AS (
+  SELECT s.status, s.n, s.n <= 10000
+    FROM (VALUES ('pending', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'pending' LIMIT 10001) AS o)),
+                 ('active', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'active' LIMIT 10001) AS o)),
+                 ('delayed', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'delayed' LIMIT 10001) AS o)),
+                 ('paused', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'paused' LIMIT 10001) AS o))) AS s(status, n)
+   WHERE (SELECT by_status FROM known)
+  UNION ALL
+  SELECT s.status, s.n, s.n <= 10000 AND (SELECT count(*) FROM users) < 500
+    FROM (VALUES ('pending', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'pending' LIMIT 10001) AS i LIMIT 10001) AS o)),
+                 ('active', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' LIMIT 10001) AS i LIMIT 10001) AS o)),
+                 ('delayed', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'delayed' LIMIT 10001) AS i LIMIT 10001) AS o)),
+                 ('paused', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'paused' LIMIT 10001) AS i LIMIT 10001) AS o))) AS s(status, n)
+   WHERE (SELECT by_user FROM known)
+),
+estimate AS (
   SELECT f.status, (c.reltuples * f.freq)::int8 AS n
     FROM pg_class c
     JOIN pg_stats s ON s.schemaname = current_schema() AND s.tablename = 'jobs' AND s.attname = 'status'
@@ -30,11 +39,11 @@ WITH RECURSIVE known AS (
    WHERE c.oid = 'jobs'::regclass AND c.reltuples >= 0
 )
 SELECT p.phase,
-       CASE WHEN k.whole THEN coalesce((SELECT c.n FROM counted c WHERE c.status = p.status), 0)
-            WHEN p.open AND k.indexed THEN coalesce((SELECT c.n FROM counted c WHERE c.status = p.status), 0)
-            ELSE (SELECT e.n FROM estimate e WHERE e.status = p.status) END::int8 AS n,
-       CASE WHEN k.whole OR (p.open AND k.indexed) THEN 'exact'
-            WHEN EXISTS (SELECT FROM estimate e WHERE e.status = p.status) THEN 'estimated' ELSE 'unknown' END AS honesty
+       CASE WHEN c.all OR k.whole THEN coalesce(c.n, 0) WHEN e.n > coalesce(c.n, -1) THEN e.n ELSE least(c.n, 10000) END::int8 AS n,
+       CASE WHEN c.all OR k.whole THEN 'exact' WHEN e.n > coalesce(c.n, -1) THEN 'estimated' WHEN c.n IS NOT NULL THEN 'capped'
+            ELSE 'unknown' END AS honesty
   FROM known k
- CROSS JOIN (VALUES ('ready', 'pending', true), ('running', 'active', true), ('scheduled', 'delayed', true),
-                    ('held', 'paused', true), ('failed', 'failed', false), ('done', 'completed', false)) AS p(phase, status, open)
+ CROSS JOIN (VALUES ('ready', 'pending'), ('running', 'active'), ('scheduled', 'delayed'),
+                    ('held', 'paused'), ('failed', 'failed'), ('done', 'completed')) AS p(phase, status)
+  LEFT JOIN counted c ON c.status = p.status
+  LEFT JOIN estimate e ON e.status = p.status

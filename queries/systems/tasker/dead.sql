@@ -49,7 +49,7 @@ SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int
   JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
   JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
   LEFT JOIN tasks_dlq d ON d.dlq_entry_uuid = p.letter
-  LEFT JOIN task_transitions x ON x.task_uuid = p.task_uuid AND x.most_recent
+  LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
   LEFT JOIN LATERAL (
     SELECT n.name, s.results #>> '{error,message}' AS message
       FROM workflow_steps s

@@ -1,4 +1,4 @@
--- Templates, that is named tasks in a version. What is open of one is counted among the first 10,000 unfinished tasks; where there are more, not at all.
+-- Templates, that is named tasks in a version. What is open of one is counted among the first 2,000 unfinished tasks; where there are more, not at all.
 -- kinds: template
 -- $1 ids text[]: local ids
 -- Indexes: named_tasks_pkey, idx_tasks_active_with_priority_covering and idx_task_transitions_state_lookup, index-only.
@@ -6,7 +6,7 @@ WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 10) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 10)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
 open AS MATERIALIZED (
-  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.complete = false ORDER BY t.priority, t.task_uuid LIMIT 10001
+  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.complete = false ORDER BY t.priority, t.task_uuid LIMIT 2001
 ),
 sums AS (
   SELECT o.named_task_uuid AS key,
@@ -17,13 +17,13 @@ sums AS (
          bool_or(x.to_state = 'pending') AS ready, bool_or(x.to_state = 'waiting_for_retry') AS scheduled
     FROM open o
     LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
-   WHERE (SELECT count(*) FROM open) <= 10000
+   WHERE (SELECT count(*) FROM open) <= 2000
    GROUP BY o.named_task_uuid
 )
 SELECT 'template:' || n.named_task_uuid AS id, 'namespace:' || n.task_namespace_uuid AS parent_id, NULL::text AS job_id, 'template' AS kind,
-       n.name || ' v' || n.version || CASE WHEN (SELECT count(*) FROM open) > 10000 THEN '' ELSE ' · ' || coalesce(s.open, 0) || ' open' END AS title,
+       n.name || ' v' || n.version || CASE WHEN (SELECT count(*) FROM open) > 2000 THEN '' ELSE ' · ' || coalesce(s.open, 0) || ' open' END AS title,
        NULL::text AS status,
-       CASE WHEN (SELECT count(*) FROM open) > 10000 THEN 'unknown' WHEN s.failed THEN 'failed' WHEN s.blocked THEN 'blocked'
+       CASE WHEN (SELECT count(*) FROM open) > 2000 THEN 'unknown' WHEN s.failed THEN 'failed' WHEN s.blocked THEN 'blocked'
             WHEN s.running THEN 'running' WHEN s.ready THEN 'ready' WHEN s.scheduled THEN 'scheduled' ELSE 'done' END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        extract(epoch FROM n.created_at)::float8 AS created_at, extract(epoch FROM n.updated_at)::float8 AS changed_at,

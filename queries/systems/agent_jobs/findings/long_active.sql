@@ -1,22 +1,34 @@
--- Active for long: only an executor that works by this table makes jobs active.
+-- Active for long: only an executor that works by this table makes jobs active. At most 2,000 are looked at: those asked
+-- for; where an index leads with status and created_at, the oldest; else those of the first 500 users.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
-WITH RECURSIVE users AS (
-  -- Every user once, by leaps through the index.
-  (SELECT j.user_id FROM jobs j ORDER BY j.user_id LIMIT 1)
+-- $4 have text[]
+-- Indexes: one on jobs(status, created_at), or that on jobs(user_id, status, created_at).
+WITH RECURSIVE
+\ir ../parts/users.sql
+, active AS MATERIALIZED (
+  (SELECT j.* FROM jobs j
+    WHERE $1::text[] IS NULL AND 'unfinished' = ANY ($4::text[]) AND j.status = 'active' ORDER BY j.created_at LIMIT 2000)
   UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
-    FROM users u WHERE u.user_id IS NOT NULL
+  (SELECT o.*
+     FROM users u
+    CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at LIMIT 1000) AS o
+    WHERE $1::text[] IS NULL AND NOT 'unfinished' = ANY ($4::text[])
+    LIMIT 2000)
+  UNION ALL
+  SELECT j.* FROM jobs j
+   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'active'
 )
-SELECT 'job:' || a.id AS id, extract(epoch FROM a.since)::float8 AS since,
-       jsonb_build_object('job_id', a.job_id, 'started_at', date_trunc('second', a.since)::text,
-                          'age', CASE WHEN isfinite(a.since) THEN date_trunc('second', now() - a.since)::text ELSE 'ever' END) AS evidence
-  FROM users u
- CROSS JOIN LATERAL (SELECT j.id, j.job_id, coalesce(j.started_at, j.updated_at) AS since FROM jobs j
-                      WHERE j.user_id = u.user_id AND j.status = 'active' AND $2::jsonb ->> 'profile' = 'table') AS a
- WHERE a.since < now() - make_interval(secs => ($2::jsonb ->> 'long_active')::float8)
-   AND ($1::text[] IS NULL OR 'job:' || a.id = ANY ($1::text[]))
- ORDER BY a.since, a.id
- LIMIT $3::int
+(SELECT 'job:' || a.id AS id, extract(epoch FROM a.since)::float8 AS since,
+        jsonb_build_object('job_id', a.job_id, 'started_at', date_trunc('second', a.since)::text,
+                           'age', CASE WHEN isfinite(a.since) THEN date_trunc('second', now() - a.since)::text ELSE 'ever' END) AS evidence
+   FROM (SELECT j.id, j.job_id, coalesce(j.started_at, j.updated_at) AS since FROM active j WHERE $2::jsonb ->> 'profile' = 'table') AS a
+  WHERE a.since < now() - make_interval(secs => ($2::jsonb ->> 'long_active')::float8)
+  ORDER BY a.since, a.id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL
+ WHERE $1::text[] IS NULL AND $2::jsonb ->> 'profile' = 'table'
+   AND ((SELECT count(*) FROM active) = 2000 OR NOT 'unfinished' = ANY ($4::text[]) AND (SELECT count(*) FROM users) = 500)

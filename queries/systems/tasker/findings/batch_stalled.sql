@@ -2,24 +2,26 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: those of the included part.
-WITH
+WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql
 , stamped AS (
   SELECT s.workflow_step_uuid, s.checkpoint,
          CASE WHEN c.at[1] IS NOT NULL
               THEN make_date(c.at[1]::int, c.at[2]::int, 1) + make_interval(days => c.at[3]::int - 1, hours => c.at[4]::int,
                                                                             mins => c.at[5]::int, secs => c.at[6]::int) END AS at
-    FROM open_steps o
-    JOIN workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
+    FROM open_steps s
     LEFT JOIN LATERAL regexp_match(s.checkpoint ->> 'timestamp',
            '^([12]\d{3})-(0[1-9]|1[0-2])-([0-3]\d)[T ]([0-2]\d):([0-5]\d):([0-5]\d)(?:\.\d+)?(?:Z|\+00:00)?$') AS c(at) ON true
-   WHERE o.to_state = 'in_progress' AND s.checkpoint IS NOT NULL
+   WHERE s.checkpoint IS NOT NULL
 )
-SELECT 'step:' || b.workflow_step_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
-       jsonb_build_object('checkpoint', b.at::text, 'cursor', left(b.checkpoint ->> 'cursor', 80), 'items', b.checkpoint -> 'items_processed',
-                          'age', date_trunc('second', now() - b.at)::text) AS evidence
-  FROM stamped b
- WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'batch')::float8)
- ORDER BY b.at, b.workflow_step_uuid
- LIMIT $3::int
+(SELECT 'step:' || b.workflow_step_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
+        jsonb_build_object('checkpoint', b.at::text, 'cursor', left(b.checkpoint ->> 'cursor', 80), 'items', b.checkpoint -> 'items_processed',
+                           'age', date_trunc('second', now() - b.at)::text) AS evidence
+   FROM stamped b
+  WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'batch')::float8)
+  ORDER BY b.at, b.workflow_step_uuid
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL FROM more

@@ -1,12 +1,16 @@
 -- Dead letters nobody has decided on, whose task is still in error.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
--- Indexes: idx_dlq_status_timestamp, idx_task_transitions_state_lookup.
-SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
-       jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
-         'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
-  FROM (SELECT * FROM tasks_dlq d WHERE d.resolution_status = 'pending' ORDER BY d.dlq_timestamp LIMIT 20000) AS d
-  JOIN task_transitions x ON x.task_uuid = d.task_uuid AND x.most_recent AND x.to_state = 'error'
- WHERE $1::text[] IS NULL OR d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
- ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
- LIMIT $2::int
+-- Indexes: those of the included part, idx_task_transitions_state_lookup.
+WITH
+\ir ../parts/letters.sql
+(SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
+        jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
+          'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
+   FROM (SELECT d.*, (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = d.task_uuid AND x.most_recent LIMIT 1) AS to_state
+           FROM letters d) AS d
+  WHERE d.to_state = 'error'
+  ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
+  LIMIT $2::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM letters) = 5000

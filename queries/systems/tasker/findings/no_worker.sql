@@ -3,7 +3,7 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
--- Indexes: pgmq's primary keys (20,000 messages of each queue).
+-- Indexes: pgmq's primary keys (2,000 messages of each queue).
 WITH spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM task_namespaces p
    WHERE $1::text[] IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY ($1::text[])

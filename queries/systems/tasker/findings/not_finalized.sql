@@ -2,21 +2,23 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: those of the included part; the engine's own view of 200 tasks at most.
-WITH
+WITH wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, x.created_at AS at
-    FROM open_tasks o JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
-   WHERE o.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
-     AND x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+    FROM open_tasks o CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
+   WHERE x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
      AND NOT EXISTS (SELECT FROM workflow_steps s WHERE s.task_uuid = o.task_uuid AND s.processed = false)
    ORDER BY x.created_at, o.task_uuid LIMIT 200
 )
-SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
-       jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
-  FROM waiting w
-  JOIN get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
- WHERE k.execution_status = 'all_complete'
- ORDER BY w.at, w.task_uuid
- LIMIT $3::int
+(SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
+        jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
+   FROM waiting w
+   JOIN get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
+  WHERE k.execution_status = 'all_complete'
+  ORDER BY w.at, w.task_uuid
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL FROM more

@@ -2,17 +2,15 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
--- Indexes: those of the included part, idx_workflow_steps_named_step (200 finished runs of the same step).
-WITH
+-- $4 have text[]
+-- Indexes: those of the included part, idx_workflow_steps_named_step (200 runs of the same step).
+WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql
 , claimed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.named_step_uuid, s.attempts, x.created_at AS at, x.metadata ->> 'worker_uuid' AS worker
-    FROM open_steps o
-    JOIN workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
-    JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-   WHERE o.to_state = 'in_progress'
-     AND x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'orphaned')::float8)
-   ORDER BY x.created_at, s.workflow_step_uuid
+  SELECT s.workflow_step_uuid, s.named_step_uuid, s.attempts, s.at, s.metadata ->> 'worker_uuid' AS worker
+    FROM open_steps s
+   WHERE s.at < now() - make_interval(secs => ($2::jsonb ->> 'orphaned')::float8)
+   ORDER BY s.at, s.workflow_step_uuid
    LIMIT 1000
 ),
 usual AS (
@@ -22,12 +20,18 @@ usual AS (
     SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY r.ms) / 1000 AS p95
       FROM (SELECT CASE WHEN jsonb_typeof(s.results #> '{metadata,execution_time_ms}') = 'number'
                         THEN (s.results #>> '{metadata,execution_time_ms}')::float8 END AS ms
-              FROM workflow_steps s WHERE s.named_step_uuid = k.named_step_uuid AND s.processed LIMIT 200) AS r) AS u
+              FROM (SELECT s.results, s.processed FROM workflow_steps s
+                     -- A range of one and its order: so the index is the only way to begin with.
+                     WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
+                     ORDER BY s.named_step_uuid LIMIT 200) AS s
+             WHERE s.processed) AS r) AS u
 )
-SELECT 'step:' || c.workflow_step_uuid AS id, extract(epoch FROM c.at)::float8 AS since,
-       jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'attempt', coalesce(c.attempts, 0),
-         'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'not known'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
-  FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
- WHERE c.at < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
- ORDER BY c.at, c.workflow_step_uuid
- LIMIT $3::int
+(SELECT 'step:' || c.workflow_step_uuid AS id, extract(epoch FROM c.at)::float8 AS since,
+        jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'attempt', coalesce(c.attempts, 0),
+          'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'not known'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
+   FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
+  WHERE c.at < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
+  ORDER BY c.at, c.workflow_step_uuid
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL FROM more

@@ -3,7 +3,7 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
--- Indexes: pgmq's primary keys (20,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
+-- Indexes: pgmq's primary keys (2,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE $2::jsonb ->> 'queue' = 'pgmq'
@@ -13,10 +13,11 @@ WITH queues AS MATERIALIZED (
 \ir ../parts/messages.sql
 , judged AS (
   SELECT m.queue_name, m.m, x.to_state
-    FROM messages m
-    LEFT JOIN workflow_step_transitions x
-           ON x.workflow_step_uuid = CASE WHEN m.m ->> 'step' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.m ->> 'step')::uuid END
-          AND x.most_recent
+    FROM (SELECT m.*, (m.m ->> 'read')::int AS reads,
+                 CASE WHEN m.m ->> 'step' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.m ->> 'step')::uuid END AS step
+            FROM messages m) AS m
+    LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x WHERE x.workflow_step_uuid = m.step AND x.most_recent OFFSET 0) AS x ON true
+   WHERE m.reads > 1
 )
 SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
        jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),

@@ -3,8 +3,9 @@
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: those of the included part.
-WITH
+WITH wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
 , judged AS (
   SELECT o.task_uuid, o.to_state, x.created_at AS at, t.created_at AS born, extract(epoch FROM now() - x.created_at)::float8 AS spent,
@@ -12,19 +13,20 @@ WITH
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
     FROM open_tasks o
-    JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
-    JOIN tasks t ON t.task_uuid = o.task_uuid
+    CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
+    CROSS JOIN LATERAL (SELECT t.created_at, t.named_task_uuid FROM tasks t WHERE t.task_uuid = o.task_uuid OFFSET 0) AS t
     JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
-   WHERE o.to_state IN ('waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process')
-     AND NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
+   WHERE NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
 )
-SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
-       jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
-         'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
-         'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next round' ELSE 'soon' END) AS evidence
-  FROM judged j
- WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
- ORDER BY j.at, j.task_uuid
- LIMIT $3::int
+(SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
+        jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
+          'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
+          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next round' ELSE 'soon' END) AS evidence
+   FROM judged j
+  WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
+  ORDER BY j.at, j.task_uuid
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL FROM more

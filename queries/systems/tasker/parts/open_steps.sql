@@ -1,17 +1,42 @@
--- Steps that are not processed, with their states: those asked for, or the newest 20,000. Failed ones stay among them
--- for ever. Indexes: idx_workflow_steps_active_operations backwards, state_lookup; index-only.
+-- Steps that are not processed in the states of `wanted(to_state)`: those asked for; where an index leads with the state,
+-- those among the 1,000 that are in each for longest; else those among the newest 5,000, where failed ones stay for ever.
+-- `more` has a row where there may be others. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup,
+-- index-only, or that on workflow_step_transitions(to_state, created_at).
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM workflow_steps s
-    WHERE s.processed = false AND $1::text[] IS NULL
-    ORDER BY s.workflow_step_uuid DESC LIMIT 20000)
+    WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
+    ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
   SELECT s.workflow_step_uuid FROM workflow_steps s
    WHERE s.processed = false
      AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
 ),
-open_steps AS MATERIALIZED (
+in_state AS MATERIALIZED (
   SELECT c.workflow_step_uuid, x.to_state
     FROM candidates c
-    LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = c.workflow_step_uuid AND x.most_recent OFFSET 0) AS x ON true
+   CROSS JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
+                        WHERE x.workflow_step_uuid = c.workflow_step_uuid AND x.most_recent OFFSET 0) AS x
+   WHERE x.to_state IN (SELECT w.to_state FROM wanted w)
+  UNION ALL
+  SELECT o.workflow_step_uuid, w.to_state
+    FROM wanted w
+   CROSS JOIN LATERAL (SELECT x.workflow_step_uuid FROM workflow_step_transitions x
+                        WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
+                        ORDER BY x.created_at LIMIT 1000) AS o
+),
+-- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
+open_steps AS MATERIALIZED (
+  SELECT s.*, i.to_state, x.created_at AS at, x.metadata
+    FROM in_state i
+   CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.retryable, s.max_attempts, s.in_process, s.attempts,
+                              s.results, s.checkpoint, s.updated_at
+                         FROM workflow_steps s WHERE s.workflow_step_uuid = i.workflow_step_uuid AND s.processed = false OFFSET 0) AS s
+   CROSS JOIN LATERAL (SELECT x.created_at, x.metadata FROM workflow_step_transitions x
+                        WHERE x.workflow_step_uuid = i.workflow_step_uuid AND x.most_recent OFFSET 0) AS x
+),
+more AS (
+  SELECT FROM (SELECT) AS always
+   WHERE $1::text[] IS NULL
+     AND ((SELECT count(*) FROM candidates) = 5000
+          OR 'step_by_state' = ANY ($4::text[]) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000))
 )

@@ -1,0 +1,41 @@
+-- Jobs pending for longer than they should, with the number of a newer job of the same agent that has ended by itself,
+-- if one of the next 50 has. At most 2,000: those asked for; the oldest, where an index leads with status and
+-- created_at; else those of the first 500 users, the oldest of each first.
+\ir users.sql
+, late AS MATERIALIZED (
+  SELECT l.*
+    FROM ((SELECT j.id, j.job_id, j.agent_id, j.created_at
+             FROM jobs j
+            WHERE $1::text[] IS NULL AND 'unfinished' = ANY ($4::text[]) AND j.status = 'pending'
+              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+            ORDER BY j.created_at, j.id LIMIT 2000)
+          UNION ALL
+          (SELECT o.*
+             FROM users u
+            CROSS JOIN LATERAL (SELECT j.id, j.job_id, j.agent_id, j.created_at FROM jobs j
+                                 WHERE j.user_id = u.user_id AND j.status = 'pending'
+                                   AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+                                 ORDER BY j.created_at LIMIT 1000) AS o
+            WHERE $1::text[] IS NULL AND NOT 'unfinished' = ANY ($4::text[])
+            LIMIT 2000)
+          UNION ALL
+          SELECT j.id, j.job_id, j.agent_id, j.created_at
+            FROM jobs j
+           WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
+             AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
+),
+judged AS (
+  SELECT l.*, (SELECT o.job_id
+                 FROM (SELECT n.job_id, n.completed_at, n.error FROM jobs n
+                        WHERE n.agent_id = l.agent_id AND n.created_at > l.created_at
+                        ORDER BY n.created_at LIMIT 50) AS o
+                WHERE o.completed_at IS NOT NULL AND coalesce(o.error, '') NOT LIKE '% by operator %'
+                LIMIT 1) AS overtaker
+    FROM late l
+),
+more AS (
+  -- Whether there may be others.
+  SELECT FROM (SELECT) AS always
+   WHERE $1::text[] IS NULL
+     AND ((SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY ($4::text[]) AND (SELECT count(*) FROM users) = 500)
+)
