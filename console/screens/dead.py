@@ -65,7 +65,7 @@ class DeadScreen(Frame):
     def note(self) -> str:
         parts = self._desk.parts.values()
         letters, groups = sum(len(part.letters) for part in parts), sum(len(part.groups) for part in parts)
-        more = "+" if any(part.more or not part.read for part in parts) else ""
+        more = "" if all(part.whole for part in parts) else "+"
         marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
         return f"{marked}{letters}{more} letters in {groups}{more} groups" if letters else marked
 
@@ -153,7 +153,7 @@ class DeadScreen(Frame):
         if row.group is not None:
             return Content.styled(number(row.group), "bold")
         part = self._desk.parts[row.system]
-        return Content.styled(f"{len(part.letters)}{'+' if part.more else ''}" if part.read else "", "bold $primary")
+        return Content.styled(f"{len(part.letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary")
 
     def _first(self, row: Row) -> Content:
         return self._age(row.letter.since if row.letter else row.group.first if row.group else None, row)
