@@ -76,6 +76,14 @@ async def play(stage: Stage) -> None:
     await stage.until("timer long past", "children are done")
     keep(stage, "ledger")
 
+    await stage.press("3")
+    await stage.until("letters in", "never enter the dead-letter queue")
+    await stage.press(*["down"] * 4)
+    await stage.until("E Resolve letter")
+    await stage.press("right")
+    await stage.until("▾")
+    keep(stage, "desk")
+
     await stage.press("question_mark")
     await stage.until("Keys everywhere")
     keep(stage, "help")
