@@ -6,7 +6,7 @@ goes with the round that does not meet it any more. What is on the screen is rea
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from queries import letters
 from queries.fault import DatabaseError, LostError, UnreachableError
@@ -103,10 +103,13 @@ class Desk:
         self._open: set[str] = set()
         self._turn = 0
 
-    async def look(self, readers: Mapping[str, Reader], seen: Iterable[str]) -> float | None:
+    async def look(
+        self, readers: Mapping[str, Reader], seen: Iterable[str], changed: Callable[[], None]
+    ) -> float | None:
         """Read the letters ``seen`` again and go on with the rounds. The server's time, None where nothing was read.
 
-        A system that cannot be read says so in its part. Raises DatabaseError where the connection is gone.
+        ``changed`` is called whenever a page has come. A system that cannot be read says so in its part. Raises
+        DatabaseError where the connection is gone.
         """
         self.parts = {label: self.parts.get(label) or Part() for label in readers}
         ids = list(seen)
@@ -118,6 +121,7 @@ class Desk:
                 break
             label = self._next(due or list(self.parts))
             await _tried(self.parts[label], self.parts[label].step(readers[label]))
+            changed()
         self.marks &= {key for part in self.parts.values() for key in part.letters}
         return max((part.at for part in self.parts.values() if part.at), default=None)
 

@@ -67,7 +67,7 @@ class DeadScreen(Frame):
         letters, groups = sum(len(part.letters) for part in parts), sum(len(part.groups) for part in parts)
         more = "" if all(part.whole for part in parts) else "+"
         marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
-        return f"{marked}{letters}{more} letters in {groups}{more} groups" if letters else marked
+        return f"{marked}{_many(letters, 'letter', more)} in {_many(groups, 'group', more)}" if letters else marked
 
     def targets(self) -> list[Node]:
         row = self.table.current if self._ready else None
@@ -89,7 +89,7 @@ class DeadScreen(Frame):
 
     async def look(self) -> None:
         near = [row.letter.node.id for row in self.table.around() if row.letter is not None]
-        at = await self._desk.look(self.session.systems, near)
+        at = await self._desk.look(self.session.systems, near, self.show_body)
         if at is not None:
             self.session.read(at)
 
@@ -248,6 +248,10 @@ class DeadScreen(Frame):
 
     def action_copy(self) -> None:
         self.copy_menu()
+
+
+def _many(number: int, what: str, more: str) -> str:
+    return f"{number}{more} {what}{'' if number == 1 and not more else 's'}"
 
 
 def _told(was: str | None, is_now: str | None) -> Content:
