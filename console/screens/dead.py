@@ -89,9 +89,14 @@ class DeadScreen(Frame):
 
     async def look(self) -> None:
         near = [row.letter.node.id for row in self.table.around() if row.letter is not None]
-        at = await self._desk.look(self.session.systems, near, self.show_body)
+        at = await self._desk.look(self.session.systems, near, self._came)
         if at is not None:
             self.session.read(at)
+
+    def _came(self) -> None:
+        """A page of letters has come; perhaps the console is being left."""
+        if self.is_attached and self.query(Table):
+            self.show_body()
 
     def show_body(self) -> None:
         rows = self._desk.rows()

@@ -308,6 +308,25 @@ async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
         await stage.until("11 letters in 1 group", lambda: "m more letters" not in stage.text)
 
 
+async def test_a_lost_server_leaves_the_last_picture(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("tasker")
+    shop = await Shop.open(dsn, tmp_path)
+    data = Data(1)
+    dead(data, 2)
+    await shop.write(data)
+    await shop.close()
+    async with staged(dsn, tmp_path, size=(150, 40)) as stage:
+        await stage.press("3")
+        await stage.until("2 letters in 1 group")
+        own_server.halt("immediate")
+        await stage.until("no connection", REFUND)
+        await down_to(stage, REFUND)
+        await stage.press("right", "down")
+        await stage.until(lambda: "503 after 0 ms" in row_of(stage))
+        own_server.start()
+        await stage.until("● live", "Connected again.", "2 letters in 1 group")
+
+
 async def test_a_system_that_cannot_be_read_says_so(shop: Shop, tasker: str, tmp_path: Path) -> None:
     await shop.write(Data(1))
     async with staged(tasker, tmp_path, size=(150, 40)) as stage:
