@@ -49,8 +49,8 @@ def dead(data: Data, number: int, error: str = "503 after {n} ms", age: float = 
 
 
 def row_of(stage: Stage) -> str:
-    """The line under the cursor."""
-    return next(line for line in stage.text.splitlines() if line.startswith(("▌", ">")))
+    """The line under the cursor; "" while there is none."""
+    return next((line for line in stage.text.splitlines() if line.startswith(("▌", ">"))), "")
 
 
 async def down_to(stage: Stage, text: str) -> None:
