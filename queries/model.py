@@ -147,11 +147,15 @@ class Letter(Record):
 
 
 class Letters(Record):
-    """Dead letters, worst and oldest first, read at ``at``; ``cursor`` and ``costly`` as in a `Page`."""
+    """Dead letters, worst and oldest first, read at ``at``; ``cursor`` and ``costly`` as in a `Page`.
+
+    ``capped``: there may be others that no cursor leads to, as not everything was looked at.
+    """
 
     letters: tuple[Letter, ...]
     at: float
     cursor: str | None = None
+    capped: bool = False
     costly: Costly | None = None
 
 
@@ -184,7 +188,7 @@ class Dead(Record):
     at: float | None = None
     letters: tuple[Letter, ...] = ()
     groups: tuple[Group, ...] = ()
-    capped: bool = False  # there are more
+    capped: bool = False  # there are more, or may be
     costly: Costly | None = None
     unreadable: str = ""  # why it cannot be read
 

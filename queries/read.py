@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from queries import options
+from queries import letters, options
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
-from queries.letters import letter
 from queries.model import (
     DRAWN,
     Costly,
@@ -116,7 +115,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids still there; none where the engine keeps none."""
+        """Dead letters, worst and oldest first, or those of these ids that are still there."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
@@ -124,10 +123,8 @@ class Reader:
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            told = {r["id"]: r for r in rows}
-            read = await self._nodes(transaction, list(told))
-        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
-        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+            read = await self._nodes(transaction, [row["id"] for row in rows if row["id"] is not None])
+        return letters.page(read, {row["id"] and self._full(row["id"]): row for row in rows}, page)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""

@@ -94,6 +94,13 @@ async def play(stage: Stage) -> None:
     await stage.press("down", "right")
     await stage.until("▾ fulfil_order", "blocked by failures")
     keep(stage, "five")
+    await stage.press("3")
+    await stage.until("letters in", "never enter the dead-letter queue")
+    await stage.press(*["down"] * 4)
+    await stage.until("E Resolve letter")
+    await stage.press("right")
+    await stage.until("▾")
+    keep(stage, "desk")
 
     await stage.press("question_mark")
     await stage.until("Keys everywhere")
