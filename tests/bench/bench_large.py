@@ -47,7 +47,7 @@ async def bench_system(server: TestbedServer, name: str, folder: Path) -> None:
     costs, times = {}, {}
     for rows, dsn in places.items():
         workspace = await Workspace.open(dsn, file=folder / "ledger")
-        costs[rows] = _by_call(await plans.automatic(workspace.systems[name], far=2000))
+        costs[rows] = _by_call(await plans.automatic(workspace.systems[name], far=1000))
         await workspace.close()
         times[rows] = await _rounds(dsn, name, folder)
     print(f"\n{name}: buffers at {FEW:,} and {ROWS:,} rows (goal: a ratio of at most 1.5)")

@@ -19,12 +19,14 @@ polled AS (
    WHERE a.polled > now() - make_interval(secs => coalesce($2::jsonb -> a.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
    GROUP BY kind
 )
-SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
-       jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'newest_version', p.version,
-                          'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
-  FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
- WHERE coalesce(t.polled, t.created_at)
-       < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
-   AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
- ORDER BY coalesce(t.polled, t.created_at), t.task_id
- LIMIT $3::int
+(SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
+        jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'newest_version', p.version,
+                           'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
+   FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
+  WHERE coalesce(t.polled, t.created_at)
+        < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
+    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  ORDER BY coalesce(t.polled, t.created_at), t.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM available) = 10000
