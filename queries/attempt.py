@@ -88,7 +88,7 @@ class Attempt:
         return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Everything up to the end of the transaction. ``seen`` is the witness of the rehearsal, None if this is one."""
+        """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""
         try:
             before = await self._prepare(transaction, seen)
         except BusyError as error:
