@@ -3,13 +3,13 @@
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Index: task__available_polled_at__idx, 5,000 rows from each end.
+-- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM task
-    WHERE status = 'Available' ORDER BY polled_at LIMIT 5000)
+    WHERE status = 'Available' ORDER BY polled_at LIMIT 2000)
   UNION
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time FROM task
-    WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000)
+    WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 2000)
 ),
 polled AS (
   SELECT kind, max(kind_version) AS version
@@ -29,4 +29,4 @@ polled AS (
   ORDER BY coalesce(t.polled, t.created_at), t.task_id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM available) = 10000
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM available) = 4000
