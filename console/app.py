@@ -57,6 +57,7 @@ class UnstickApp(Everywhere):
     MODES = {
         "tree": _screen("tree", "TreeScreen"),
         "stuck": _screen("stuck", "StuckScreen"),
+        "dead": _screen("dead", "DeadScreen"),
         "ledger": _screen("ledger", "LedgerScreen"),
         "help": _screen("help", "HelpScreen"),
     }
@@ -74,11 +75,13 @@ class UnstickApp(Everywhere):
         *,
         ascii: bool = False,
         interval: float | None = None,
+        greeting: str = "",
     ) -> None:
         _check(config)
         super().__init__(Session(open_, interval if interval is not None else config.interval))
         self.stylesheet = Sheet(variables=self.get_css_variables())
         self.context = context
+        self._greeting = greeting
         self.ascii = ascii or config.ascii
         self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
@@ -108,6 +111,7 @@ class UnstickApp(Everywhere):
         """Where the server is quick, paint once with rows rather than before and again with them."""
         with self.batch_update(), contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.session.begun.wait(), PATIENCE)
+        self.say(self._greeting)
         self.screen.check_idle()  # it may have put off painting until then
 
     def key_shown(self, key: Key) -> str:

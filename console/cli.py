@@ -183,6 +183,19 @@ def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
 
 @unstick.command()
+@_words("target")
+@click.option("--system", help="Only this system.")
+@click.option("--limit", type=click.IntRange(1), default=500, show_default=True, help="Letters a system, at most.")
+@click.pass_obj
+def dead(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+    """Dead letters: what an engine has given up on, grouped by what it died of, and what has become of it since."""
+    from console.oneshot import dead as command
+
+    choices.only_target(target)
+    return choices.run(lambda chosen: command.dead(chosen, **options))
+
+
+@unstick.command()
 @_words("id", required=True)
 @click.option(
     "--size", type=click.IntRange(0), metavar="BYTES", default=65536, help="Of a stored value. [default: 64 kB]"
@@ -240,6 +253,23 @@ def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
     choices.only_target(target)
     return choices.run(lambda chosen: command.init(chosen, **options))
+
+
+@unstick.command()
+@_words("target")
+@click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may look.")
+@click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may change things too.")
+@click.option("--system", help="Only this system.")
+@click.pass_obj
+def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+    """Print the least that roles need here, as GRANT statements; without ROLE, for viewer and operator. Runs nothing.
+
+    Ask as a role that may read everything. What the ledger needs is granted by init --operator ROLE.
+    """
+    from console.oneshot import grants as command
+
+    choices.only_target(target)
+    return choices.run(lambda chosen: command.grants(chosen, **options))
 
 
 @unstick.command()

@@ -48,10 +48,14 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     color: str = ""
     production: bool = False
     read_only: bool = False
+    system: str = ""
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
-    """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or ""."""
+    """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or "".
+
+    ``system`` is the label of the one whose tree is shown first.
+    """
 
     name: str
 
@@ -106,6 +110,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
         A system may be named as it is labelled where two schemas hold it: ``eternaltwin@billing``.
         """
+        self._check_contexts(thresholds)
         for label, settings in self.thresholds.items():
             system = label.partition("@")[0]
             if system not in thresholds:
@@ -125,6 +130,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
                 self._fail(("keys", name), f"is not something a key can do{_nearest(name, keys)}")
         if themes is not None and self.theme is not None and self.theme not in themes:
             self._fail(("theme",), f"{_quoted(self.theme)} is not a theme{_nearest(self.theme, themes)}")
+
+    def _check_contexts(self, systems: Collection[str]) -> None:
+        for name, context in self.contexts.items():
+            system = context.system.partition("@")[0]
+            if system and system not in systems:
+                problem = f"{_quoted(system)} is not a system{_nearest(system, systems)}"
+                self._fail(("contexts", name, "system"), problem)
 
     def _fail(self, place: Place, problem: str) -> NoReturn:
         raise _wrong(self.path, self.lines, place, problem)

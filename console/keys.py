@@ -27,6 +27,7 @@ class Key(NamedTuple):
 APP = (
     Key("mode.tree", "1,t", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
     Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all systems, worst first"),
+    Key("mode.dead", "3,d", "app.show_mode('dead')", "dead letters", "What engines gave up on, by what it died of"),
     Key("mode.ledger", "4,g", "app.show_mode('ledger')", "ledger", "Who changed what, when, why"),
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, verbs, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Look at the database now", 70),
@@ -71,6 +72,17 @@ STUCK = (
     *NODE,
 )
 
+DEAD = (
+    Key("dead.open", "enter", "screen.open", "open", "Everything about the letter; of a group, its letters", 5),
+    Key("dead.unfold", "right", "screen.unfold", "unfold", "Show the letters of a group"),
+    Key("dead.fold", "left", "screen.fold", "fold", "Hide them"),
+    Key("dead.mark", "space", "screen.mark", "mark", "Mark a letter or a whole group, or take the marks away", 30),
+    Key("dead.reveal", "o", "screen.reveal", "show in tree", "The letter's task in its tree", 20),
+    Key("dead.more", "m", "screen.more", "more letters", "Read on in the letters of the system", 25),
+    Key("dead.back", "escape", "screen.back", "back", "Take all marks away"),
+    *NODE,
+)
+
 LEDGER = (Key("ledger.open", "enter", "screen.open", "open", "The rows before and after", 5),)
 
 DETAIL = (
@@ -87,6 +99,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "lists": LIST,
     "tree": TREE,
     "stuck": STUCK,
+    "dead letters": DEAD,
     "detail page": DETAIL,
     "ledger": LEDGER,
     "ledger entry": ENTRY,

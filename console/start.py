@@ -46,8 +46,11 @@ def run(
     read_only: bool = False,
     ascii: bool = False,
     interval: float | None = None,
+    greeting: str = "",
 ) -> int:
     """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
+
+    ``greeting`` stands in the status line until a key is pressed.
 
     A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
     where the settings name keys or a theme that there are not.
@@ -62,7 +65,7 @@ def run(
         ahead = Ahead(open_)
         try:
             make = await _app()
-            return await _run(make(ahead, config, context, ascii=ascii, interval=interval))
+            return await _run(make(ahead, config, context, ascii=ascii, interval=interval, greeting=greeting))
         finally:
             await ahead.drop()
 

@@ -235,7 +235,9 @@ class Database:
             return
         try:
             if connection.is_in_transaction():
-                await asyncio.wait_for(asyncio.shield(connection.execute("ROLLBACK")), GRACE)
+                rollback = asyncio.ensure_future(connection.execute("ROLLBACK"))
+                rollback.add_done_callback(_heard)
+                await asyncio.wait_for(asyncio.shield(rollback), GRACE)
         except BaseException as error:
             self._drop(purpose)
             if not isinstance(error, Exception):
@@ -262,6 +264,12 @@ class Database:
         connection = self._connections.pop(purpose, None)
         if connection is not None:
             connection.terminate()
+
+
+def _heard(task: asyncio.Future[Any]) -> None:
+    """What a task nobody waits for any more failed with is of no interest, and shall not be printed at the exit."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def connect(text: str) -> asyncpg.Connection[Any]:

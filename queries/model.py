@@ -131,24 +131,62 @@ class Page(Record):
 
 
 class Letter(Record):
-    """A dead letter. Those with one ``fingerprint`` died of the same, ids and numbers aside.
+    """Work that its engine has given up on, and that nobody has decided on. Its id is that of ``node``.
 
-    ``was`` is what became of its work as the letter tells it, ``is_now`` what has become of it since.
+    Those with one ``fingerprint`` died of the same, ids and numbers aside. ``was`` is the state that was noted when it
+    died, where the engine notes one; ``is_now`` what has become of its work since.
     """
 
     node: Node
+    severity: int  # as of a finding
     fingerprint: str
+    since: float | None = None  # when it died
+    error: str | None = None  # as it stands there, cut off where it is long
     was: str | None = None
     is_now: str | None = None
 
 
 class Letters(Record):
-    """Dead letters that nobody has decided on, worst and oldest first, read at ``at``; ``cursor`` as in a `Page`."""
+    """Dead letters, worst and oldest first, read at ``at``; ``cursor`` and ``costly`` as in a `Page`."""
 
     letters: tuple[Letter, ...]
     at: float
     cursor: str | None = None
     costly: Costly | None = None
+
+
+class Fate(Record):
+    """How many dead letters of a group were one thing and are another now."""
+
+    was: str | None
+    is_now: str | None
+    n: int
+
+
+class Group(Record):
+    """Dead letters of one system with the same fingerprint. ``capped``: there may be more, not all were read."""
+
+    system: str
+    fingerprint: str
+    severity: int  # the worst
+    n: int
+    capped: bool = False
+    first: float | None = None
+    last: float | None = None
+    fates: tuple[Fate, ...] = ()  # the most frequent first
+
+
+class Dead(Record):
+    """One system's dead letters: what that means in its engine, the letters, and the same in groups, worst first."""
+
+    system: str
+    meaning: str
+    at: float | None = None
+    letters: tuple[Letter, ...] = ()
+    groups: tuple[Group, ...] = ()
+    capped: bool = False  # there are more
+    costly: Costly | None = None
+    unreadable: str = ""  # why it cannot be read
 
 
 class Finding(Record):

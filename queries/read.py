@@ -13,6 +13,7 @@ from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
+from queries.letters import letter
 from queries.model import (
     Costly,
     Count,
@@ -20,7 +21,6 @@ from queries.model import (
     Finding,
     Findings,
     Honesty,
-    Letter,
     Letters,
     Node,
     Page,
@@ -121,21 +121,21 @@ class Reader:
         named = colon and self.system.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
 
-    async def dead(self, cursor: str | None = None, page: int = PAGE) -> Letters:
-        """Dead letters that nobody has decided on, worst and oldest first; none where the engine keeps none."""
+    async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
+        """Dead letters, worst and oldest first, or those of these ids that are still there.
+
+        None where the engine keeps none, which ``spec.dead`` says.
+        """
+        local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
             if chosen is None:
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
-            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page))
-            told = {self._full(r["id"]): r for r in rows}
-            read = await self._nodes(transaction, [r["id"] for r in rows])
-        letters = tuple(
-            Letter(node=n, fingerprint=r["fingerprint"], was=r["was"], is_now=r["is_now"])
-            for n in read.nodes
-            for r in [told[n.id]]
-        )
+            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
+            told = {r["id"]: r for r in rows}
+            read = await self._nodes(transaction, list(told))
+        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
         return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
@@ -196,6 +196,8 @@ class Reader:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
+            node_id = page.nodes[0].id
+            local = self.local(node_id)
             sections = [
                 await self._section(transaction, key.partition("/")[2], local, size)
                 for key, variants in self.system.statements.items()
@@ -295,8 +297,10 @@ class Reader:
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
         rows = [r for chosen, ids in parts.values() for r in await transaction.rows(chosen, self._values(ids=ids))]
-        order = {id_: place for place, id_ in enumerate(local)}
-        nodes = [self._node(row) for row in sorted(rows, key=lambda r: order[r["id"]])]
+        # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
+        found = {row["id"]: row for row in rows}
+        order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
+        nodes = [self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)]
         return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))
 
     def _node(self, row: Mapping[str, Any]) -> Node:

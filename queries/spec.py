@@ -144,6 +144,7 @@ class Spec(Record, forbid_unknown_fields=True):
     about: str
     recognise: Recognise
     kinds: tuple[Kind, ...]
+    dead: str = ""  # in a sentence: what a dead letter is in this engine, or why it has none
     declines: tuple[Decline, ...] = ()
     search_path: tuple[str, ...] = ()  # schemas searched after the system's own
     needs: dict[str, Need] = {}

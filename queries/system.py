@@ -34,14 +34,24 @@ class System(Record):
         """The verb of that name for nodes of that kind, or None."""
         return next((v for v in self.verbs_of(kind) if v.name == name), None)
 
-    def verbs_of(self, kind: str) -> tuple[Verb, ...]:
-        """All verbs for nodes of that kind in this variant of the engine."""
+    @property
+    def verbs_here(self) -> tuple[Verb, ...]:
+        """All verbs in this variant of the engine."""
         options = self.limits.items()
-        return tuple(v for v in self.spec.verbs if kind in v.kinds and v.when.items() <= options)
+        return tuple(v for v in self.spec.verbs if v.when.items() <= options)
+
+    def verbs_of(self, kind: str) -> tuple[Verb, ...]:
+        """Those of them for nodes of that kind."""
+        return tuple(v for v in self.verbs_here if kind in v.kinds)
 
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)
+
+    @property
+    def not_recorded(self) -> frozenset[str]:
+        """Fields of ``Node`` that are None in every node, whatever its kind."""
+        return frozenset.intersection(*(frozenset(kind.not_recorded) for kind in self.spec.kinds))
 
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")

@@ -71,9 +71,11 @@ class TestbedServer(Server):
 
     def fresh(self, system: str | None = None, *, filled: bool = False) -> str:
         """The DSN of a new database: empty, or with a system's ``schema.sql``, or that and the demo's data (seed 1)."""
-        template = self._template(system, filled) if system else "template0"
+        template = self._template(system) if system else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
+        if system and filled:  # not from a template: its ages are counted back from now, and its timers come due
+            self._await(_build(self.dsn(name), system, filled=True))
         return self.dsn(name)
 
     def drop(self, dsn: str) -> None:
@@ -99,11 +101,11 @@ class TestbedServer(Server):
         self._thread.join()
         self._loop.close()
 
-    def _template(self, system: str, filled: bool) -> str:
-        name = f"template_{system}_{'filled' if filled else 'empty'}"
+    def _template(self, system: str) -> str:
+        name = f"template_{system}"
         if name not in self._templates:
             self.sql(f"CREATE DATABASE {name} TEMPLATE template0 {self._strategy()}")
-            self._await(_build(self.dsn(name), system, filled))
+            self._await(_build(self.dsn(name), system))
             self._templates.add(name)
         return name
 
@@ -131,13 +133,14 @@ class TestbedServer(Server):
             self._loop.call_soon_threadsafe(admin.terminate)
 
 
-async def _build(dsn: str, system: str, filled: bool) -> str:
+async def _build(dsn: str, system: str, *, filled: bool = False) -> str:
     engine = next(engine for engine in ENGINES if engine.name == system)()
     connection = await asyncpg.connect(dsn)
     try:
-        await engine.install(connection)
         if filled:
             await engine.fill(connection, 1)
+        else:
+            await engine.install(connection)
         return str(await connection.execute("ANALYZE"))
     finally:
         await connection.close()

@@ -26,6 +26,7 @@ __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Tasker, Uni2work)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
+FIRST: Final = Eternaltwin.name  # whose tree is shown first: plain jobs of a few tasks, and timers that were missed
 
 Say = Callable[[str], None]
 

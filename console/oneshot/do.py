@@ -13,7 +13,7 @@ from console.oneshot import ask, plain
 from console.oneshot.about import unknown_verb
 from console.oneshot.arguments import arguments_of
 from console.oneshot.output import say
-from console.oneshot.target import Target, opened
+from console.oneshot.target import Target, named, opened
 from queries import act
 from queries.ledger import TABLE, operator
 from queries.model import Danger, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
@@ -43,9 +43,9 @@ async def do(
         reader = _reader(workspace, nodes)
         variants = _variants(reader, verb, nodes)
         given = arguments_of(variants, arguments)
-        page = await reader.nodes(nodes)
-        seen = {node.id: node.version for node in page.nodes}
-        gone = [_gone(i) for i in nodes if i not in seen]
+        there = await named(reader, nodes)
+        seen = {node.id: node.version for node in there.values()}
+        gone = [_gone(i) for i in nodes if i not in there]
         rehearsal = await act.rehearse(workspace, reader.label, verb, seen, str(reason), given)
         if dry_run:
             shown = _with(rehearsal, gone)

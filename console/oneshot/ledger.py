@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from console.oneshot import plain
 from console.oneshot.output import say
-from console.oneshot.target import Target, opened
+from console.oneshot.target import Target, named, opened
 from queries.model import LedgerEntry, Record
 
 
@@ -22,7 +22,8 @@ async def ledger(target: Target, node_id: str | None, *, limit: int, after: str 
     """Show entries, about one node with the rows it changed. The exit code."""
     async with opened(target, empty=True) as workspace:
         if node_id is not None:
-            workspace.reader(node_id)
+            there = await named(workspace.reader(node_id), [node_id])
+            node_id = there[node_id].id if there else node_id
         entries, cursor = await workspace.ledger(after, limit, node_id)
         place = workspace.ledger_place
     answer = Entries(entries=entries, cursor=cursor, place=place)

@@ -66,7 +66,7 @@ async def _here(reader: Reader) -> SystemHere:
         why = str(error).replace("\n", " ")
     spec = reader.system.spec
     verbs = []
-    for verb in spec.verbs:
+    for verb in reader.system.verbs_here:
         available = reader.availability(verb)
         verbs.append(VerbHere(verb=verb, available=available.ok, why=available.why))
     return SystemHere(

@@ -12,15 +12,19 @@ from concurrent.futures import Future
 
 import click
 
+from console.config import Context
 from console.oneshot.choices import Choices
 from console.oneshot.target import Target, resolve
+
+GREETING = "2 what is stuck · enter why · W C R ... remedies, rehearsed first · tab the next engine · ? help"
 
 
 def open_console(choices: Choices) -> int:
     """Open the console on the chosen target. Its exit code."""
     _no_json(choices)
     _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
-    return _run(resolve(choices))
+    target = resolve(choices)
+    return _run(target, target.dsn, target.config.contexts.get(target.context))
 
 
 def demo(choices: Choices, *, headless: bool, seed: int) -> int:
@@ -38,26 +42,23 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
         target = resolve(choices)
         _leave_cleanly()
         with _served(seed) as dsn:
-            return _run(target, dsn)
+            return _run(target, dsn, Context(name="demo", dsn=dsn, system=run.FIRST), GREETING)
     except run.DemoUnavailable as error:
         raise click.ClickException(str(error)) from error
 
 
-def _run(target: Target, demo: str | None = None) -> int:
-    from console.config import Context
+def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") -> int:
     from console.start import run
 
-    known = target.config.contexts.get(target.context)
-    context = Context(name="demo", dsn=demo) if demo is not None else known
-    text = target.dsn if demo is None else demo
     _leave_cleanly()
     return run(
-        text,
+        dsn,
         target.config,
         context,
         read_only=target.read_only,
         ascii=target.ascii,
         interval=target.interval,
+        greeting=greeting,
     )
 
 
@@ -105,8 +106,11 @@ def _served(seed: int) -> Iterator[str]:
 
 
 def _needs_terminal(instead: str) -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f"The console needs a terminal, and this is none. {instead}")
+    """All three must be one: keys come from stdin, the size from stdout, and Textual draws on stderr."""
+    streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
+    for name, stream in streams.items():
+        if not stream.isatty():
+            raise click.UsageError(f"The console needs a terminal, and {name} is none. {instead}")
 
 
 def _no_json(choices: Choices) -> None:

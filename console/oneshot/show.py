@@ -27,7 +27,7 @@ async def show(target: Target, node_id: str, size: int) -> int:
         if detail is None:
             say(f"{node_id} does not exist, or not any more.")
             return 3
-        entries, _ = await workspace.ledger(page=5, node_id=node_id)
+        entries, _ = await workspace.ledger(page=5, node_id=detail.node.id)
     verbs = list(_verbs(reader, detail.node))
     history = [plain.entry(entry) for entry in entries]
     width = (target.output.width or WIDTH + 2) - 2

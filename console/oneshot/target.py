@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import click
 
@@ -12,7 +12,7 @@ from console.oneshot.choices import Choices
 from console.oneshot.output import Output
 from queries import duration, system
 from queries.fault import DatabaseError
-from queries.model import Record
+from queries.model import Node, Record
 from queries.read import Reader
 from queries.redaction import redact
 from queries.workspace import Workspace
@@ -100,6 +100,17 @@ def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
     if label not in workspace.systems:
         raise click.UsageError(f"There is no system {label!r} here; there is {', '.join(workspace.systems)}.")
     return (workspace.systems[label],)
+
+
+async def named(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
+    """Those of these nodes that exist, by their ids as they were typed: keys may be spelled in more than one way."""
+    nodes = {node.id: node for node in (await reader.nodes(ids)).nodes}
+    told = {id_: nodes[id_] for id_ in ids if id_ in nodes}
+    others = [id_ for id_ in ids if id_ not in nodes]
+    if others and (await reader.nodes(others)).nodes:
+        alone = {id_: (await reader.nodes([id_])).nodes for id_ in others}
+        told |= {id_: node for id_, read in alone.items() for node in read}
+    return told
 
 
 def closed(workspace: Workspace, reader: Reader) -> str:

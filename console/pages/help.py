@@ -8,8 +8,8 @@ from textual.content import Content
 
 from console import keys, words
 from console.keys import Key
-from queries.detect import Found
 from queries.model import Phase, Proof, Unchecked
+from queries.read import Reader
 from queries.spec import FindingSpec, Verb
 
 from .detail import severity_ink
@@ -34,7 +34,7 @@ def help_page(
     width: int,
     shown: Callable[[Key], str],
     verb_keys: Mapping[str, Iterable[str]],
-    systems: Iterable[Found],
+    systems: Iterable[Reader],
     unchecked: Iterable[Unchecked],
     *,
     ascii: bool = False,
@@ -48,8 +48,8 @@ def help_page(
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     left = list(unchecked)
-    for found in systems:
-        lines += _system(found, width, verb_keys, [u for u in left if u.system == found.label], ascii)
+    for reader in systems:
+        lines += _system(reader, width, verb_keys, [u for u in left if u.system == reader.label], ascii)
     return lines
 
 
@@ -58,21 +58,25 @@ def _phase(phase: Phase, ascii: bool) -> Line:
 
 
 def _system(
-    found: Found, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+    reader: Reader, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
 ) -> list[Line]:
-    spec = found.system.spec
-    lines = [heading(found.label, f"{spec.title}, in schema {found.schema}"), *wrapped(spec.about, width), BLANK]
-    lines += [heading(f"{found.label}: what can be done")]
-    for verb in spec.verbs:
+    spec = reader.system.spec
+    lines = [
+        heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
+        *wrapped(spec.about, width),
+        BLANK,
+    ]
+    lines += [heading(f"{reader.label}: what can be done")]
+    for verb in reader.system.verbs_here:
         key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)
         lines += [*_verb(verb, key, width), BLANK]
-    lines += [heading(f"{found.label}: its statuses")]
+    lines += [heading(f"{reader.label}: its statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
-    lines += [BLANK, heading(f"{found.label}: what counts as stuck")]
+    lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
     for finding in spec.findings:
         lines += _finding(finding, width)
     if unchecked:
-        lines += [BLANK, heading(f"{found.label}: not looked for here")]
+        lines += [BLANK, heading(f"{reader.label}: not looked for here")]
         for part in unchecked:
             lines += wrapped(f"{part.code}: {part.why}", width)
             lines += [plain(part.ddl, "bold", 4)] if part.ddl else []

@@ -6,6 +6,8 @@ from console.listing import Listing, Shape
 from console.session import Session
 from queries.workspace import Workspace
 
+UNOPENED = "What was not unfolded is not searched: l lists everything unfinished, f asks the database."
+
 
 def why(session: Session, listing: Listing | None, *, filtered: bool) -> tuple[str, str]:
     """For the tree and the lists beside it."""
@@ -17,7 +19,8 @@ def why(session: Session, listing: Listing | None, *, filtered: bool) -> tuple[s
     if not listing.read:
         return "Reading …", session.trouble
     if filtered and listing.forest.loaded:
-        return "The filter hides everything that was read.", f"{listing.forest.loaded} nodes · esc clears it"
+        more = f"\n{UNOPENED}" if listing.shape is Shape.TREE else ""
+        return "The filter hides everything that was read.", f"{listing.forest.loaded} nodes · esc clears it{more}"
     found = {Shape.TREE: ("There are no jobs.", ""), Shape.LIVE: ("Nothing is unfinished.", "esc goes back")}
     return found.get(listing.shape, (f"Nothing was found for {listing.text!r}.", "esc goes back"))
 

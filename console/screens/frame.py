@@ -24,7 +24,7 @@ from queries.spec import Verb
 if TYPE_CHECKING:
     from console.app import UnstickApp
 
-MODES = (("1", "tree"), ("2", "stuck"), ("4", "ledger"), ("?", "help"))
+MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "ledger"), ("?", "help"))
 
 
 def bindings(table: Iterable[Key]) -> list[BindingType]:

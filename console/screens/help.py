@@ -26,12 +26,11 @@ class HelpScreen(Frame):
         self.query_one(Page).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
-        systems = [reader.found for reader in self.session.systems.values()]
         return help_page(
             width,
             self.unstick.keys_shown,
             self.unstick.verb_keys,
-            systems,
+            self.session.systems.values(),
             self.session.unchecked,
             ascii=self.unstick.ascii,
         )

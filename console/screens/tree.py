@@ -14,6 +14,7 @@ from console.forest import Change, Tail
 from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
+from console.widgets.columns import TASKS, recorded
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
@@ -117,10 +118,10 @@ class TreeScreen(Frame):
             self._news = news
 
     def _current(self) -> Listing | None:
-        """The list to show; where the systems have just become known, the first one's tree."""
-        systems = self.session.systems
+        """The list to show; where the systems have just become known, the tree of the context's or of the first."""
+        systems, context = self.session.systems, self.unstick.context
         if self._label not in systems:
-            self._label = next(iter(systems), None)
+            self._label = context.system if context and context.system in systems else next(iter(systems), None)
         if self._label is None:
             return None
         key = (self._label, self._shape)
@@ -136,7 +137,8 @@ class TreeScreen(Frame):
         listing = self._current()
         table, codes = self.table, self.session.codes()
         if listing is not None and table.forest is not listing.forest:
-            table.show(listing.forest)
+            reader = self.session.systems.get(self._label or "")
+            table.show(listing.forest, recorded(TASKS, reader.system.not_recorded if reader else ()))
             self._apply_filter()
         if listing is not None and self._news is not None:
             if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
@@ -322,7 +324,7 @@ class TreeScreen(Frame):
         except filters.FilterError as error:
             self.say(f"{error.message} (at character {error.position + 1})", "warn")
             return
-        self.say("")
+        self.say(nothing.UNOPENED if self._filter.terms and self._shape is Shape.TREE else "", "faint")
         self._eager = 0
         self._apply_filter()
         self.table.sync()
@@ -376,6 +378,9 @@ class TreeScreen(Frame):
 
     async def _reveal(self, listing: Listing, node: Node) -> None:
         try:
+            if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
+                page = await self.session.systems[node.system].nodes([node.job_id])
+                node = next(iter(page.nodes), node)
             found = await listing.reveal(node)
         except DatabaseError as error:
             self.session.failed(error)

@@ -38,6 +38,12 @@ class Column(Record):
     foreign: bool = False
 
 
+def recorded(columns: Sequence[Column], missing: Collection[str]) -> list[Column]:
+    """Without the columns that are empty in every row: ``missing`` are the fields of which an engine keeps none."""
+    empty = set(missing) - {"status"}  # in whose place its phase is shown
+    return [column for column in columns if not column.fields & empty]
+
+
 Layout = tuple[tuple[Column, int], ...]
 
 

@@ -87,6 +87,13 @@ def test_systems(demo: str) -> None:
     assert re.search(r"release +task +not here: unsupported", answer.out)
 
 
+def test_only_the_verbs_of_this_variant(server: TestbedServer) -> None:
+    """A verb that is there where the engine's queues are, and elsewhere only by its own API, is told once."""
+    here = unstick("systems", "--json", dsn=server.fresh("tasker")).json["systems"][0]["verbs"]
+    told = [(each["verb"]["name"], *each["verb"]["kinds"]) for each in here]
+    assert len(told) == len(set(told))
+
+
 def test_stuck_says_what_helps(demo: str) -> None:
     answer = unstick("stuck", dsn=demo)
     assert re.search(r'→ unstick do wake eternaltwin/task:[0-9a-f-]{36} --reason "..."', answer.out)

@@ -20,11 +20,11 @@ from queries import system
 
 def test_ids_are_unique_where_they_meet() -> None:
     ids = [key.id for table in keys.TABLES.values() for key in table]
-    assert len(ids) - len(set(ids)) == len(keys.NODE) * 2, "only what acts on a node stands in several tables"
+    assert len(ids) - len(set(ids)) == len(keys.NODE) * 3, "only what acts on a node stands in several tables"
 
 
 def test_keys_do_not_collide_on_a_page() -> None:
-    pages = (keys.TREE + keys.LIST, keys.STUCK, keys.LEDGER, keys.DETAIL, keys.ENTRY)
+    pages = (keys.TREE + keys.LIST, keys.STUCK, keys.DEAD, keys.LEDGER, keys.DETAIL, keys.ENTRY)
     for page in pages:
         bound = [part for key in (*keys.APP, *page) for part in key.keys.split(",")]
         assert len(bound) == len(set(bound))

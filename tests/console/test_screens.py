@@ -114,6 +114,7 @@ async def test_the_filter(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
         await stage.press("slash")
         await stage.type("phase:sch")
         await stage.until("filter: phase:sch", "1 of 2", lambda: "SendEmail" not in stage.text)
+        await stage.until("What was not unfolded is not searched: l lists everything unfinished")
         await stage.type("x")
         await stage.until("no phase 'schx'", "filter: phase:sch")
         await stage.press("backspace", "enter")
@@ -122,7 +123,7 @@ async def test_the_filter(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
         await stage.until("SendEmail", "Archive", lambda: "filter:" not in stage.text)
         await stage.press("slash")
         await stage.type("nosuch")
-        await stage.until("The filter hides everything that was read.")
+        await stage.until("The filter hides everything that was read.", "What was not unfolded is not searched")
         await stage.press("escape")
         await stage.until("SendEmail")
 
@@ -339,6 +340,30 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() != first)
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() == first)
+
+
+async def test_a_column_that_an_engine_never_fills_is_not_there(
+    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    await twin.task()
+    server.sql("CREATE SCHEMA other", eternaltwin)
+    schema = Path("queries/systems/estuary/schema.sql").read_text()
+    server.sql(f"SET search_path = other; {schema}", eternaltwin)
+    server.sql("SET search_path = other; SELECT create_task('00:00:00:00:00:00:00:01', 1::smallint, NULL)", eternaltwin)
+
+    def titles() -> list[str]:
+        return next(line for line in stage.text.splitlines() if line.startswith("  task ")).split()
+
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("› estuary › all jobs", "▌")
+        assert titles() == ["task", "status", "age", "due", "findings"]
+        await stage.press("tab")
+        await stage.until("› eternaltwin › all jobs", "SendEmail")
+        assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "polled", "due", "findings"]
+        await stage.press("tab")
+        await stage.until("› estuary › all jobs", lambda: len(titles()) == 5)
+    async with staged(eternaltwin, tmp_path, context=Context(name="here", system="eternaltwin")) as stage:
+        await stage.until("▸ eternaltwin", "› eternaltwin › all jobs")  # where the settings say which comes first
 
 
 async def test_remapped_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: 
         await stage.press("right")
         await stage.until("costly: not read (")
         await stage.press("down", "enter")
-        await stage.until("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__idx")
+        await stage.until("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx")
         await stage.press("y")
         await stage.until("DDL of the index")
         await stage.press("enter")

@@ -22,7 +22,7 @@ NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} |
 COLUMNS = {
     "nodes": NODE,
     **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
-    "dead": {"id", "cursor", "fingerprint", "was", "is_now"},
+    "dead": {"id", "cursor", "severity", "since", "cause", "error", "was", "is_now"},
     "options": {"name", "value", "why"},
     "find": {"id"},
     "counts": {"phase", "n", "honesty"},

@@ -16,7 +16,8 @@ from console.demo.run import Demo
 from console.demo.uni2work import Uni2work
 from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries import act, ledger
-from queries.model import Node, Outcome
+from queries.database import Transaction
+from queries.model import LedgerEntry, Node, Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, do, opened, rehearsed, told
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
@@ -156,6 +157,44 @@ async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_busy(
     async with uni.connection.transaction(isolation="serializable"):
         await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
         assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: Outcome.BUSY}
+
+
+async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
+    uni: Uni, tmp_path: Path, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cron queues nothing that it has queued already; by whom else an equal row is made while the console commits, it
+    cannot be locked out: its worker is broken off once, and does it at its next flush."""
+    await uni.sql(ledger.ddl())
+    workspace = await opened(uni.dsn, tmp_path)
+    instance, job = Instance(connection, LIVE), await uni.job(ATOMIC, cron=True)
+    rehearsal = await rehearsed(workspace, "skip", [uni.id(job)], {}, LABEL)
+    written, go, append = asyncio.Event(), asyncio.Event(), ledger.append
+
+    async def slowly(transaction: Transaction, entry: LedgerEntry) -> None:
+        await append(transaction, entry)
+        written.set()
+        await go.wait()
+
+    monkeypatch.setattr(ledger, "append", slowly)
+    skipping = asyncio.create_task(act.commit(workspace, LABEL, "skip", rehearsal, OPERATOR))
+    await written.wait()
+    assert await instance.queue(ATOMIC, cron=True) is None, "until the commit everybody sees the row that is skipped"
+    twin, work = await uni.job(ATOMIC, cron=True), Held()
+    doing = await begun(Instance(connection, LIVE, work=work), twin, work)
+    go.set()
+    assert told(await skipping) == {uni.id(job): CHANGED}
+    work.go.set()
+    assert await doing is False
+    await instance.flush()
+    assert (dict(instance.done), await uni.row(twin)) == ({twin: 1}, None)
+    await workspace.close()
+
+
+async def test_cron_queues_nothing_twice(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+    instance = Instance(connection, LIVE)
+    assert [bool(await instance.queue(ATOMIC, cron=cron)) for cron in (False, True, True, False)] == [
+        *(True, True, False, True),
+    ]
 
 
 @both_versions

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from console.config import Context
-from console.demo.run import demo
+from console.demo.run import FIRST, demo
 from tests.console.stage import Stage, staged
 from tests.screenshots.picture import picture
 
@@ -25,7 +25,7 @@ async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with demo(1) as dsn:
-            context = Context(name="demo", dsn=dsn)
+            context = Context(name="demo", dsn=dsn, system=FIRST)
             async with staged(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as stage:
                 await play(stage)
 

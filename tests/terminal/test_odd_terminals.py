@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,22 @@ def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: P
         assert terminal.leave("q") == 0
     beyond = {character for character in terminal.raw.decode() if ord(character) > 126}
     assert beyond == set()
+
+
+@pytest.mark.parametrize(
+    ("redirected", "name"), [("0</dev/null", "input"), ("1>out", "output"), ("2>err", "error")], ids=str
+)
+@pytest.mark.parametrize("command", ["demo", "postgresql://127.0.0.1:1/app"])
+def test_a_stream_that_is_no_terminal_is_told_at_once(command: str, redirected: str, name: str, tmp_path: Path) -> None:
+    """Textual draws on stderr: sent to a file, the console would be invisible."""
+    shell = ("sh", "-c", f'cd {tmp_path}; exec {sys.executable} -m console.cli "$@" {redirected}', "sh")
+    with Terminal(command, home=tmp_path, command=shell) as terminal:
+        assert terminal.ended() == 2
+    file = tmp_path / "err"
+    said = file.read_text() if file.exists() else terminal.raw.decode()
+    assert f"The console needs a terminal, and standard {name} is none." in said
+    assert len(said.splitlines()) <= 2
+    assert b"\x1b" not in terminal.raw
 
 
 def test_a_dumb_terminal_still_gets_an_answer(eternaltwin_demo: str, tmp_path: Path) -> None:

@@ -19,10 +19,7 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
 
 
 def look_around(demo: Terminal) -> None:
-    while "› eternaltwin" not in demo.text:  # one of several systems in this database
-        crumbs = demo.row("› ")
-        demo.press("tab").until(lambda crumbs=crumbs: demo.row("› ") != crumbs)
-    demo.until("SendEmail")
+    demo.until("› eternaltwin › all jobs", "SendEmail", "2 what is stuck · enter why")
     first = demo.until(lambda: demo.at > 0).at
     demo.press("down", "down").until(lambda: demo.at == first + 2)
     demo.press("up").until(lambda: demo.at == first + 1)

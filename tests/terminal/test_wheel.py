@@ -86,7 +86,7 @@ async def test_the_demo_serves_until_it_is_told_to_stop_and_leaves_nothing(
     dsn = demo.stdout.readline().strip()
     assert dsn.startswith("postgres"), (tmp_path / "stderr").read_text()
     connection = await asyncpg.connect(dsn)
-    assert await connection.fetchval("SELECT count(*) FROM task") > 0
+    assert await connection.fetchval("SELECT count(*) FROM eternaltwin.task") > 0
     data = Path(await connection.fetchval("SHOW data_directory"))
     await connection.close()
     server = int((data / "postmaster.pid").read_text().splitlines()[0])

@@ -25,6 +25,7 @@ dsn = "postgresql://operator:hunter2@db.example/tasks"
 color = "red"
 production = true
 read_only = true
+system = "eternaltwin@billing"
 
 [contexts.local]
 
@@ -53,6 +54,7 @@ def test_every_setting() -> None:
             color="red",
             production=True,
             read_only=True,
+            system="eternaltwin@billing",
         ),
         "local": Context(name="local"),
     }
@@ -131,6 +133,10 @@ def test_names_are_checked_against_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "[contexts.prod]\nsystem='etrnaltwin'",
+            '2: contexts.prod.system "etrnaltwin" is not a system; did you mean "eternaltwin"?',
+        ),
         ("[thresholds.eternaltwn]", '1: thresholds.eternaltwn is not a system; did you mean "eternaltwin"?'),
         (
             "[thresholds.eternaltwin]\n\nstarve=1",

@@ -152,10 +152,11 @@ class Instance:
         if job.write_last_exec:
             await self._connection.execute(SQL["record"], job.content, self.uuid)
 
-    async def queue(self, content: dict[str, Any], *, cron: bool = False) -> int:
-        """Insert a row. Returns its id."""
+    async def queue(self, content: dict[str, Any], *, cron: bool = False) -> int | None:
+        """Insert a row. Returns its id; None where cron has queued the same already."""
         text = msgspec.json.encode(content).decode()
-        return int(await self._connection.fetchval(SQL["queue"], text, self.uuid, cron))
+        job: int | None = await self._connection.fetchval(SQL["queue"], text, self.uuid, cron)
+        return job
 
 
 class JobFailed(Exception):

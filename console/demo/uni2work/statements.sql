@@ -28,9 +28,10 @@ INSERT INTO cron_last_exec (job, "time", instance) VALUES ($1::text::jsonb, now(
 ON CONFLICT (job) DO UPDATE SET "time" = excluded."time", instance = excluded.instance;
 
 -- name: queue
--- $1 content, $2 the instance, $3 whether cron made it
+-- $1 content, $2 the instance, $3 whether cron makes it, which queues nothing that it has queued already
 INSERT INTO queued_job (content, creation_instance, creation_time, write_last_exec)
-VALUES ($1::text::jsonb, $2, now(), $3) RETURNING id;
+SELECT $1::text::jsonb, $2, now(), $3
+WHERE NOT ($3 AND EXISTS (SELECT FROM queued_job WHERE content = $1::text::jsonb AND write_last_exec)) RETURNING id;
 
 -- name: fill_jobs
 -- contents, creators, ages in seconds, holders (NULL: not locked), ages of the locks, whether cron made them

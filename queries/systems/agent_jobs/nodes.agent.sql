@@ -2,7 +2,7 @@
 -- kinds: agent
 -- $1 ids text[]: local ids, agent:uuid
 -- Index: one on jobs(agent_id, created_at); the newest 20 jobs of each agent tell what is unfinished.
-SELECT w.id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
+SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
        'agent ' || w.key || CASE WHEN n.open > 0 THEN ' · ' || n.open || ' unfinished' ELSE '' END AS title, NULL::text AS status,
        CASE WHEN n.active THEN 'running' WHEN n.pending THEN 'ready' WHEN n.delayed THEN 'scheduled' WHEN n.paused THEN 'held'
             WHEN n.failed THEN 'failed' ELSE 'done' END AS phase,

@@ -37,7 +37,7 @@ SELECT 'job:' || j.id AS id,
   FROM jobs j
  WHERE j.id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
-SELECT u.id, NULL, NULL, 'user',
+SELECT 'user:' || u.key, NULL, NULL, 'user',
        'user ' || u.key || ' · ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,
        NULL,
        CASE WHEN u.active > 0 THEN 'running' WHEN u.pending > 0 THEN 'ready' WHEN u.delayed > 0 THEN 'scheduled' WHEN u.paused > 0 THEN 'held' ELSE 'done' END,

@@ -11,7 +11,7 @@ WITH seen AS MATERIALIZED (
          1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0 AS created,
          coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0) AS messages
     FROM tasks t
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i WHERE i ~ '^task(:[0-9a-f]{2}){8}$'))
+   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i WHERE i ~* '^task:([0-9a-f]{2}(:[0-9a-f]{2}){7}|[0-9a-f]{16})$'))
 ),
 told AS (
   SELECT s.*, CASE WHEN s.idle AND s.wake_at IS NULL THEN 'suspended'

@@ -1,42 +1,61 @@
--- Dead letters that nobody has decided on: worst first as the engine weighs its reasons, the oldest first within one;
--- among the oldest 5,000.
--- The fingerprint is what the task's failed step says now, or else the letter's reason and state, with ids, hexadecimal
--- digits and numbers folded.
--- $1 cursor text: weight|seconds|dlq_entry_uuid of the last row of the page before, or NULL
--- $2 page int: how many at most
--- Indexes: idx_dlq_status_timestamp, idx_workflow_steps_ready_covering, the state_lookups.
-WITH pending AS MATERIALIZED (
-  SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp, d.task_snapshot,
-         CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 1 WHEN 'max_retries_exceeded' THEN 2
-              WHEN 'staleness_timeout' THEN 3 WHEN 'worker_unavailable' THEN 4 ELSE 5 END AS weight
+-- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no letters of: worst
+-- first as the engine weighs its reasons, the oldest first within one. Letters are looked for among the
+-- oldest 5,000, tasks as far as the included part does.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 cursor text: severity|time|id of the last row of the page before, or NULL
+-- $3 page int: how many at most
+-- $4 have text[]
+-- Indexes: idx_dlq_status_timestamp, idx_dlq_unique_pending_task, tasks_dlq_pkey, those of the included part,
+-- idx_workflow_steps_task_covering, the state_lookups.
+WITH wanted AS (SELECT 'blocked_by_failures' AS to_state),
+\ir parts/open_tasks.sql
+,
+dead AS MATERIALIZED (
+  (SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, d.dlq_timestamp AS at,
+          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
+               WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
+     FROM tasks_dlq d
+    WHERE d.resolution_status = 'pending' AND $1::text[] IS NULL
+    ORDER BY d.dlq_timestamp LIMIT 5000)
+  UNION ALL
+  SELECT 'letter:' || d.dlq_entry_uuid, d.task_uuid, d.dlq_entry_uuid, d.dlq_timestamp,
+         CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
+              WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END
     FROM tasks_dlq d
    WHERE d.resolution_status = 'pending'
-   ORDER BY d.dlq_timestamp
-   LIMIT 5000
+     AND d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
+  UNION ALL
+  SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, x.created_at, 7
+    FROM open_tasks o
+   CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
+   WHERE (SELECT d.task_uuid FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending' LIMIT 1) IS NULL
 ),
 page AS MATERIALIZED (
   SELECT p.*
-    FROM pending p
-   WHERE $1::text IS NULL
-      OR (p.weight, p.dlq_timestamp, p.dlq_entry_uuid)
-         > (split_part($1::text, '|', 1)::int, split_part($1::text, '|', 2)::timestamp, split_part($1::text, '|', 3)::uuid)
-   ORDER BY p.weight, p.dlq_timestamp, p.dlq_entry_uuid
-   LIMIT $2::int
+    FROM dead p
+   WHERE $2::text IS NULL
+      OR (- p.severity, p.at, p.id)
+         > (- split_part($2::text, '|', 1)::int, split_part($2::text, '|', 2)::timestamp, split_part($2::text, '|', 3))
+   ORDER BY - p.severity, p.at, p.id
+   LIMIT $3::int
 )
-SELECT 'letter:' || p.dlq_entry_uuid AS id, p.weight || '|' || p.dlq_timestamp || '|' || p.dlq_entry_uuid AS cursor,
-       p.dlq_reason || ' · ' || coalesce(p.task_snapshot ->> 'namespace', '?') || '/' || coalesce(p.task_snapshot ->> 'task_name', '?')
-       || ' · ' || coalesce(e.name || ': ' || regexp_replace(regexp_replace(regexp_replace(left(e.message, 300),
-            '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}', '<id>', 'g'),
-            '\m(0x[0-9a-fA-F]+|(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{8,})\M', '<hex>', 'g'),
-            '\d+', '<n>', 'g'), 'was ' || p.original_state) AS fingerprint,
-       p.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
+SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
+       coalesce(d.dlq_reason::text, 'failed for good') || ' · '
+       || coalesce(d.task_snapshot ->> 'namespace', n.name, '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', m.name, '?') || ' · '
+       || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
+       CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
+       d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
   FROM page p
+  CROSS JOIN LATERAL (SELECT t.named_task_uuid FROM tasks t WHERE t.task_uuid = p.task_uuid OFFSET 0) AS t
+  JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
+  JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
+  LEFT JOIN LATERAL (SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = p.letter OFFSET 0) AS d ON true
   LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
   LEFT JOIN LATERAL (
-    SELECT n.name, coalesce(s.results #>> '{error,message}', 'failed without a message') AS message
+    SELECT n.name, s.results #>> '{error,message}' AS message
       FROM workflow_steps s
       JOIN workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent AND y.to_state = 'error'
       JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-     WHERE s.task_uuid = p.task_uuid AND s.processed = false
+     WHERE s.task_uuid = p.task_uuid
      ORDER BY s.workflow_step_uuid LIMIT 1) AS e ON true
- ORDER BY p.weight, p.dlq_timestamp, p.dlq_entry_uuid
+ ORDER BY - p.severity, p.at, p.id

@@ -5,15 +5,8 @@
 -- $3 have text[]
 -- $4 page int: how many at most
 -- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
-WITH locked AS MATERIALIZED (
-  SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
-   WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
-  UNION
-  (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
-    WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
-)
+WITH
+\ir ../parts/locks.sql
 (SELECT 'job:' || l.id AS id, extract(epoch FROM coalesce(l.lock_time, q.creation_time))::float8 AS since,
         jsonb_build_object('there', CASE WHEN l.lock_time IS NULL THEN 'lock_instance ' || l.lock_instance ELSE 'lock_time ' || l.lock_time END,
                            'missing', CASE WHEN l.lock_time IS NULL THEN 'lock_time' ELSE 'lock_instance' END) AS evidence

@@ -5,31 +5,8 @@
 -- $4 page int: how many at most
 -- Indexes: queued_job_pkey, both ends, and one on queued_job(lock_time) where there is one; cron_last_exec whole up to
 -- cron_whole bytes, else its newest entries by id, and by time where there is an index on that.
-WITH locked AS MATERIALIZED (
-  SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
-   WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
-  UNION
-  (SELECT q.id, q.lock_instance, q.lock_time FROM queued_job q
-    WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
-    ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
-),
-life AS (
-  -- The newest thing each instance has left in the database: a lock, a job it made, a cron job it executed.
-  SELECT s.instance, max(s.at) AS at
-    FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
-          UNION ALL
-          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
-          UNION ALL
-          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
-          UNION ALL
-          (SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE 'cron_by_time' = ANY ($3::text[])
-            ORDER BY c."time" DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
-          UNION ALL
-          SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= ($2::jsonb ->> 'cron_whole')::float8)) AS s
-   WHERE isfinite(s.at)
-   GROUP BY s.instance
-)
+WITH
+\ir ../parts/locks.sql
 (SELECT 'job:' || l.id AS id, extract(epoch FROM l.lock_time)::float8 AS since,
         jsonb_build_object('instance', l.lock_instance::text, 'lock_time', date_trunc('second', l.lock_time)::text,
                            'age', CASE WHEN isfinite(l.lock_time) THEN date_trunc('second', now() - l.lock_time)::text ELSE 'ever' END,

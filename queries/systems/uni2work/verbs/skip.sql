@@ -1,7 +1,9 @@
 -- A job that cron has queued counts as executed now: its row goes and its content is recorded in cron_last_exec, both or
 -- neither. The record is made by the console's own instance id, 756e7374-6963-4b00-8000-000000000000.
 -- Refused while a worker executes equal content: recording it would break off the worker's SERIALIZABLE transaction when
--- it comes to record it itself. The content is copied inside the server: numbers keep every digit.
+-- it comes to record it itself. A row of equal content that is queued and taken while we commit cannot be locked out; cron
+-- makes none, for it queues nothing that it has queued already (assumed). The content is
+-- copied inside the server: numbers keep every digit.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each: instance, time, and who wrote the row
 -- $3 limits jsonb

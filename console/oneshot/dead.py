@@ -1,0 +1,87 @@
+"""``dead``: what each engine has given up on and nobody has decided on, in groups of those that died of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from console import words
+from console.desk import PAGE, fate, number
+from console.oneshot.output import say
+from console.oneshot.target import Target, chosen, closed, opened
+from queries import letters
+from queries.fault import DatabaseError, LostError
+from queries.model import Dead, Group, Letter
+from queries.payload import visible
+from queries.read import Reader
+
+
+async def dead(target: Target, *, system: str | None, limit: int) -> int:
+    """List dead letters, system by system, worst and oldest first. The exit code."""
+    code = 0
+    parts: list[Dead] = []
+    async with opened(target) as workspace:
+        for reader in chosen(workspace, system):
+            if lacking := closed(workspace, reader):
+                say(lacking)
+                code = 1
+            part = await _part(reader, limit)
+            if part.unreadable:
+                say(f"{reader.label}: {part.unreadable}")
+                code = 1
+            parts.append(part)
+    target.output.answer({"dead": parts}, lambda: (line for part in parts for line in _text(part)))
+    return code
+
+
+async def _part(reader: Reader, limit: int) -> Dead:
+    meaning = reader.system.spec.dead
+    found: list[Letter] = []
+    cursor, at, costly = None, None, None
+    try:
+        while True:
+            page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
+            found += page.letters
+            cursor, at, costly = page.cursor, page.at, page.costly
+            if cursor is None or len(found) > limit:
+                break
+    except LostError:
+        raise
+    except DatabaseError as error:
+        return Dead(system=reader.label, meaning=meaning, unreadable=str(error).replace("\n", " "))
+    capped = len(found) > limit
+    groups = letters.grouped(found[:limit], capped=capped)
+    return Dead(
+        system=reader.label,
+        meaning=meaning,
+        at=at,
+        letters=tuple(letter for pile in groups.values() for letter in pile),
+        groups=tuple(groups),
+        capped=capped,
+        costly=costly,
+    )
+
+
+def _text(part: Dead) -> Iterator[str]:
+    yield visible(f"{part.system}  {part.meaning}")
+    if part.costly is not None:
+        ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
+        yield visible(f"  Not looked for: {part.costly.why}{ddl}")
+    elif not part.unreadable and not part.letters:
+        yield "  No dead letters."
+    at = part.at or 0.0
+    rest = iter(part.letters)
+    for group in part.groups:
+        yield visible(f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}")
+        for letter in islice(rest, group.n):
+            since = "" if letter.since is None else f"  for {words.age(at - letter.since)}"
+            yield visible(f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}")
+    if part.capped:
+        yield "  There are more: --limit shows more."
+
+
+def _span(group: Group, at: float) -> str:
+    if group.first is None or group.last is None:
+        return ""
+    first, last = words.age(at - group.first), words.age(at - group.last)
+    return f"  {first} ago" if first == last else f"  first {first} ago, last {last} ago"

@@ -1,0 +1,66 @@
+"""Dead letters as records, and those that died of the same told together. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from queries.model import Fate, Group, Letter, Node
+
+LONGEST = 300  # characters of an error that count
+
+_VARYING = re.compile(
+    r"(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9a-fA-F]{2}:){5,7}[0-9a-fA-F]{2}\b)"
+    r"|(?P<hex>\b(?:0[xX][0-9a-fA-F]+|(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{8,})\b)"
+    r"|(?P<n>[0-9]+)"
+)
+_BLANKS = re.compile(r"\s+")
+
+
+def fold(error: str) -> str:
+    """What an error says apart from what differs from case to case: ``<id>``, ``<hex>`` and ``<n>`` stand for those."""
+    return _VARYING.sub(lambda match: f"<{match.lastgroup}>", _BLANKS.sub(" ", error[:LONGEST]).strip())
+
+
+def letter(node: Node, row: Mapping[str, Any]) -> Letter:
+    """A row of ``dead.sql`` about a node; what has become of it is the node's status where the row tells nothing."""
+    error = row["error"] or None
+    return Letter(
+        node=node,
+        severity=row["severity"],
+        fingerprint=f"{row['cause']}: {fold(error)}" if error else row["cause"],
+        since=row["since"],
+        error=error,
+        was=row["was"],
+        is_now=row["is_now"] if row["is_now"] is not None else node.status,
+    )
+
+
+def order(letter: Letter) -> tuple[int, float, str]:
+    """Worst first, then oldest."""
+    return -letter.severity, letter.since if letter.since is not None else float("inf"), letter.node.id
+
+
+def grouped(letters: Iterable[Letter], *, capped: bool = False) -> dict[Group, list[Letter]]:
+    """By system and fingerprint: the worst groups first, then the oldest; within each the oldest letter first."""
+    piles: dict[tuple[str, str], list[Letter]] = {}
+    for each in sorted(letters, key=order):
+        piles.setdefault((each.node.system, each.fingerprint), []).append(each)
+    return {_group(system, mark, pile, capped): pile for (system, mark), pile in piles.items()}
+
+
+def _group(system: str, fingerprint: str, pile: list[Letter], capped: bool) -> Group:
+    times = [each.since for each in pile if each.since is not None]
+    fates = Counter((each.was, each.is_now) for each in pile)
+    return Group(
+        system=system,
+        fingerprint=fingerprint,
+        severity=pile[0].severity,
+        n=len(pile),
+        capped=capped,
+        first=min(times, default=None),
+        last=max(times, default=None),
+        fates=tuple(Fate(was=was, is_now=is_now, n=n) for (was, is_now), n in fates.most_common()),
+    )

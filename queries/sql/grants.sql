@@ -1,0 +1,69 @@
+-- What roles need for one system: the GRANT statements, in order, as text. None of them is run.
+-- $1 args jsonb: schema; tables, all that are there; changes, a table and what is done to it; besides, other schemas it
+--   uses; queues, those of them whose tables come and go; viewers and operators, names of roles
+-- Before a row is deleted, its verb looks who points at it: so operators may read every foreign key to such a table.
+-- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
+WITH asked AS (
+  SELECT $1::jsonb ->> 'schema' AS schema,
+         (SELECT string_agg(quote_ident(r), ', ') FROM jsonb_array_elements_text($1::jsonb -> 'operators') AS r) AS operators,
+         (SELECT string_agg(quote_ident(r), ', ')
+            FROM (SELECT jsonb_array_elements_text($1::jsonb -> 'viewers') AS r
+                  UNION ALL SELECT jsonb_array_elements_text($1::jsonb -> 'operators')) AS every) AS everybody
+),
+schemas AS (
+  SELECT n.nspname, $1::jsonb -> 'queues' ? n.nspname AS queues, n.nspname <> a.schema AS beside
+    FROM pg_namespace n CROSS JOIN asked a
+   WHERE n.nspname = a.schema OR $1::jsonb -> 'besides' ? n.nspname OR $1::jsonb -> 'queues' ? n.nspname
+),
+changes AS (
+  SELECT c.at, c.change ->> 'table' AS name, c.change ->> 'words' AS words,
+         c.change ->> 'words' LIKE '%INSERT%' AS adds, c.change ->> 'words' LIKE '%DELETE%' AS deletes
+    FROM jsonb_array_elements($1::jsonb -> 'changes') WITH ORDINALITY AS c(change, at)
+),
+sequences AS (
+  -- Those that number a column of a table to which rows are added; an identity column needs no right to its own.
+  SELECT DISTINCT n.nspname, s.relname
+    FROM asked a JOIN pg_namespace tn ON tn.nspname = a.schema
+    JOIN changes c ON c.adds
+    JOIN pg_class t ON t.relnamespace = tn.oid AND t.relname = c.name
+    JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype = 'a'
+                    AND d.classid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+    JOIN pg_namespace n ON n.oid = s.relnamespace
+),
+pointing AS (
+  SELECT DISTINCT n.nspname, r.relname, p.attname
+    FROM asked a JOIN pg_namespace tn ON tn.nspname = a.schema
+    JOIN changes c ON c.deletes
+    JOIN pg_class t ON t.relnamespace = tn.oid AND t.relname = c.name
+    JOIN pg_constraint k ON k.contype = 'f' AND k.confrelid = t.oid
+    JOIN pg_class r ON r.oid = k.conrelid
+    JOIN pg_namespace n ON n.oid = r.relnamespace
+    JOIN pg_attribute p ON p.attrelid = r.oid AND p.attnum = ANY (k.conkey)
+   WHERE NOT (r.relnamespace = tn.oid AND $1::jsonb -> 'tables' ? r.relname)
+),
+told AS (
+  SELECT 1 AS part, row_number() OVER (ORDER BY s.beside, s.nspname) AS at,
+         format('GRANT USAGE ON SCHEMA %I TO %s', s.nspname, a.everybody) AS statement
+    FROM schemas s CROSS JOIN asked a
+  UNION ALL
+  SELECT 2, 1, format('GRANT SELECT ON %s TO %s', string_agg(format('%I.%I', a.schema, t.name), ', ' ORDER BY t.at), a.everybody)
+    FROM jsonb_array_elements_text($1::jsonb -> 'tables') WITH ORDINALITY AS t(name, at) CROSS JOIN asked a
+   GROUP BY a.everybody
+  UNION ALL
+  SELECT 3, row_number() OVER (ORDER BY s.nspname), format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.everybody)
+    FROM schemas s CROSS JOIN asked a WHERE s.queues
+  UNION ALL
+  SELECT 4, c.at, format('GRANT %s ON %I.%I TO %s', c.words, a.schema, c.name, a.operators)
+    FROM changes c CROSS JOIN asked a
+  UNION ALL
+  SELECT 5, row_number() OVER (ORDER BY p.nspname, p.relname, p.attname), format('GRANT SELECT (%I) ON %I.%I TO %s', p.attname, p.nspname, p.relname, a.operators)
+    FROM pointing p CROSS JOIN asked a
+  UNION ALL
+  SELECT 6, row_number() OVER (ORDER BY s.nspname, s.relname), format('GRANT USAGE ON SEQUENCE %I.%I TO %s', s.nspname, s.relname, a.operators)
+    FROM sequences s CROSS JOIN asked a
+  UNION ALL
+  SELECT 7, row_number() OVER (ORDER BY s.nspname), format('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.operators)
+    FROM schemas s CROSS JOIN asked a WHERE s.queues
+)
+SELECT t.statement FROM told t WHERE t.statement IS NOT NULL ORDER BY t.part, t.at

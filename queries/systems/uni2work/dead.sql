@@ -1,0 +1,45 @@
+-- Jobs that no instance takes up by itself: locked by one that gives no sign of life, locked by half, or with content
+-- that no application can read. The engine keeps no dead letters and no errors.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 have text[]
+-- $4 cursor text: severity|time|id of the last row of the page before, or NULL
+-- $5 page int: how many at most
+-- Indexes: those of the included part; queued_job_pkey from its beginning.
+WITH
+\ir parts/locks.sql
+,
+dead AS (
+  SELECT l.id, 7 AS severity, l.lock_time AS at, 'locked by an instance without a sign of life' AS cause, NULL AS error
+    FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
+   WHERE l.lock_instance IS NOT NULL
+     AND l.lock_time < now() - make_interval(secs => ($2::jsonb ->> 'stale')::float8)
+     AND (f.at IS NULL OR f.at <= l.lock_time + make_interval(secs => ($2::jsonb ->> 'stale')::float8)
+          OR f.at < now() - make_interval(secs => ($2::jsonb ->> 'silent')::float8))
+  UNION ALL
+  SELECT l.id, 6, l.lock_time, 'locked by half', CASE WHEN l.lock_time IS NULL THEN 'no lock_time' ELSE 'no lock_instance' END
+    FROM locked l
+   WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
+  UNION ALL
+  SELECT w.id, 4, w.creation_time, 'content that no application can read', left(w.content::text, 300)
+    FROM (SELECT q.id, q.content, q.creation_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
+   WHERE jsonb_typeof(w.content -> 'job') IS DISTINCT FROM 'string'
+),
+placed AS (
+  SELECT DISTINCT ON (d.id) d.*, coalesce(d.at, 'infinity') AS place
+    FROM dead d
+   WHERE $1::text[] IS NULL OR 'job:' || d.id = ANY ($1::text[])
+   ORDER BY d.id, d.severity DESC
+)
+SELECT 'job:' || p.id AS id, p.severity || '|' || p.place || '|' || p.id AS cursor, p.severity::int8 AS severity,
+       extract(epoch FROM p.at)::float8 AS since,
+       CASE WHEN p.severity = 4 THEN p.cause
+            ELSE p.cause || ' · ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
+       p.error::text AS error, NULL::text AS was,
+       CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
+  FROM placed p JOIN queued_job q ON q.id = p.id
+ WHERE $4::text IS NULL
+    OR (- p.severity, p.place, p.id)
+       > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::int8)
+ ORDER BY - p.severity, p.place, p.id
+ LIMIT $5::int

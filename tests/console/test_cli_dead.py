@@ -1,0 +1,91 @@
+"""``unstick dead``: JSON with the records' fields, text that fits, and what cannot be read said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from console.oneshot import output
+from queries.model import Dead
+from tests.command import fetch, unstick
+from tests.servers import TestbedServer
+
+
+class Answer(msgspec.Struct):
+    dead: tuple[Dead, ...]
+
+
+@pytest.fixture(scope="module")
+def tasker(servers: Any) -> Iterator[str]:
+    """A database with tasker's tables and the demo's data, read only by these tests."""
+    server: TestbedServer = servers["18"]
+    dsn = server.fresh("tasker", filled=True)
+    yield dsn
+    server.drop(dsn)
+
+
+def test_json_is_dead_by_system(tasker: str) -> None:
+    answer = unstick("dead", "--json", dsn=tasker)
+    assert answer.code == 0
+    record = msgspec.convert(json.loads(answer.out), Answer)
+    assert output.encoded(record) == answer.out.rstrip("\n")
+    (part,) = record.dead
+    assert (part.system, part.capped, part.costly, part.unreadable) == ("tasker", False, None, "")
+    assert "never enter the dead-letter queue of this engine" in part.meaning
+    pending = fetch(tasker, "SELECT dlq_entry_uuid::text FROM tasks_dlq WHERE resolution_status = 'pending'")
+    letters = {x.node.id for x in part.letters if x.node.kind == "letter"}
+    assert letters == {f"tasker/letter:{key}" for (key,) in pending}
+    assert sum(group.n for group in part.groups) == len(part.letters)
+    assert [x.fingerprint for x in part.letters] == [g.fingerprint for g in part.groups for _ in range(g.n)]
+
+
+def test_text_tells_groups_letters_and_what_has_become_of_them(tasker: str) -> None:
+    answer = unstick("dead", dsn=tasker)
+    assert answer.code == 0
+    assert answer.err == ""
+    assert answer.out.startswith("tasker  entries of the dead-letter queue")
+    assert "was waiting_for_dependencies, now complete" in answer.out
+    assert "<n> from http://<n>.<n>.<n>.<n>:<n>" in answer.out
+    assert "now blocked_by_failures" in answer.out
+    assert "␛[<n>mred" in answer.out, "the demo's hostile error cannot steer a terminal"
+
+
+def test_a_limit_marks_what_it_leaves_out(tasker: str) -> None:
+    text = unstick("dead", "--limit", "2", dsn=tasker).out
+    assert text.count("tasker/") == 2
+    assert "1+" in text
+    assert "There are more: --limit shows more." in text
+    (part,) = unstick("dead", "--limit", "2", "--json", dsn=tasker).json["dead"]
+    assert part["capped"]
+    assert len(part["letters"]) == 2
+    assert all(group["capped"] for group in part["groups"])
+
+
+def test_an_engine_that_keeps_none_says_so(eternaltwin: str) -> None:
+    text = unstick("dead", dsn=eternaltwin).out
+    assert text.startswith("eternaltwin  none: the engine keeps no errors")
+    assert "No dead letters." in text
+
+
+def test_what_cannot_be_read_is_told_and_is_a_failure(server: TestbedServer) -> None:
+    dsn, role = server.fresh("tasker", filled=True), server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)
+    server.sql(f"REVOKE SELECT ON tasks_dlq FROM {role}", dsn)
+    answer = unstick("dead", "--json", dsn=server.dsn(urlsplit(dsn).path.strip("/"), user=role, password="x"))
+    assert answer.code == 1
+    (part,) = answer.json["dead"]
+    assert "tasks_dlq" in part["unreadable"]
+    assert part["letters"] == []
+    assert f"the role {role} has no SELECT on tasks_dlq" in answer.err
+    server.drop(dsn)
+
+
+def test_a_system_by_its_name(tasker: str) -> None:
+    assert unstick("dead", "--system", "tasker", dsn=tasker).code == 0
+    assert unstick("dead", "--system", "nosuch", dsn=tasker).code == 2

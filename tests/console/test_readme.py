@@ -1,0 +1,74 @@
+"""What the README says can be typed can be typed, and what it says there is, is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from console import cli, config, keys
+from queries import system
+from tests.command import ROOT, unstick
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"(?m)(?:^ {4}\S.*\n)+", README)
+LINES = [line.strip() for block in BLOCKS for line in block.splitlines()]
+TYPED = [line for line in LINES if line.startswith("unstick ")] + [
+    line for line in re.findall(r"`(unstick [^`]+)`", README) if line != "unstick init"
+]
+
+
+def alternatives(line: str) -> list[list[str]]:
+    """The words of each command that a line stands for: ``a | b ID`` are two, brackets are optional words."""
+    said = re.split(r" {2,}|  #", line)[0].replace("[", "").replace("]", "")
+    program, *words = shlex.split(said)
+    assert program == "unstick"
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == "|":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_every_command_is_taken(line: str) -> None:
+    """``--help`` is answered once the command and its options are known to be some."""
+    for words in alternatives(line):
+        assert words[0] in cli.unstick.commands or words[0].startswith(("@", "postgresql://"))
+        assert unstick(*words, "--help").code == 0
+
+
+def test_the_targets_of_make_are_there() -> None:
+    targets = re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())
+    named = {line.split()[1] for line in LINES if line.startswith("make ")}
+    assert {"demo", "test"} <= named <= set(targets)
+
+
+def test_the_settings_are_settings() -> None:
+    (text,) = re.findall(r"(?s)```toml\n(.*?)```", README)
+    known = system.builtin()
+    config.parse(text, Path("config.toml")).check(
+        {s.name: s.spec.thresholds for s in known},
+        {s.name: s.spec.options for s in known},
+        keys.ids(verb for s in known for verb in s.spec.verbs),
+    )
+    assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
+
+
+def test_every_engine_and_verb_is_named() -> None:
+    for each in system.builtin():
+        (row,) = re.findall(rf"(?m)^\| \*\*{each.name}\*\* \|(.*)$", README)
+        _, changes, _, _ = row.split("|")
+        writing = {verb.name for verb in each.spec.verbs if verb.writes}
+        assert writing <= set(re.findall(r"\w+", changes)), each.name
+
+
+def test_every_picture_is_there() -> None:
+    pictures = re.findall(r"\]\((screenshots/[^)]+)\)", README)
+    assert len(pictures) >= 5
+    assert [name for name in pictures if not (ROOT / name).is_file()] == []

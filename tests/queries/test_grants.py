@@ -1,0 +1,152 @@
+"""What ``grants`` prints is enough for every page and every verb, and gives a viewer nothing to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from queries import act, system
+from queries.grants import grants
+from queries.model import Node, Outcome
+from queries.read import Reader
+from queries.spec import Argument, Verb
+from tests.command import unstick
+from tests.queries.builders import opened
+from tests.servers import TestbedServer
+
+systems = pytest.mark.parametrize("name", [each.name for each in system.builtin()])
+NODES = 400  # of a system, at most
+DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
+# Verbs for which the demo's data has no node at rest, so that they are rehearsed in their own tests alone.
+UNMET = {"agent_jobs": {"release", "resume", "wake"}}
+
+
+@pytest.fixture
+def filled(server: TestbedServer, name: str) -> Iterator[str]:
+    dsn = server.fresh(name, filled=True)
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def roles(server: TestbedServer, filled: str, tmp_path: Path, name: str) -> dict[str, str]:
+    """The DSNs of a viewer and an operator who have what is printed, in a database that gives nobody anything else."""
+    made = {role: server.unique(f'odd "{role}" ') for role in ("viewer", "operator")}
+    workspace = await opened(filled, tmp_path, overrides=DEMO.get(name))
+    try:
+        for role in made.values():
+            server.sql(f"CREATE ROLE {quoted(role)} LOGIN PASSWORD 'x'")
+        server.sql("REVOKE ALL ON SCHEMA public FROM PUBLIC", filled)
+        (reader,) = workspace.systems.values()
+        for statement in await grants(workspace.database, reader, [made["viewer"]], [made["operator"]]):
+            server.sql(statement, filled)
+    finally:
+        await workspace.close()
+    database = urlsplit(filled).path.strip("/")
+    return {role: server.dsn(database, user=user, password="x") for role, user in made.items()}
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+async def nodes(reader: Reader) -> dict[str, Node]:
+    """Many nodes of every kind: the tree's first levels, what is unfinished, and what was found."""
+    found: dict[str, Node] = {}
+    ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
+    ahead += (await reader.nodes([f.node_id for f in (await reader.findings()).found])).nodes
+    parents = {kind.name for kind in reader.system.spec.kinds if kind.children}
+    while ahead and len(found) < NODES:
+        node = ahead.pop(0)
+        if node.id not in found:
+            found[node.id] = node
+            if node.kind in parents:
+                ahead += (await reader.children(node.id, asked=True)).nodes
+    return found
+
+
+@systems
+async def test_a_viewer_sees_everything_and_changes_nothing(
+    filled: str, roles: dict[str, str], name: str, tmp_path: Path
+) -> None:
+    mine, theirs = [await opened(dsn, tmp_path, overrides=DEMO.get(name)) for dsn in (filled, roles["viewer"])]
+    try:
+        (all_,), (seen,) = mine.systems.values(), theirs.systems.values()
+        assert seen.found.denied == ()
+        assert seen.system.limits == all_.system.limits
+        known = await nodes(seen)
+        assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
+        assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
+        assert (await seen.findings()).unchecked == (await all_.findings()).unchecked
+        await seen.sample()
+        for node in {node.kind: node for node in known.values()}.values():
+            detail, whole = await seen.detail(node.id), await all_.detail(node.id)
+            assert detail is not None
+            assert whole is not None
+            assert [(s.name, s.costly) for s in detail.sections] == [(s.name, s.costly) for s in whole.sections]
+        for verb in seen.system.spec.verbs:  # what the catalog alone does not forbid, the server does
+            asked, arguments = candidates(seen, verb, known)
+            rehearsal = await act.rehearse(theirs, name, verb.name, asked, "try", arguments)
+            assert Outcome.CHANGED not in {r.outcome for r in rehearsal.results}
+    finally:
+        await mine.close()
+        await theirs.close()
+
+
+@systems
+async def test_an_operator_can_rehearse_every_verb(roles: dict[str, str], name: str, tmp_path: Path) -> None:
+    workspace = await opened(roles["operator"], tmp_path, overrides=DEMO.get(name))
+    unmet = set()
+    try:
+        (reader,) = workspace.systems.values()
+        known = await nodes(reader)
+        verbs = {v.name: v for kind in reader.system.spec.kinds for v in reader.verbs(kind.name) if v.writes}
+        assert verbs
+        for verb in verbs.values():
+            seen, arguments = candidates(reader, verb, known)
+            done = []
+            for some in (seen, dict([*seen.items()][:1])):  # one alone may be allowed where many are not
+                done += (await act.rehearse(workspace, name, verb.name, some, "try", arguments)).results
+            assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], verb.name
+            if Outcome.CHANGED not in {r.outcome for r in done}:
+                unmet.add(verb.name)
+        assert unmet == UNMET.get(name, set())
+    finally:
+        await workspace.close()
+
+
+def candidates(reader: Reader, verb: Verb, known: dict[str, Node]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Nodes that the verb may be for, by version, and arguments that do for the first of them."""
+    fit = [n for n in known.values() if reader.system.verb(verb.name, n.kind) and reader.availability(verb, n).ok]
+    title = fit[0].title.partition(" · ")[0] if fit else ""
+    return {node.id: node.version for node in fit}, {
+        a.name: value(a, title) for a in verb.arguments if a.required or a.type == "flag"
+    }
+
+
+def value(argument: Argument, title: str) -> Any:
+    """Something an operator could have given."""
+    simple = {"flag": True, "int": 1, "json": "{}", "choice": (*argument.choices, "")[0], "text": title}
+    return argument.default or simple[argument.type]
+
+
+def test_it_is_printed_for_what_is_here(eternaltwin: str, server: TestbedServer) -> None:
+    answer = unstick("grants", "--operator", "on call", dsn=eternaltwin)
+    assert answer.code == 0
+    assert answer.out.splitlines() == [
+        "-- eternaltwin",
+        'GRANT USAGE ON SCHEMA public TO "on call";',
+        'GRANT SELECT ON public.job, public.task, public.task_timer TO "on call";',
+        'GRANT UPDATE, DELETE ON public.job TO "on call";',
+        'GRANT UPDATE, DELETE ON public.task TO "on call";',
+        'GRANT DELETE ON public.task_timer TO "on call";',
+    ]
+    assert unstick("grants", dsn=eternaltwin).out.count("TO viewer, operator;") == 2
+    assert "operator" not in unstick("grants", "--viewer", "v", dsn=eternaltwin).out
+    assert unstick("grants", "--json", dsn=eternaltwin).json["grants"]["eternaltwin"]
+    server.sql("DROP TABLE task_timer", eternaltwin)
+    assert unstick("grants", dsn=eternaltwin).code == 1

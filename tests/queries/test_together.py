@@ -1,0 +1,170 @@
+"""One database that holds every engine: all are named, their findings are ranked together, ids are full."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.demo.engine import connect
+from console.demo.run import ENGINES
+from console.demo.run import SQL as SETUP
+from queries.model import Node, split_id
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.command import fetch, unstick
+from tests.queries.builders import opened
+from tests.servers import TestbedServer
+
+NAMES = sorted(engine.name for engine in ENGINES)
+SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in some circumstances only
+
+
+@pytest.fixture(scope="module")
+def house(servers: Any) -> Iterator[str]:
+    """The DSN of a database with the demo's data of every engine, each in a schema of its own, nobody at work."""
+    server: TestbedServer = servers["18"]
+    dsn = server.fresh()
+    asyncio.run(fill(dsn))
+    yield dsn
+    server.drop(dsn)
+
+
+async def fill(dsn: str) -> None:
+    for engine in (engine() for engine in ENGINES):
+        connection = await connect(dsn, engine.name)
+        await connection.execute(SETUP["schema"])
+        await engine.install(connection)
+        await engine.fill(connection, 1)
+        await connection.execute("ANALYZE")
+        await connection.close()
+
+
+@pytest.fixture
+async def workspace(house: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = await opened(house, tmp_path)
+    yield workspace
+    await workspace.close()
+
+
+async def walked(reader: Reader) -> list[Node]:
+    """Nodes of every kind: the top, the first few below each, what is unfinished, what is dead, what is stuck."""
+    nodes = list((await reader.roots(page=30)).nodes)
+    for node in nodes:  # grows meanwhile
+        kind = reader.system.kind(node.kind)
+        if kind and kind.children and len(nodes) < 300:
+            below = (await reader.children(node.id, page=5, asked=True)).nodes
+            nodes += [n for n in below if n.id not in {m.id for m in nodes}]
+    nodes += (await reader.live(page=50)).nodes
+    nodes += [letter.node for letter in (await reader.dead(page=20)).letters]
+    nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).found)).nodes
+    return list({n.id: n for n in nodes}.values())
+
+
+# All at once
+
+
+def test_systems_names_them_all(house: str) -> None:
+    answer = unstick("systems", "--json", dsn=house)
+    assert sorted(s["label"] for s in answer.json["systems"]) == NAMES
+    text = unstick("systems", dsn=house).out
+    assert all(f"{name}" in text for name in NAMES)
+
+
+def test_stuck_ranks_the_findings_of_all_together(house: str) -> None:
+    answer = unstick("stuck", "--json", "--limit", "100000", dsn=house)
+    found = answer.json["found"]
+    assert sorted({f["system"] for f in found}) == NAMES
+    order = [(-f["severity"], f["since"] if f["since"] is not None else float("inf"), f["node_id"]) for f in found]
+    assert order == sorted(order, key=lambda o: (o[0], float(o[1]), o[2]))
+    mixed = [f["system"] for f in found if f["severity"] == 7]
+    assert len(set(mixed)) > 2, "one severity, several engines"
+    assert all(f["node_id"].startswith(f"{f['system']}/") for f in found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tree_of_each_can_be_asked_for(house: str, name: str) -> None:
+    page = unstick("tree", "--system", name, "--json", dsn=house).json
+    assert page["nodes"]
+    assert {n["system"] for n in page["nodes"]} == {name}
+    everything = unstick("tree", "--json", dsn=house).json
+    assert {n["system"] for n in everything["nodes"]} == set(NAMES)
+    stuck = unstick("stuck", "--system", name, "--json", dsn=house).json
+    assert {f["system"] for f in stuck["found"]} == {name}
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
+    reader = workspace.systems[name]
+    nodes = await walked(reader)
+    assert {n.kind for n in nodes} >= {k.name for k in reader.system.spec.kinds} - SELDOM
+    ids = [i for n in nodes for i in (n.id, n.parent_id, n.job_id) if i is not None]
+    ids += [f.node_id for f in (await reader.findings()).found]
+    for id_ in ids:
+        label, kind, key = split_id(id_)
+        assert (label, bool(key)) == (name, True)
+        assert reader.system.kind(kind), id_
+        assert workspace.reader(id_) is reader
+    again = (await reader.nodes(n.id for n in nodes)).nodes
+    assert [n.id for n in again] == [n.id for n in nodes], "each id finds its node"
+
+
+def test_each_shows_what_its_findings_name(house: str) -> None:
+    """The twins of the screen: ``show`` for a finding of each, and the verb that it advises, rehearsed."""
+    found = unstick("stuck", "--json", "--limit", "100000", dsn=house).json["found"]
+    for name in NAMES:
+        finding = next(f for f in found if f["system"] == name and f["verb"])
+        detail = unstick("show", finding["node_id"], "--json", dsn=house)
+        assert detail.json["node"]["id"] == finding["node_id"]
+        assert finding["code"] in detail.json["node"]["findings"]
+        text = unstick("show", finding["node_id"], dsn=house).out
+        assert f"unstick do {finding['verb']} {finding['node_id']}" in text
+
+
+# Other spellings of a key
+
+
+def spelled(node: Node) -> list[str]:
+    """The id in other spellings that the key's type may take for the same."""
+    label, kind, key = split_id(node.id)
+    zeros = f"{key[: len(key) - len(key.split('/')[-1])]}000{key.split('/')[-1]}"
+    return [i for i in (f"{label}/{kind}:{key.upper()}", f"{label}/{kind}:{zeros}") if i != node.id]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_key_in_capitals_is_the_same_node_or_none(workspace: Workspace, name: str) -> None:
+    reader = workspace.systems[name]
+    by_kind = {n.kind: n for n in await walked(reader)}
+    for node in by_kind.values():
+        for other in spelled(node):
+            for asked in ([other], [other, node.id], [node.id, other]):
+                read = (await reader.nodes(asked)).nodes
+                assert [n.id for n in read] in ([node.id], []), (asked, read)
+                assert read or node.id not in asked
+            alone = (await reader.nodes([other])).nodes
+            detail = await reader.detail(other)
+            assert (detail is not None) == bool(alone)
+            assert detail is None or detail.node.id == node.id
+
+
+@pytest.mark.parametrize(("name", "kind"), [("agent_jobs", "agent"), ("agent_jobs", "job"), ("estuary", "task"),
+                                            ("eternaltwin", "job"), ("eternaltwin", "task"), ("tasker", "step"),
+                                            ("tasker", "task"), ("uni2work", "cron"), ("uni2work", "job")])  # fmt: skip
+async def test_other_spellings_are_found(workspace: Workspace, name: str, kind: str) -> None:
+    node = next(n for n in await walked(workspace.systems[name]) if n.kind == kind and spelled(n))
+    read = [(await workspace.systems[name].nodes([other])).nodes for other in spelled(node)]
+    assert [n.id for nodes in read for n in nodes] == [node.id]
+
+
+def test_a_typed_id_in_capitals_is_shown_and_acted_on(house: str) -> None:
+    (task,) = fetch(house, "SELECT task_id::text FROM eternaltwin.task WHERE status = 'Available' LIMIT 1")[0]
+    node, typed = f"eternaltwin/task:{task}", f"eternaltwin/task:{task.upper()}"
+    assert unstick("show", typed, "--json", dsn=house).json["node"]["id"] == node
+    answer = unstick("do", "cancel", typed, "--dry-run", "--json", "--reason", "x", dsn=house)
+    assert [(r["id"], r["outcome"]) for r in answer.json["results"]] == [(node, "changed")]
+    ghost = "eternaltwin/task:FFFFFFFF-0000-4000-8000-00000000000F"
+    answer = unstick("do", "cancel", typed, node, ghost, "--dry-run", "--json", "--reason", "x", dsn=house)
+    assert {r["id"]: r["outcome"] for r in answer.json["results"]} == {node: "changed", ghost: "gone"}

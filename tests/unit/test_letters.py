@@ -1,0 +1,58 @@
+"""Dead letters that died of the same are told together, whatever ids and numbers their errors name."""
+
+from __future__ import annotations
+
+import pytest
+
+from queries.letters import fold, grouped
+from queries.model import Fate, Letter, Node, Phase
+
+
+@pytest.mark.parametrize(
+    ("error", "folded"),
+    [
+        ("503 from http://10.0.0.7:8080 after 512 ms", "<n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"),
+        ("job 1f0e2d3c-4b5a-4697-8879-0a1b2c3d4e5f is gone", "job <id> is gone"),
+        ("job 1F0E2D3C-4B5A-4697-8879-0A1B2C3D4E5F is gone", "job <id> is gone"),
+        ("task 14:0a:cf:37:8f:62:38:01 lapsed at 14:03:12", "task <id> lapsed at <n>:<n>:<n>"),
+        ("request 00c0ffee00c0ffee reset", "request <hex> reset"),
+        ("at 0xDEAD", "at <hex>"),
+        ("a facade is dead beef", "a facade is dead beef"),
+        ("deadbeef", "deadbeef"),
+        ("12345678901", "<n>"),
+        ("v2 of b64", "v<n> of b<n>"),
+        ("two\n\t lines", "two lines"),
+        ("x" * 500, "x" * 300),
+        ("\x1b[31m", "\x1b[<n>m"),
+        ("", ""),
+    ],
+)
+def test_what_varies_is_folded(error: str, folded: str) -> None:
+    assert fold(error) == folded
+    assert fold(folded) == folded
+
+
+def letter(key: str, cause: str, since: float | None, severity: int = 5, system: str = "one") -> Letter:
+    node = Node(system=system, id=f"{system}/letter:{key}", kind="letter", title="", phase=Phase.FAILED, version="")
+    return Letter(node=node, severity=severity, fingerprint=cause, since=since, was="waiting", is_now=key[0])
+
+
+def test_groups_come_worst_then_oldest_and_so_do_their_letters() -> None:
+    made = [
+        letter("a1", "timeout", 30.0),
+        letter("b1", "cycle", 90.0, severity=9),
+        letter("a2", "timeout", 10.0),
+        letter("c1", "refused", 20.0),
+        letter("b2", "timeout", None),
+        letter("d1", "timeout", 5.0, system="other"),
+    ]
+    groups = grouped(made, capped=True)
+    assert [(g.system, g.fingerprint, g.n, g.first, g.last, g.capped) for g in groups] == [
+        ("one", "cycle", 1, 90.0, 90.0, True),
+        ("other", "timeout", 1, 5.0, 5.0, True),
+        ("one", "timeout", 3, 10.0, 30.0, True),
+        ("one", "refused", 1, 20.0, 20.0, True),
+    ]
+    (timeout,) = [g for g in groups if g.n == 3]
+    assert [x.node.id[-2:] for x in groups[timeout]] == ["a2", "a1", "b2"]
+    assert timeout.fates == (Fate(was="waiting", is_now="a", n=2), Fate(was="waiting", is_now="b", n=1))
