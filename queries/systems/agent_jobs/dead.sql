@@ -1,4 +1,4 @@
--- Failed jobs, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- Failed jobs of the first 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
 -- needs: by_user
 -- needs of ids: none
 -- $1 ids text[]: only for these local ids, or NULL
@@ -6,13 +6,9 @@
 -- $3 page int: how many at most
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at), in which alone each user's oldest failed job is found:
 -- so many of those as fit a page bound what has to be looked at of the rest.
-WITH RECURSIVE users AS (
-  -- Every user once, by leaps through the index.
-  (SELECT j.user_id FROM jobs j WHERE $1::text[] IS NULL ORDER BY j.user_id LIMIT 1)
-  UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
-    FROM users u WHERE u.user_id IS NOT NULL
-), begin AS (
+WITH RECURSIVE
+\ir parts/users.sql
+, begin AS (
   SELECT coalesce(split_part($2::text, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part($2::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ), oldest AS MATERIALIZED (
@@ -20,6 +16,7 @@ WITH RECURSIVE users AS (
                       WHERE j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= b.at AND (j.created_at, j.id) > (b.at, b.id)
                       ORDER BY j.created_at LIMIT 1) AS at
     FROM users u
+   WHERE $1::text[] IS NULL
 ), bound AS (
   SELECT coalesce((SELECT o.at FROM oldest o WHERE o.at IS NOT NULL ORDER BY o.at OFFSET $3::int - 1 LIMIT 1), 'infinity') AS at
 ), failed AS (
