@@ -37,7 +37,6 @@ class SystemHere(Record):
     counts: tuple[Count, ...]
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
-    notes: tuple[str, ...] = ()  # which variant it is, and what that was told by
     unreadable: str = ""  # why it cannot be read
 
 
@@ -77,7 +76,6 @@ async def _here(reader: Reader) -> SystemHere:
         title=spec.title,
         notes=reader.notes,
         about=spec.about,
-        notes=reader.notes,
         counts=counts,
         verbs=tuple(verbs),
         missing=tuple(need.ddl for need in reader.found.missing()),
