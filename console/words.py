@@ -171,6 +171,8 @@ def shorten(text: str, cells: int, ascii: bool = False) -> str:
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:
     """The text in exactly ``cells`` cells, cropped or padded."""
+    if text.isascii() and len(text) <= cells:
+        return text.rjust(cells) if align == "right" else text.ljust(cells)
     text = crop(text, cells, ascii)
     space = " " * (cells - width(text))
     return space + text if align == "right" else text + space

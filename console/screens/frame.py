@@ -146,7 +146,8 @@ class Frame(Screen[None]):
     def renew_header(self) -> None:
         """Only the first line: time goes on."""
         if self._ready:
-            self.query_one(HeaderBar).show(self._header())
+            for bar in self.query(HeaderBar):  # it may be gone already, while the page is being closed
+                bar.show(self._header())
 
     def renew_footer(self) -> None:
         """Which keys do something here."""

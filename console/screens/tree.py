@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.widgets import Input
 
 from console import filter as filters
 from console import keys, words
-from console.forest import Change, Tail
 from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
@@ -22,13 +20,13 @@ from queries import options
 from queries.fault import DatabaseError
 from queries.model import Node
 
-from .frame import Frame, bindings
+from .frame import bindings
+from .reading import Reading
 
-EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
 MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the node does not
 
 
-class TreeScreen(Frame):
+class TreeScreen(Reading):
     """Each system keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
 
     MODE = "tree"
@@ -40,15 +38,7 @@ class TreeScreen(Frame):
         self._label: str | None = None
         self._shape = Shape.TREE
         self._listings: dict[tuple[str, Shape], Listing] = {}
-        self._filter = filters.Filter()
-        self._eager = 0
         self._news: News | None = None
-        self._reading: set[tuple[Listing, str | None]] = set()
-
-    @property
-    def table(self) -> TreeTable:
-        """The tree."""
-        return self.query_one(TreeTable)
 
     @property
     def listing(self) -> Listing | None:
@@ -178,6 +168,7 @@ class TreeScreen(Frame):
 
     @on(TreeTable.Cursor)
     def _cursor(self) -> None:
+        self._ending = False
         self.say("")
         self.renew_place()
 
@@ -192,60 +183,6 @@ class TreeScreen(Frame):
         node = message.table.forest.node(message.id)
         if node is not None:
             self.unstick.push_screen(DetailScreen(node, self.MODE))
-
-    @on(TreeTable.Expand)
-    def _expand(self, message: TreeTable.Expand) -> None:
-        listing = self.listing
-        if listing is not None:
-            self._fetch(listing, message.id, listing.below(message.id))
-
-    @on(TreeTable.More)
-    def _more(self, message: TreeTable.More) -> None:
-        listing, parent_id = self.listing, message.parent_id
-        if listing is None or not listing.read:
-            return
-        if message.costly:
-            from .costly import ask
-
-            self.unstick.run_worker(ask(self, listing, parent_id), group="verbs", exit_on_error=True)
-            return
-        if self._filter.terms and not message.asked:
-            self._eager += 1
-            if self._eager > EAGER:
-                listing.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter")
-                self.table.sync()
-                return
-        self._fetch(listing, parent_id, listing.more(parent_id))
-
-    def _fetch(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
-        """Read in the background, each place once at a time."""
-        if (listing, parent_id) in self._reading:
-            read.close()
-            return
-        self._reading.add((listing, parent_id))
-        self.run_worker(self._fetched(listing, parent_id, read), group="read", exit_on_error=True)
-
-    async def _fetched(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
-        try:
-            await read
-        except DatabaseError as error:
-            listing.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
-            self.session.failed(error)
-            self.say(str(error), "bad")
-        finally:
-            self._reading.discard((listing, parent_id))
-        if listing is self.listing:
-            self.table.sync()
-            self.renew_place()
-
-    def read_costly(self, listing: Listing, parent_id: str | None) -> None:
-        """Read children that cost a scan, as the operator wants them."""
-        if parent_id is None:
-            self.say("This list cannot be read in any other way.", "warn")
-        else:
-            listing.forest.set_tail(parent_id, Tail.LOADING)
-            self.table.sync()
-            self._fetch(listing, parent_id, listing.below(parent_id, asked=True))
 
     # keys
 
