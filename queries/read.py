@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from queries import letters
+from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.files import statement
-from queries.letters import letter
 from queries.model import (
+    DRAWN,
     Costly,
     Count,
     Detail,
@@ -30,7 +32,7 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import History, Watcher
+from queries.samples import History, Watcher, timeline
 from queries.script import Question
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
@@ -90,10 +92,7 @@ class Reader(Variant):
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids that are still there.
-
-        None where the engine keeps none, which ``spec.dead`` says.
-        """
+        """Dead letters, worst and oldest first, or those of these ids that are still there."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
@@ -101,10 +100,8 @@ class Reader(Variant):
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            told = {r["id"]: r for r in rows}
-            read = await self._nodes(transaction, list(told))
-        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
-        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+            read = await self._nodes(transaction, [row["id"] for row in rows if row["id"] is not None])
+        return letters.page(read, {row["id"] and self._full(row["id"]): row for row in rows}, page)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
@@ -171,6 +168,7 @@ class Reader(Variant):
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -372,7 +370,9 @@ class Reader(Variant):
         if "payload" in rows[0]:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
-        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
+        values = tuple(tuple(r.values()) for r in rows)
+        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
 
 
 class _Sentence(string.Formatter):

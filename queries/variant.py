@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from queries import options
 from queries import system as systems
 from queries.database import Database
 from queries.detect import Found
-from queries.fault import DatabaseError
 from queries.statement import Statement
 
 Rows = Sequence[Mapping[str, Any]]
@@ -29,7 +29,7 @@ class Variant:
         self._settings = settings
         self._recognised = False
         for name in self.system.spec.options.keys() & settings.keys():
-            self._check_option(name, settings[name])
+            options.check(self.system, self.label, name, settings[name])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -59,18 +59,10 @@ class Variant:
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        self._check_option(option, value)
+        options.check(self.system, self.label, option, value)
         self.chosen[option] = value
         self._whys[option] = "chosen here"
         self.system = systems.with_limits(self.system, {option: value})
-
-    def _check_option(self, option: str, value: object) -> None:
-        options = self.system.spec.options
-        if option not in options:
-            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
-        choices = options[option].choices
-        if choices and value not in choices:
-            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}

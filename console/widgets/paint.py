@@ -119,7 +119,10 @@ def _cells(
         elif look.ascii:
             text = words.plain(text)
         names = (*base, "dimmed") if row.dimmed else (*base, style) if style else base
-        text = words.fit(text, cells if number else room, column.align, look.ascii)
+        width = cells if number else room
+        if not number and column.foreign and len(text) <= 4 * cells:
+            text = words.shorten(text, width, look.ascii)
+        text = words.fit(text, width, column.align, look.ascii)
         if changed and not changed.isdisjoint(column.fields):
             runs += [(" " * GAP, base)] if number else []
             names = (*names, "changed")
