@@ -122,6 +122,11 @@ class Open:
         """Type."""
         os.write(self._terminal, keys)
 
+    def peak(self) -> float:
+        """The most memory it ever had, in MB."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
+
     def close(self) -> None:
         """End it as a closed window would."""
         self._process.send_signal(signal.SIGTERM)

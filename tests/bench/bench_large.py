@@ -1,6 +1,6 @@
 """What the console costs on large tables: beside small ones, and beside the server's own way to do the same.
 
-    [ROWS=1000000] python -m tests.bench.bench_large [eternaltwin ... start load bulk]
+    [ROWS=1000000] python -m tests.bench.bench_large [eternaltwin ... start memory load bulk]
 
 Both databases of a system hold the same 10,000 unfinished tasks; the large one has its history, or its backlog, on
 top. The data is made on a server of our own, which is taken away again; ten million rows take some 8 GB and minutes.
@@ -35,6 +35,7 @@ from tests.servers import TestbedServer
 
 ROWS = int(os.environ.get("ROWS", "200000"))
 FEW = 10_000
+WATCHED = 6.0  # seconds a key has for what it sets going
 BULK = min(100_000, ROWS // 4)
 ROUNDS = 7
 STARTS = 5
@@ -128,9 +129,25 @@ async def bench_consoles(server: TestbedServer, parts: Sequence[str]) -> list[Fi
     with bench_console.settings() as environment:
         if not parts or "start" in parts:
             figures += await asyncio.to_thread(_starts, places, environment)
+        if not parts or "memory" in parts:
+            figures.append(await asyncio.to_thread(_memory, places, environment))
         if not parts or "load" in parts:
             figures += await asyncio.to_thread(bench_load.figures, places[ROWS], environment)
     return figures
+
+
+def _memory(places: Mapping[int, str], environment: Mapping[str, str]) -> Figure:
+    """Peak memory of a console that reads on towards the end of all jobs, on the large table beside the small one."""
+    peaks = {}
+    for rows, dsn in places.items():
+        with bench_console.opened(bench_console.programs(dsn)[bench_console.UNSTICK].command, environment) as console:
+            console.until("● live".encode())
+            for key in (b"\x1b[F", b"\x1b[A", b"\x1b[H", b"\x1b[B"):  # End, up (which stops it), Home, down
+                console.press(key)
+                console.watch(WATCHED)
+            peaks[rows] = console.peak()
+    print("\npeak memory: " + ", ".join(f"{peak:.0f} MB at {rows:,} rows" for rows, peak in peaks.items()), flush=True)
+    return Figure(f"peak memory at {ROWS:,} rows, times at {FEW:,}", peaks[ROWS] / peaks[FEW], 1.1)
 
 
 def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[Figure]:
@@ -243,7 +260,7 @@ async def figures(parts: Sequence[str] = ()) -> list[Figure]:
             for name in sorted(path.stem for path in plans.FILLS.glob("*.sql")):
                 if not parts or name in parts:
                     found += await bench_system(server, name, Path(folder))
-            if not parts or {"start", "load"}.intersection(parts):
+            if not parts or {"start", "memory", "load"}.intersection(parts):
                 found += await bench_consoles(server, parts)
             if not parts or "bulk" in parts:
                 found += await bench_bulk(server, Path(folder))
