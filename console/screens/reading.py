@@ -80,8 +80,7 @@ class Reading(Frame):
         """Read on page by page, what is left behind is let go; until the cursor is moved elsewhere."""
         forest, self._ending = listing.forest, True
         while self._ending and listing is self.listing and listing.has_after(None):
-            await listing.more(None)
-            if not self._ending:
+            if await listing.more(None) is None or not self._ending:
                 break
             forest.move(len(forest))
             self.table.sync()
