@@ -15,8 +15,10 @@ RAILS = 24
 
 
 class Tail(StrEnum):
-    """Why a parent's last row is not a node: there is a next page, it is being read, or reading it would cost."""
+    """Why a parent's last row is not a node: there is a next page, it is being read, or reading it would cost. Or its
+    first row: what was before the loaded children was let go."""
 
+    BEFORE = "before"
     MORE = "more"
     LOADING = "loading"
     COSTLY = "costly"
@@ -48,6 +50,7 @@ class Entry:
         "depth",
         "expanded",
         "final",
+        "head",
         "id",
         "kind",
         "live",
@@ -65,7 +68,8 @@ class Entry:
         self.parent = parent
         self.depth: int = -1 if parent is None else parent.depth + 1
         self.children: list[Entry] | None = None  # None: never read
-        self.tail: Entry | None = None
+        self.head: Entry | None = None  # the row for children before the loaded ones
+        self.tail: Entry | None = None  # the row for those after them
         self.kind: Tail | None = None
         self.note = ""
         self.expanded = False
@@ -83,7 +87,7 @@ class Entry:
     @property
     def expandable(self) -> bool:
         """Whether there are, or may be, rows below it."""
-        return self.kind is None and (self.children is None or bool(self.children) or self.tail is not None)
+        return self.kind is None and (self.children is None or bool(self.children or self.tail or self.head))
 
     def last_child(self) -> Entry | None:
         """The last child that the filter shows."""
@@ -135,9 +139,10 @@ class Entry:
             stack.extend(entry.children or ())
 
     def below(self) -> list[Entry]:
-        """Its children that the filter shows, and its tail."""
+        """Its children that the filter shows, between its head and its tail."""
+        head = () if self.head is None else (self.head,)
         tail = () if self.tail is None else (self.tail,)
-        return [*(child for child in self.children or () if child.shown), *tail]
+        return [*head, *(child for child in self.children or () if child.shown), *tail]
 
 
 def place(siblings: list[Entry], entry: Entry) -> int:
@@ -174,11 +179,18 @@ def tail_id(parent_id: str | None) -> str:
     return f"{parent_id or ''}\0more"
 
 
-def tail_of(parent: Entry, kind: Tail, note: str) -> Entry:
-    """The entry of that row."""
-    entry = Entry(tail_id(parent.id), None, parent)
+def edge_entry(parent: Entry, kind: Tail, note: str) -> Entry:
+    """The entry of a row for children that are not loaded."""
+    ending = "\0before" if kind is Tail.BEFORE else "\0more"
+    entry = Entry(parent.id + ending, None, parent)
     entry.kind, entry.note, entry.children = kind, note, []
     return entry
+
+
+def edge_of(row_id: str) -> tuple[str, bool] | None:
+    """The parent whose edge a row is, and whether it is the upper one; None for a node's row."""
+    parent_id, mark, ending = row_id.rpartition("\0")
+    return (parent_id, ending == "before") if mark else None
 
 
 def count(entry: Entry, step: int) -> tuple[Entry, Entry]:
@@ -210,6 +222,11 @@ def rows_of(entries: Iterable[Entry]) -> list[Entry]:
 def append(old: list[Entry], read: list[Entry], new: set[Entry]) -> list[Entry]:
     """The next page after what is there; those already there keep their place."""
     return [*old, *(entry for entry in read if entry in new)]
+
+
+def prepend(old: list[Entry], read: list[Entry], new: set[Entry]) -> list[Entry]:
+    """The page before what is there; those already there keep their place."""
+    return [*(entry for entry in read if entry in new), *old]
 
 
 def merge(old: list[Entry], read: list[Entry], new: set[Entry]) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""When to look at the database again: at the chosen interval, later where the looks themselves would cost too much."""
+"""When to look at the database again: at the chosen interval, later where that would cost the server too much."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHARE = 0.05  # of wall time, for everything the console asks on its own
 
 
 class Clock:
-    """Paces one repeated look so that it takes at most ``share`` of wall time. Times are seconds of ``now``."""
+    """Paces one repeated look so that its statements take at most ``share`` of wall time. Seconds of ``now``."""
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval
@@ -31,10 +31,10 @@ class Clock:
         """A look begins."""
         self._began = self._now()
 
-    def end(self) -> None:
-        """It ended. A cost falls by halves only, so that one cheap look among dear ones does not make haste."""
-        if self._began is not None:
-            self._cost = max(self._now() - self._began, self._cost / 2)
+    def end(self, cost: float) -> None:
+        """It ended; the server worked ``cost`` seconds for it. A cost falls by halves only, so that one cheap look
+        among dear ones does not make haste."""
+        self._cost = max(cost, self._cost / 2)
 
     def hurry(self) -> None:
         """The next look is due at once, as somebody asked for it."""

@@ -31,13 +31,14 @@ class Display:
         siblings = parent.children or []
         before = next((siblings[i] for i in range(position - 1, -1, -1) if siblings[i].shown), None)
         if before is None:
-            return 0 if parent is self.root else self.rows.index(parent) + 1
+            head = parent.head is not None and parent.head.block is not None
+            return (0 if parent is self.root else self.rows.index(parent) + 1) + head
         return self.end(before)
 
     def end(self, entry: Entry) -> int:
         """The row after the last one below ``entry``."""
         while entry.expanded:
-            last = entry.tail or entry.last_child()
+            last = entry.tail or entry.last_child() or entry.head
             if last is None:
                 break
             entry = last

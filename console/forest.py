@@ -11,13 +11,12 @@ from collections.abc import Callable, Collection, Iterable
 
 from queries.model import Node, Record
 
-from .branch import Entry, Row, Tail, append, common, count, merge, place, tail_id, tail_of
-from .display import Display
+from .branch import Entry, Row, Tail, append, common, count, edge_entry, merge, place, prepend, tail_id
+from .held import Held, Predicate
 
 __all__ = ["Change", "Forest", "Row", "Tail", "tail_id"]
 
 FIELDS = Node.__struct_fields__
-Predicate = Callable[[Node], bool]
 
 
 class Change(Record):
@@ -30,98 +29,8 @@ class Change(Record):
     lost: Node | None = None
 
 
-class Forest:
+class Forest(Held):
     """Loaded nodes, their order, and the rows a screen shows of them. Ids it does not know are passed over."""
-
-    def __init__(self) -> None:
-        self.marks: set[str] = set()
-        self.matched = 0  # loaded nodes that the filter lets through, ancestors kept for them not counted
-        self._entries: dict[str, Entry] = {}
-        self._predicate: Predicate | None = None
-        self._plant()
-
-    def _plant(self) -> None:
-        self._root = Entry("", None, None)
-        self._root.expanded = True
-        self._display = Display(self._root)
-        self._rows = self._display.rows
-
-    # what is there
-
-    def __len__(self) -> int:
-        """How many rows are visible."""
-        return len(self._rows)
-
-    def __contains__(self, node_id: object) -> bool:
-        return node_id in self._entries
-
-    @property
-    def loaded(self) -> int:
-        """How many nodes are known."""
-        return len(self._entries)
-
-    @property
-    def cursor(self) -> str | None:
-        """The id of the row the cursor is on (a node's, or a tail's); None only while there are no rows."""
-        at = self._display.cursor
-        return None if at is None else at.id
-
-    def node(self, node_id: str) -> Node | None:
-        """The node as last read; None for ids that are not loaded and for tails."""
-        entry = self._entries.get(node_id)
-        return None if entry is None else entry.node
-
-    def parent(self, row_id: str) -> str | None:
-        """The id of a row's parent; None for roots."""
-        entry = self._find(row_id)
-        return None if entry is None or entry.parent is None else entry.parent.id or None
-
-    def children(self, parent_id: str | None) -> tuple[str, ...] | None:
-        """Ids of the loaded children (of the roots, for None) in order; None where they were never read."""
-        entry = self._find(parent_id or "")
-        return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
-
-    def is_expanded(self, node_id: str) -> bool:
-        """Whether its children are unfolded (they are visible only where its ancestors are too)."""
-        entry = self._find(node_id)
-        return entry is not None and entry.expanded
-
-    def index(self, row_id: str) -> int | None:
-        """The row of an id; None where it is not visible."""
-        entry = self._find(row_id)
-        return None if entry is None or entry.block is None else self._rows.index(entry)
-
-    def row(self, index: int) -> Row:
-        """The row at ``index``. IndexError beyond the end."""
-        return self._rows[index].row(self.marks)
-
-    def id_at(self, index: int) -> str:
-        """The id of the row at ``index``. IndexError beyond the end."""
-        return self._rows[index].id
-
-    def rows(self, start: int, stop: int) -> list[Row]:
-        """The rows from ``start`` to ``stop`` (exclusive), as many as there are."""
-        return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
-
-    def ids(self, start: int, stop: int) -> list[str]:
-        """The node ids of the rows ``start`` to ``stop``: what a refresh of the screen asks for. Tails have none."""
-        return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
-
-    def tails(self, start: int, stop: int) -> list[Row]:
-        """Those of the rows that stand for unread nodes."""
-        return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
-
-    def matching(self) -> list[str]:
-        """The ids of all visible rows that match the filter themselves, in the order of the screen."""
-        return [entry.id for entry in self._rows.since(0) if entry.node is not None and entry.matched]
-
-    def _find(self, row_id: str) -> Entry | None:
-        if not row_id:
-            return self._root
-        if row_id in self._entries or not row_id.endswith("\0more"):
-            return self._entries.get(row_id)
-        parent = self._find(row_id.removesuffix("\0more"))
-        return None if parent is None else parent.tail
 
     # cursor and marks
 
@@ -166,7 +75,7 @@ class Forest:
         unread = entry.children is None
         entry.expanded = True
         if unread and entry.tail is None:
-            entry.tail = tail_of(entry, Tail.LOADING, "")
+            entry.tail = edge_entry(entry, Tail.LOADING, "")
         if entry.block is not None:
             self._display.unfold(entry)
         return unread
@@ -201,11 +110,18 @@ class Forest:
     def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """These are the children (for None: the roots), in this order; others are dropped. Not ``complete``: there
         is a next page, and a "more" row says so."""
+        self.set_head(parent_id, None)
         return self._children(parent_id, nodes, lambda old, read, new: read, complete)
 
     def append_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """The next page of children. Those already there keep their place."""
         return self._children(parent_id, nodes, append, complete)
+
+    def prepend_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+        """The page before those that are there. Not ``complete``: there are more before it, and a row says so."""
+        change = self._children(parent_id, nodes, prepend, None)
+        self.set_head(parent_id, None if complete else Tail.BEFORE)
+        return change
 
     def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
         """A page read again: new nodes go after the one they follow in it (else before the first one known, else to
@@ -219,6 +135,28 @@ class Forest:
         if parent is not None:
             self._set_tail(parent, kind, note)
         return self._finish()
+
+    def set_head(self, parent_id: str | None, kind: Tail | None, note: str = "") -> Change:
+        """Say that children before the loaded ones were let go; None takes the row away."""
+        parent = self._find(parent_id or "")
+        self._display.begin()
+        if parent is not None and parent.head is not None:
+            self._display.hide([parent.head])
+            parent.head = None
+        if parent is not None and kind is not None:
+            parent.head = edge_entry(parent, kind, note)
+            if self._display.is_open(parent):
+                self._display.show(0 if parent is self._root else self._rows.index(parent) + 1, [parent.head])
+        return self._finish()
+
+    def forget_children(self, node_id: str) -> None:
+        """Let go of what is loaded below a folded node, as if it had never been read."""
+        entry = self._entries.get(node_id)
+        if entry is not None and not entry.expanded and entry.children:
+            self._display.begin()
+            self._replace(entry, [], [])
+            entry.children = entry.tail = entry.head = None
+            self._finish()
 
     def update(self, nodes: Iterable[Node]) -> Change:
         """The same nodes, read again. No row moves; with a filter, rows come and go as they match."""
@@ -280,11 +218,14 @@ class Forest:
         read = self._adopt(parent, nodes, cells, removed)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
-        waiting = parent.tail is not None and parent.tail is self._display.cursor
+        at, first = self._display.cursor, next(iter(parent.children or ()), None)
+        waiting, above = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
         arrivals = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
         self.marks |= marks & set(new.values())
         if waiting and arrivals is not None:
             self._display.cursor = arrivals
+        elif above and first is not None and first.block is not None:
+            self._display.cursor = first
         if complete is not None or unread:
             self._set_tail(parent, None if complete else Tail.MORE, "")
         return self._finish(cells, new.values(), removed)
@@ -373,7 +314,7 @@ class Forest:
             parent.tail = None
         elif kind is not None:
             end = self._display.end(parent) if self._display.is_open(parent) else None
-            parent.tail = tail_of(parent, kind, note)
+            parent.tail = edge_entry(parent, kind, note)
             if end is not None:
                 self._display.show(end, [parent.tail])
 

@@ -1,7 +1,8 @@
 """What one list of nodes shows and how it is read: a system's tree, its unfinished nodes, or what was found by text.
 
 Joins a ``Reader`` with a ``Forest``; knows no widgets. Every method that reads raises DatabaseError and leaves the
-forest as it was.
+forest as it was. Of the children of each parent (of the roots) it holds a window of some pages: what is far from where
+one reads is let go, and read again by its key when one comes back.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from queries.model import Costly, Node, Page, Record
 from queries.read import Reader
 
 from .forest import Change, Forest, Tail
+from .window import Window
 
 PAGE = 100
+HELD = 20_000  # nodes from which on those below folded ones are let go
 
 
 class Shape(StrEnum):
@@ -45,7 +48,7 @@ class Listing:
         self.read = False  # whether the first page has come
         self.costly: dict[str | None, Costly] = {}
         self._reader = reader
-        self._cursors: dict[str | None, str] = {}
+        self._windows: dict[str | None, Window] = {}
         self._asked: set[str | None] = set()
         self._turn = 0
 
@@ -55,25 +58,66 @@ class Listing:
         if page is None:
             return None
         self.read = True
-        return self._put(None, page, self.forest.set_children)
+        return self._begin(None, page)
 
     async def more(self, parent_id: str | None) -> Change | None:
         """Read the next page below a parent (of the roots, for None)."""
         if parent_id is not None and self.forest.children(parent_id) is None:
             return await self.below(parent_id)
-        cursor = self._cursors.get(parent_id)
-        if cursor is None:
+        window = self._windows.get(parent_id)
+        if window is None or window.after is None:
             return None if parent_id is not None else await self.first()
-        asked = parent_id in self._asked
-        page = await (self._roots(cursor) if parent_id is None else self._children(parent_id, cursor, asked=asked))
-        return None if page is None else self._put(parent_id, page, self.forest.append_children)
+        page = await self._page(parent_id, window.after)
+        if page is None:
+            return None
+        if self._costly(parent_id, page) and page.costly is not None:
+            return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
+        change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
+        window.append([node.id for node in page.nodes], page.cursor)
+        self._leaves(page.nodes)
+        if self.forest.filtered or self.forest.marks:
+            return change  # what a filter hides is no distance, and what is marked stays, with all around it
+        gone = window.let_go_above(self.forest.children(parent_id) or ())
+        if gone:
+            self.forest.remove(gone)
+            self.forest.set_head(parent_id, Tail.BEFORE)
+        self._shrink()
+        return change
+
+    async def before(self, parent_id: str | None) -> Change | None:
+        """Read the page before the first one held again."""
+        window = self._windows.get(parent_id)
+        if window is None or not window.low:
+            return None
+        held = set(self.forest.children(parent_id) or ())
+        start: str | None = window.start
+        nodes: list[Node] = []
+        while True:  # where rows have come in between since, it takes more than one page to come up to those held
+            page = await self._page(parent_id, start)
+            if page is None or page.costly is not None:
+                return self.forest.set_head(parent_id, Tail.BEFORE, "not read; enter tries again")
+            nodes += page.nodes
+            start = page.cursor
+            if start is None or start == window.first or held.intersection(node.id for node in page.nodes):
+                break
+        self.at = page.at
+        window.prepend([node.id for node in nodes])
+        change = self.forest.prepend_children(parent_id, nodes, not window.low)
+        self._leaves(nodes)
+        if self.forest.filtered or self.forest.marks:
+            return change
+        gone = window.let_go_below(self.forest.children(parent_id) or ())
+        if gone:
+            self.forest.remove(gone)
+            self.forest.set_tail(parent_id, Tail.MORE)
+        return change
 
     async def below(self, parent_id: str, *, asked: bool = False) -> Change | None:
         """Read the first children of a node that was unfolded; ``asked`` reads them whatever it costs."""
-        page = await self._children(parent_id, None, asked=asked)
         if asked:
             self._asked.add(parent_id)
-        return None if page is None else self._put(parent_id, page, self.forest.set_children)
+        page = await self._children(parent_id, None, asked=asked)
+        return None if page is None else self._begin(parent_id, page)
 
     async def refresh(self, ids: Sequence[str]) -> News:
         """Read the nodes on the screen again, and one page each of the roots and of one parent on the screen."""
@@ -94,9 +138,20 @@ class Listing:
         changes += await self._newcomers(ids)
         return _sum(changes)
 
-    def has_more(self, parent_id: str | None) -> bool:
+    def reached(self, parent_id: str | None) -> int:
+        """About how far down one has read."""
+        window = self._windows.get(parent_id)
+        return 0 if window is None else window.reached * PAGE
+
+    def has_after(self, parent_id: str | None) -> bool:
         """Whether a next page is known to be there."""
-        return parent_id in self._cursors
+        window = self._windows.get(parent_id)
+        return window is not None and window.after is not None
+
+    def has_more(self, parent_id: str | None) -> bool:
+        """Whether there are more than those held, after them or before."""
+        window = self._windows.get(parent_id)
+        return window is not None and (window.after is not None or window.low > 0)
 
     async def reveal(self, node: Node) -> bool:
         """Have a node in the forest, with its ancestors, wherever in the order of pages it is. False: it is gone."""
@@ -123,17 +178,27 @@ class Listing:
 
     async def _newcomers(self, ids: Sequence[str]) -> list[Change]:
         changes = []
-        page = await self._roots(None) if self.shape is not Shape.FOUND else None
+        page = await self._roots(self._start(None, ids)) if self.shape is not Shape.FOUND else None
         if page is not None and page.costly is None:
             changes.append(self._merge(None, page.nodes))
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
-            page = await self._children(parent, None)
+            page = await self._children(parent, self._start(parent, ids))
             if page is not None and page.costly is None:
                 changes.append(self._merge(parent, page.nodes))
         return changes
+
+    def _start(self, parent_id: str | None, ids: Sequence[str]) -> str | None:
+        """Where the page begins that is on the screen."""
+        window = self._windows.get(parent_id)
+        return None if window is None else window.start_of(ids)
+
+    async def _page(self, parent_id: str | None, cursor: str | None) -> Page | None:
+        if parent_id is None:
+            return await self._roots(cursor)
+        return await self._children(parent_id, cursor, asked=parent_id in self._asked)
 
     async def _roots(self, cursor: str | None) -> Page | None:
         reader = self._reader()
@@ -147,21 +212,35 @@ class Listing:
         reader = self._reader()
         return None if reader is None else await reader.children(parent_id, cursor, PAGE, asked=asked)
 
-    def _put(
-        self, parent_id: str | None, page: Page, put: Callable[[str | None, Sequence[Node], bool], Change]
-    ) -> Change:
-        self.at = page.at
-        if page.costly is not None:
-            self.costly[parent_id] = page.costly
+    def _begin(self, parent_id: str | None, page: Page) -> Change:
+        """This is the first page."""
+        if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
-        self.costly.pop(parent_id, None)
-        if page.cursor is None:
-            self._cursors.pop(parent_id, None)
-        else:
-            self._cursors[parent_id] = page.cursor
-        change = put(parent_id, page.nodes, page.cursor is None)
+        self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
+        change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
         self._leaves(page.nodes)
+        self._shrink()
         return change
+
+    def _costly(self, parent_id: str | None, page: Page) -> bool:
+        """Whether the page was not read, for what it would cost."""
+        self.at = page.at
+        if page.costly is None:
+            self.costly.pop(parent_id, None)
+            return False
+        self.costly[parent_id] = page.costly
+        return True
+
+    def _shrink(self) -> None:
+        """Where much is held, let go of what is folded away, but for what is marked."""
+        forest = self.forest
+        if forest.loaded <= HELD:
+            return
+        kept = {above for node_id in forest.marks for above in forest.ancestors(node_id)}
+        for parent_id in list(self._windows):
+            if parent_id is not None and parent_id not in kept and not forest.is_expanded(parent_id):
+                forest.forget_children(parent_id)
+                del self._windows[parent_id]
 
     def _merge(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
         change = self.forest.merge_children(parent_id, nodes)

@@ -181,25 +181,30 @@ class Session:
             return
         trouble = ""
         if self._fast.wait() <= 0:
-            self._fast.begin()
-            trouble = await self._part(self._look()) or trouble
-            self._fast.end()
+            trouble = await self._part(self._look(), self._fast)
             self.changed()
         if self._slow.wait() <= 0:
-            self._slow.begin()
-            trouble = await self._part(self._seek()) or trouble
-            self._slow.end()
+            trouble = await self._part(self._seek(), self._slow) or trouble
         self.trouble = trouble
 
-    async def _part(self, look: Awaitable[None]) -> str:
+    async def _part(self, look: Awaitable[None], clock: Clock) -> str:
         """One part of a round: a fault that leaves the connection whole does not keep the others from being read."""
+        before = self._worked
+        clock.begin()
         try:
             await look
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
             return str(error)
+        finally:
+            clock.end(self._worked - before)
         return ""
+
+    @property
+    def _worked(self) -> float:
+        """Seconds that the server has worked for this console."""
+        return self.workspace.database.load.worked if self.workspace else 0.0
 
     async def _connect(self) -> None:
         if self.workspace is None:

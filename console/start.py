@@ -58,7 +58,7 @@ def run(
 
     async def open_() -> Workspace:
         return await Workspace.open(
-            text, config.overrides(), read_only=read_only or bool(context and context.read_only)
+            text, config.overrides(), read_only=read_only or bool(context and context.read_only), later=True
         )
 
     async def start() -> int:

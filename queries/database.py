@@ -13,7 +13,7 @@ import random
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
@@ -22,7 +22,11 @@ from queries.fault import DatabaseError, LostError
 from queries.files import statement
 from queries.model import Record
 from queries.redaction import redact
+from queries.script import Question, answers, compose
 from queries.statement import Statement
+
+if TYPE_CHECKING:
+    from asyncpg.prepared_stmt import PreparedStatement
 
 MINIMUM = 14
 APPLICATION = "unstick"
@@ -83,47 +87,72 @@ class Server(Record):
     now: float
 
 
+Described = dict[tuple[str, str], "PreparedStatement[Any]"]
+"""Statements by what begins their transaction, and their text. Only the description is kept, here: each is parsed
+again whenever it is run, as an unnamed one."""
+
+
 class Transaction:
     """A transaction that has begun. Rows come as mappings."""
 
-    def __init__(self, connection: asyncpg.Connection[Any], timeout: float, load: Load) -> None:
+    def __init__(
+        self, connection: asyncpg.Connection[Any], timeout: float, load: Load, begin: str, described: Described
+    ) -> None:
         self._connection = connection
         self._timeout = timeout
         self._load = load
+        self._begin = begin
+        self._described = described
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Run one statement with the parameters it names. Raises DatabaseError."""
         arguments = [values[name] for name in statement.parameters]
-        with self._load.measured(), explained():
+        key = (self._begin, statement.text)
+        with explained():
             async with asyncio.timeout(self._timeout + GRACE):
-                rows: Sequence[Mapping[str, Any]] = await self._connection.fetch(statement.text, *arguments)
+                if key not in self._described:
+                    with self._load.measured():
+                        self._described[key] = await self._connection.prepare(statement.text, name="")
+                with self._load.measured():
+                    rows: Sequence[Mapping[str, Any]] = await self._described[key].fetch(*arguments)
                 return rows
 
     async def control(self, command: str) -> str:
         """Run a transaction command and give the server's answer to it. Raises DatabaseError."""
         with explained():
             async with asyncio.timeout(self._timeout + GRACE):
-                answer: str = await self._connection.execute(command)
+                with self._load.measured():
+                    answer: str = await self._connection.execute(command)
                 return answer
 
 
 class Load:
-    """How much of the wall time the console's own statements take, over about the last minute."""
+    """How much of the wall time the server works for the console, over about the last minute.
+
+    A question takes the server's work and the way there and back. What the quickest one took is the way, and counts for
+    nothing: a server far away is not a busy one.
+    """
 
     WINDOW = 60.0
+    WAY = 0.25  # seconds; a way that seems longer than that is counted as work for the rest
 
     def __init__(self) -> None:
         self._spans: list[tuple[float, float]] = []
         self.began = time.monotonic()
+        self.worked = 0.0  # seconds so far
+        self.way = self.WAY
 
     @contextlib.contextmanager
     def measured(self) -> Any:
-        """Count the time of the body as time the server was busy for us."""
+        """Count the time of the body, one question and its answer, as time the server was busy for us."""
         start = time.monotonic()
         try:
             yield
         finally:
-            self._spans.append((start, time.monotonic()))
+            end = time.monotonic()
+            self.way = min(self.way, end - start)
+            self._spans.append((min(start + self.way, end), end))
+            self.worked += max(end - start - self.way, 0.0)
 
     def share(self) -> float:
         """Part of wall time, 0..1."""
@@ -158,15 +187,45 @@ class Database:
         self.load = Load()
         self.backoff = Backoff()
         self._connections: dict[str, asyncpg.Connection[Any]] = {}
+        self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
-    async def open(self) -> Server:
-        """Connect, and tell what the server is. Raises DatabaseError."""
+    async def asked(self, questions: Sequence[Question], search_path: Sequence[str] = ()) -> list[list[dict[str, Any]]]:
+        """The rows of several questions, as JSON has their values, in one round trip. Raises DatabaseError."""
         async with self._locks["read"]:
-            await self._connected("read")
-        if self.server is None:  # pragma: no cover - _connected sets it or raises
-            raise LostError("The server did not say what it is.")
-        return self.server
+            known = self._known("read")
+            try:
+                return await self._asked(questions, search_path)
+            except LostError:
+                if not known:
+                    raise
+                return await self._asked(questions, search_path)  # it had died while it was idle
+
+    async def _asked(self, questions: Sequence[Question], search_path: Sequence[str]) -> list[list[dict[str, Any]]]:
+        begin = _begin_read(search_path, READ_TIMEOUT, in_order=True)
+        new = not self._known("read")
+        connection = self._connections["read"] if not new else await connect(self.text)
+        try:
+            first, *rows = await self._run(connection, begin, [Question(statement("server")), *questions])
+        except BaseException:
+            connection.terminate()
+            raise
+        self._keep("read", connection, first[0])
+        return rows
+
+    async def _run(
+        self, connection: asyncpg.Connection[Any], begin: str, questions: Sequence[Question]
+    ) -> list[list[dict[str, Any]]]:
+        data = bytearray()
+
+        async def take(part: bytes) -> None:
+            data.extend(part)
+
+        with self.load.measured(), explained():
+            async with asyncio.timeout(READ_TIMEOUT + GRACE):
+                # The driver's way to read what COPY sends, with the whole script instead of a COPY of its own making.
+                await connection._copy_out(compose(begin, questions), take, None)
+        return answers(bytes(data))
 
     @contextlib.asynccontextmanager
     async def reading(
@@ -177,9 +236,7 @@ class Database:
         ``in_order`` is for statements that want the first few rows in an index's order: without it a server that
         expects few rows reads all there are through a bitmap and sorts them, and of some parents there are millions.
         """
-        settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
-        begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", search_path, settings)
-        begin += "; SET LOCAL enable_bitmapscan = off" if in_order else ""
+        begin = _begin_read(search_path, limit, in_order=in_order)
         async with self._transaction("read", begin, limit) as transaction:
             yield transaction
 
@@ -197,7 +254,7 @@ class Database:
 
     async def close(self) -> None:
         """Close both connections, waiting for neither long."""
-        for connection in self._connections.values():
+        for connection in list(self._connections.values()):
             with contextlib.suppress(Exception):
                 await connection.close(timeout=1.0)
             connection.terminate()
@@ -206,15 +263,15 @@ class Database:
     @contextlib.asynccontextmanager
     async def _transaction(self, purpose: str, begin: str, limit: float) -> AsyncIterator[Transaction]:
         async with self._locks[purpose]:
-            known = purpose in self._connections and not self._connections[purpose].is_closed()
-            transaction = await self._begun(purpose, begin, limit, again=known)
+            transaction = await self._begun(purpose, begin, limit, again=self._known(purpose))
             try:
                 yield transaction
             finally:
                 await self._end(purpose)
 
     async def _begun(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
-        transaction = Transaction(await self._connected(purpose), limit, self.load)
+        connection = await self._connected(purpose)
+        transaction = Transaction(connection, limit, self.load, begin, self._described[purpose])
         try:
             await transaction.control(begin)
         except LostError:
@@ -245,20 +302,28 @@ class Database:
         if connection.is_closed():
             self._drop(purpose)
 
-    async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
+    def _known(self, purpose: str) -> bool:
+        """Whether there is a connection, as far as can be told without asking."""
         connection = self._connections.get(purpose)
-        if connection is not None and not connection.is_closed():
-            return connection
-        connection = await connect(self.text)
-        try:
-            rows = await Transaction(connection, READ_TIMEOUT, self.load).rows(statement("server"), {})
-        except BaseException:
-            connection.terminate()
-            raise
-        self.server = Server(**dict(rows[0]))
-        self._connections[purpose] = connection
-        self.backoff.reset()
-        return connection
+        return connection is not None and not connection.is_closed()
+
+    async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
+        if not self._known(purpose):
+            connection = await connect(self.text)
+            begin = _begin_read((), READ_TIMEOUT, in_order=False)
+            try:
+                rows = await self._run(connection, begin, [Question(statement("server"))])
+            except BaseException:
+                connection.terminate()
+                raise
+            self._keep(purpose, connection, rows[0][0])
+        return self._connections[purpose]
+
+    def _keep(self, purpose: str, connection: asyncpg.Connection[Any], server: Mapping[str, Any]) -> None:
+        if self._connections.get(purpose) is not connection:
+            self._connections[purpose], self._described[purpose] = connection, {}
+            self.backoff.reset()
+        self.server = Server(**server)
 
     def _drop(self, purpose: str) -> None:
         connection = self._connections.pop(purpose, None)
@@ -292,6 +357,12 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
             f"This server is PostgreSQL {major}; unstick needs {MINIMUM} or newer.", "Nothing was read or changed."
         )
     return connection
+
+
+def _begin_read(search_path: Sequence[str], limit: float, *, in_order: bool) -> str:
+    settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
+    begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", search_path, settings)
+    return begin + ("; SET LOCAL enable_bitmapscan = off" if in_order else "")
 
 
 def _begin(mode: str, search_path: Sequence[str], settings: Mapping[str, float]) -> str:

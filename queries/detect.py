@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from queries.database import Transaction
 from queries.files import statement
 from queries.model import Record
+from queries.script import Question
 from queries.spec import Need, Recognise
 from queries.system import System
 
@@ -72,6 +72,9 @@ class Declined(Record):
     why: str
 
 
+Rows = Sequence[Mapping[str, Any]]
+
+
 class Detection(Record):
     """What :func:`detect` found."""
 
@@ -79,21 +82,26 @@ class Detection(Record):
     declined: tuple[Declined, ...]
 
 
-async def detect(transaction: Transaction, systems: Sequence[System]) -> Detection:
-    """Look for ``systems`` in every schema, by structure. Raises DatabaseError."""
+def questions(systems: Sequence[System]) -> list[Question]:
+    """What :func:`detect` is to be told about ``systems``, in two statements."""
     recognised = [s.spec.recognise for s in systems]
     names = {n for r in recognised for n in r.relations}
     names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
     names |= {n.relation.rpartition(".")[2] for s in systems for n in s.spec.needs.values() if n.relation}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
     types |= {n.function for s in systems for n in s.spec.needs.values() if n.function}
-    rows = await transaction.rows(statement("catalog"), {"query": sorted(names)})
+    return [
+        Question(statement("catalog"), {"query": sorted(names)}),
+        Question(statement("types"), {"query": sorted(types)}),
+    ]
+
+
+def detect(systems: Sequence[System], catalog: Rows, made: Rows) -> Detection:
+    """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`."""
     schemas: dict[str, dict[str, Relation]] = {}
-    for row in rows:
-        decoded = {key: msgspec.json.decode(row[key] or "{}") for key in ("columns", "indexes")}
-        relation = msgspec.convert({**dict(row), **decoded}, Relation)
+    for row in catalog:
+        relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
         schemas.setdefault(relation.schema, {})[relation.relation] = relation
-    made = await transaction.rows(statement("types"), {"query": sorted(types)}) if types else []
     parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
     found, declined = [], []
     for system in systems:

@@ -46,12 +46,6 @@ class State(Record):
     readable: bool
 
 
-async def state(transaction: Transaction) -> State:
-    """Look whether the table is there. Raises DatabaseError."""
-    rows = await transaction.rows(statement("ledger_state"), {})
-    return State(**dict(rows[0]))
-
-
 async def append(transaction: Transaction, entry: LedgerEntry) -> None:
     """Write an entry in the verb's own transaction. Raises DatabaseError."""
     told = {**_plain(entry), "changes": ()}

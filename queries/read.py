@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from queries import letters
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
-from queries.fault import DatabaseError, LostError, UnreachableError
+from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.files import statement
-from queries.letters import letter
 from queries.model import (
+    DRAWN,
     Costly,
     Count,
     Detail,
@@ -30,12 +32,15 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import History, Watcher
+from queries.samples import History, Watcher, timeline
+from queries.script import Question
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
+from queries.variant import Rows, Variant
 
 PAGE = 100
 FINDINGS = 200
+TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 HEAD = 65536  # bytes of a payload that are sent unless more is asked for
 
 
@@ -46,63 +51,28 @@ class Availability(NamedTuple):
     why: str = ""
 
 
-class Reader:
+class Reader(Variant):
     """Reads one system. ``label`` is its name in this database and the beginning of its nodes' ids."""
 
-    def __init__(self, database: Database, found: Found, *, read_only: bool = False) -> None:
-        self.database = database
-        self.found = found
+    def __init__(
+        self, database: Database, found: Found, settings: Mapping[str, object] | None = None, *, read_only: bool = False
+    ) -> None:
+        super().__init__(database, found, settings or {})
         self.read_only = read_only
-        self.system = found.system
-        self.label = found.label
-        self.chosen: dict[str, str] = {}  # options that were given another value since
-        self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
         samples = {f.sample: self.system.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is known about the variant, and by what: one line an option."""
-        return tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
-
-    async def recognise(self, chosen: Mapping[str, object]) -> None:
-        """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
-
-        Raises DatabaseError, also where the operator chose what there is not.
-        """
-        for name in self.system.spec.options.keys() & chosen.keys():
-            self._check_option(name, chosen[name])
-        statement_ = self._choose("options")
-        if statement_ is None:
-            return
-        async with self._reading() as transaction:
-            rows = await transaction.rows(statement_, self._values())
-        told = {row["name"]: row["value"] for row in rows if row["name"] not in chosen}
-        self._whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
-        self.system = systems.with_limits(self.system, told)
-
-    def choose(self, option: str, value: str) -> None:
-        """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        self._check_option(option, value)
-        self.chosen[option] = value
-        self._whys[option] = "chosen here"
-        self.system = systems.with_limits(self.system, {option: value})
-
-    def _check_option(self, option: str, value: object) -> None:
-        options = self.system.spec.options
-        if option not in options:
-            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
-        choices = options[option].choices
-        if choices and value not in choices:
-            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
-
     # Pages of nodes
 
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
         """The nodes at the top of the tree, from ``cursor`` on. Raises DatabaseError."""
+        which = self._choose("roots")
+        if which is not None and cursor is None and not self._recognised:
+            with contextlib.suppress(DeniedError, SlowError):  # what cannot be read all at once is read one by one
+                return await self._first(which, page)
         return await self._page("roots", cursor, page)
 
     async def children(
@@ -122,10 +92,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids that are still there.
-
-        None where the engine keeps none, which ``spec.dead`` says.
-        """
+        """Dead letters, worst and oldest first, or those of these ids that are still there."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
@@ -133,10 +100,8 @@ class Reader:
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            told = {r["id"]: r for r in rows}
-            read = await self._nodes(transaction, list(told))
-        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
-        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+            read = await self._nodes(transaction, [row["id"] for row in rows if row["id"] is not None])
+        return letters.page(read, {row["id"] and self._full(row["id"]): row for row in rows}, page)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
@@ -203,6 +168,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -250,17 +216,11 @@ class Reader:
     def _full(self, local: str) -> str:
         return f"{self.label}/{local}"
 
-    def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> Any:
-        return self.database.reading(self.found.search_path, limit, in_order=in_order)
-
-    def _values(self, **more: Any) -> dict[str, Any]:
-        return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
-
-    def _choose(self, name: str, *, asked: bool = False, kind: str = "") -> Statement | None:
-        variants = self.system.statements.get(name, ())
-        have = frozenset(self.system.spec.needs) if asked else self.found.have
-        version = self.database.server.version if self.database.server else 0
-        return systems.choose(variants, have, version, kind)
+    @contextlib.asynccontextmanager
+    async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Transaction]:
+        await self.recognise()
+        async with self.database.reading(self.found.search_path, limit, in_order=in_order) as transaction:
+            yield transaction
 
     def _need(self, name: str) -> Statement:
         chosen = self._choose(name)
@@ -290,24 +250,51 @@ class Reader:
         more = rows[-1].get("cursor") if len(rows) == page else None
         return msgspec.structs.replace(read, cursor=more)
 
+    async def _first(self, which: Statement, page: int) -> Page:
+        """The first roots, with which variant this is, in two or three round trips."""
+        options = self._choose("options")
+        path = self.found.search_path
+        if options is not None and "limits" in which.parameters:
+            self._recognise(*await self.database.asked([Question(options, self._values())], path))
+            options = None
+        values = self._values(cursor=None, page=page)
+        asked = [Question(s, values) for s in (options, which) if s is not None]
+        now, *told, rows = await self.database.asked([Question(statement("now")), *asked], path)
+        if not self._recognised:
+            self._recognise(told[0] if told else ())
+        local = [row["id"] for row in rows]
+        parts = [Question(s, self._values(ids=ids)) for s, ids in self._parts(local)]
+        answers = await self.database.asked(parts, path) if parts else []
+        read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
+        return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+
     async def _nodes(self, transaction: Transaction, local: Sequence[str]) -> Page:
+        parts = self._parts(local)
+        rows = [r for chosen, ids in parts for r in await transaction.rows(chosen, self._values(ids=ids))]
+        return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
+
+    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, list[str]]]:
+        """What is to be asked about these nodes: a statement for those of each sort."""
         parts: dict[str, tuple[Statement, list[str]]] = {}
         for id_ in local:
             chosen = self._choose("nodes", kind=id_.partition(":")[0])
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        rows = [r for chosen, ids in parts.values() for r in await transaction.rows(chosen, self._values(ids=ids))]
+        return list(parts.values())
+
+    def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
         # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
         found = {row["id"]: row for row in rows}
         order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
-        nodes = [self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)]
-        return Page(nodes=tuple(nodes), at=rows[0]["now"] if rows else await _now(transaction))
+        return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
     def _node(self, row: Mapping[str, Any]) -> Node:
         values = dict(row)
         del values["now"]
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
+        for key in TIMES:  # JSON has no number for infinity
+            values[key] = float(values[key]) if isinstance(values.get(key), str) else values.get(key)
         return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
@@ -383,7 +370,9 @@ class Reader:
         if "payload" in rows[0]:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
-        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
+        values = tuple(tuple(r.values()) for r in rows)
+        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
 
 
 class _Sentence(string.Formatter):
@@ -397,7 +386,3 @@ class _Sentence(string.Formatter):
 async def _now(transaction: Transaction) -> float:
     rows = await transaction.rows(statement("now"), {})
     return float(rows[0]["now"])
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

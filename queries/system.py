@@ -12,7 +12,7 @@ import msgspec
 
 from queries import duration
 from queries.kept import kept
-from queries.model import Record
+from queries.model import DRAWN, Record
 from queries.spec import Kind, Spec, Verb
 from queries.statement import ReadingError, Statement, parse_sections, parse_statement
 
@@ -43,6 +43,11 @@ class System(Record):
     def verbs_of(self, kind: str) -> tuple[Verb, ...]:
         """Those of them for nodes of that kind."""
         return tuple(v for v in self.verbs_here if kind in v.kinds)
+
+    @property
+    def variant(self) -> str:
+        """Which variant this is, in a word or two: the options that verbs depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
 
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
@@ -78,7 +83,12 @@ def load(folder: Path, name: str) -> System:
         path = folder / "system.toml"
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
-        for faults in (_threshold_faults(spec), _verb_faults(spec), _finding_faults(spec, statements)):
+        for faults in (
+            _threshold_faults(spec),
+            _option_faults(spec),
+            _verb_faults(spec),
+            _finding_faults(spec, statements),
+        ):
             for at, message in faults:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
@@ -150,6 +160,11 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
                     raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                if statement.drawn and statement.drawn not in DRAWN:
+                    line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
+                    raise ReadingError(
+                        f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
+                    )
                 for kind in sorted(set(statement.kinds) - kinds):
                     raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
@@ -163,6 +178,19 @@ def _threshold_faults(spec: Spec) -> Iterator[Fault]:
             _limit(value)
         except ValueError as error:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
+
+
+def _option_faults(spec: Spec) -> Iterator[Fault]:
+    """Views that no key can go through."""
+    views = [name for name, option in spec.options.items() if option.view]
+    for name in views:
+        if len(spec.options[name].choices) < 2:
+            yield ("options", name, "view"), f"options.{name}: a view has choices"
+        if name != views[0]:
+            yield (
+                ("options", name, "view"),
+                f"options.{name}: {views[0]} is a view already, and one key goes through it",
+            )
 
 
 def _verb_faults(spec: Spec) -> Iterator[Fault]:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from queries import ledger, system
 from queries.database import Database, Server
-from queries.detect import Declined, detect, looked_for
+from queries.detect import Declined, detect, looked_for, questions
 from queries.fault import LostError
+from queries.files import statement
 from queries.model import LedgerEntry, split_id
 from queries.read import Reader
+from queries.script import Question
 from queries.system import System
 
 
@@ -29,6 +31,7 @@ class Workspace:
         *,
         read_only: bool,
         file: Path | None,
+        later: bool,
     ) -> None:
         self.database = database
         self.read_only = read_only
@@ -40,6 +43,7 @@ class Workspace:
         self.ledger_readable = False
         self._known = systems
         self._overrides = overrides
+        self._later = later
 
     @classmethod
     async def open(
@@ -49,16 +53,17 @@ class Workspace:
         *,
         read_only: bool = False,
         file: Path | None = None,
+        later: bool = False,
     ) -> Workspace:
         """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds and options by system.
 
-        Raises DatabaseError. That no system is there is no error: ``declined`` and ``looked_for`` tell why.
+        ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError. That no system is
+        there is no error: ``declined`` and ``looked_for`` tell why.
         """
         chosen = overrides or {}
         known = [system.with_limits(s, chosen.get(s.name, {})) for s in system.builtin()]
-        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file)
+        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file, later=later)
         try:
-            await workspace.database.open()
             await workspace.look()
         except BaseException:
             await workspace.close()
@@ -67,17 +72,20 @@ class Workspace:
 
     async def look(self) -> None:
         """Look (again) for systems, privileges and the ledger. Raises DatabaseError."""
-        async with self.database.reading() as transaction:
-            detection = await detect(transaction, self._known)
-            state = await ledger.state(transaction)
+        catalog, types, (there,) = await self.database.asked(
+            [*questions(self._known), Question(statement("ledger_state"))]
+        )
+        detection = detect(self._known, catalog, types)
+        state = ledger.State(**there)
         self.declined = detection.declined
         before, self.systems = self.systems, {}
         for found in detection.found:
-            reader = Reader(self.database, found, read_only=self.read_only)
-            await reader.recognise(self._overrides.get(found.system.name, {}))
+            reader = Reader(self.database, found, self._overrides.get(found.system.name, {}), read_only=self.read_only)
             for option, value in before[found.label].chosen.items() if found.label in before else ():
                 reader.choose(option, value)
             self.systems[found.label] = reader
+        for reader in () if self._later else self.systems.values():
+            await reader.recognise()
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
 

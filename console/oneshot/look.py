@@ -33,6 +33,7 @@ class SystemHere(Record):
     schema: str
     title: str
     about: str
+    notes: tuple[str, ...]  # which variant of the engine this is, and what tells
     counts: tuple[Count, ...]
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
@@ -73,6 +74,7 @@ async def _here(reader: Reader) -> SystemHere:
         label=reader.label,
         schema=reader.found.schema,
         title=spec.title,
+        notes=reader.notes,
         about=spec.about,
         counts=counts,
         verbs=tuple(verbs),

@@ -19,7 +19,7 @@ from .copy import CopyScreen, Offer
 from .dialog import Dialog, Title, text
 
 if TYPE_CHECKING:
-    from .tree import TreeScreen
+    from .reading import Reading
 
 
 class CostlyScreen(Dialog[bool]):
@@ -61,7 +61,7 @@ class CostlyScreen(Dialog[bool]):
             self.unstick.say(said, "good")
 
 
-async def ask(screen: TreeScreen, listing: Listing, parent_id: str | None) -> None:
+async def ask(screen: Reading, listing: Listing, parent_id: str | None) -> None:
     """Show what it costs, and read it where the operator wants that."""
     costly = listing.costly.get(parent_id)
     if costly is not None and await screen.app.push_screen_wait(CostlyScreen(costly)):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.widgets import Input
 
 from console import filter as filters
 from console import keys, words
-from console.forest import Change, Tail
 from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
@@ -18,16 +16,17 @@ from console.widgets.columns import TASKS, recorded
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
+from queries import options
 from queries.fault import DatabaseError
 from queries.model import Node
 
-from .frame import Frame, bindings
+from .frame import bindings
+from .reading import Reading
 
-EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
 MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the node does not
 
 
-class TreeScreen(Frame):
+class TreeScreen(Reading):
     """Each system keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
 
     MODE = "tree"
@@ -39,15 +38,7 @@ class TreeScreen(Frame):
         self._label: str | None = None
         self._shape = Shape.TREE
         self._listings: dict[tuple[str, Shape], Listing] = {}
-        self._filter = filters.Filter()
-        self._eager = 0
         self._news: News | None = None
-        self._reading: set[tuple[Listing, str | None]] = set()
-
-    @property
-    def table(self) -> TreeTable:
-        """The tree."""
-        return self.query_one(TreeTable)
 
     @property
     def listing(self) -> Listing | None:
@@ -72,13 +63,15 @@ class TreeScreen(Frame):
         if self._label is None:
             return []
         listing = self.listing
-        shape = {Shape.TREE: "all jobs", Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id != "tree.system" or len(self.session.systems) > 1)
+        idle = {"tree.view": not options.view(self.system)[0], "tree.system": len(self.session.systems) < 2}
+        return super().offers(key) and not idle.get(key.id)
 
     def note(self) -> str:
         listing = self.listing
@@ -137,8 +130,7 @@ class TreeScreen(Frame):
         listing = self._current()
         table, codes = self.table, self.session.codes()
         if listing is not None and table.forest is not listing.forest:
-            reader = self.session.systems.get(self._label or "")
-            table.show(listing.forest, recorded(TASKS, reader.system.not_recorded if reader else ()))
+            table.show(listing.forest, recorded(TASKS, self.system.not_recorded if self.system else ()))
             self._apply_filter()
         if listing is not None and self._news is not None:
             if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
@@ -176,6 +168,7 @@ class TreeScreen(Frame):
 
     @on(TreeTable.Cursor)
     def _cursor(self) -> None:
+        self._ending = False
         self.say("")
         self.renew_place()
 
@@ -191,66 +184,23 @@ class TreeScreen(Frame):
         if node is not None:
             self.unstick.push_screen(DetailScreen(node, self.MODE))
 
-    @on(TreeTable.Expand)
-    def _expand(self, message: TreeTable.Expand) -> None:
-        listing = self.listing
-        if listing is not None:
-            self._fetch(listing, message.id, listing.below(message.id))
-
-    @on(TreeTable.More)
-    def _more(self, message: TreeTable.More) -> None:
-        listing, parent_id = self.listing, message.parent_id
-        if listing is None or not listing.read:
-            return
-        if message.costly:
-            from .costly import ask
-
-            self.unstick.run_worker(ask(self, listing, parent_id), group="verbs", exit_on_error=True)
-            return
-        if self._filter.terms and not message.asked:
-            self._eager += 1
-            if self._eager > EAGER:
-                listing.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter")
-                self.table.sync()
-                return
-        self._fetch(listing, parent_id, listing.more(parent_id))
-
-    def _fetch(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
-        """Read in the background, each place once at a time."""
-        if (listing, parent_id) in self._reading:
-            read.close()
-            return
-        self._reading.add((listing, parent_id))
-        self.run_worker(self._fetched(listing, parent_id, read), group="read", exit_on_error=True)
-
-    async def _fetched(self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, Change | None]) -> None:
-        try:
-            await read
-        except DatabaseError as error:
-            listing.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
-            self.session.failed(error)
-            self.say(str(error), "bad")
-        finally:
-            self._reading.discard((listing, parent_id))
-        if listing is self.listing:
-            self.table.sync()
-            self.renew_place()
-
-    def read_costly(self, listing: Listing, parent_id: str | None) -> None:
-        """Read children that cost a scan, as the operator wants them."""
-        if parent_id is None:
-            self.say("This list cannot be read in any other way.", "warn")
-        else:
-            listing.forest.set_tail(parent_id, Tail.LOADING)
-            self.table.sync()
-            self._fetch(listing, parent_id, listing.below(parent_id, asked=True))
-
     # keys
 
-    def action_next_system(self) -> None:
+    def action_next_view(self) -> None:
+        reader = self.session.systems.get(self._label or "")
+        option, value = options.next_view(reader.system) if reader else ("", "")
+        if reader is None or not option:
+            self.say("This system has one tree only.", "faint")
+            return
+        reader.choose(option, value)
+        self._listings.pop((reader.label, Shape.TREE), None)
+        self._shape = Shape.TREE
+        self._switched()
+
+    def action_step_system(self, step: int) -> None:
         labels = list(self.session.systems)
         if len(labels) > 1 and self._label in labels:
-            self._label = labels[(labels.index(self._label) + 1) % len(labels)]
+            self._label = labels[(labels.index(self._label) + step) % len(labels)]
             self._switched()
         else:
             self.say("There is one system only in this database." if labels else "No system was found.", "faint")
@@ -307,9 +257,6 @@ class TreeScreen(Frame):
             self._shape = Shape.TREE
             self._switched()
 
-    def action_copy(self) -> None:
-        self.copy_menu()
-
     # the filter
 
     def action_filter(self) -> None:
@@ -346,9 +293,6 @@ class TreeScreen(Frame):
         self.table.focus()
 
     @on(FilterLine.Left)
-    def _left(self) -> None:
-        self._clear_filter()
-
     def _clear_filter(self) -> None:
         line = self.query_one(FilterLine)
         line.value = ""

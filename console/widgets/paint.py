@@ -36,7 +36,7 @@ SIGNS = Signs("│ ", "├ ", "└ ", "▸ ", "▾ ", "▌", "●", "…")
 ASCII_SIGNS = Signs("| ", "|-", "`-", "+ ", "- ", ">", "*", "~")
 NOTHING = "  "
 
-TAILS = {Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
+TAILS = {Tail.BEFORE: "more above", Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
 
 Ink = Callable[[tuple[str, ...]], Style]
 """The style that component classes (without the widget's prefix) make together."""
@@ -80,33 +80,56 @@ def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: fr
     room = layout[0][1]
     guides = indent(row, room_for_indent(room), look.ascii)
     flag = (signs.unfolded if row.expanded else signs.folded) if row.expandable else NOTHING
-    segments = [Segment(gutter, ink((*base, "marker"))), Segment((guides + flag)[:room], ink((*base, "guides")))]
-    segments += _cells(row, layout, room - len(guides) - FLAG, look, ink, base, changed)
-    return Strip(segments).simplify()
+    runs = [(gutter, (*base, "marker")), ((guides + flag)[:room], (*base, "guides"))]
+    runs += _cells(row, layout, room - len(guides) - FLAG, look, base, changed)
+    return Strip(_segments(runs, ink))
+
+
+Run = tuple[str, tuple[str, ...]]
+"""Text, and the names of its styles."""
+
+
+def _segments(runs: list[Run], ink: Ink) -> list[Segment]:
+    """Neighbours that look alike become one: each segment is handled several times on its way to the terminal."""
+    segments: list[Segment] = []
+    texts: list[str] = []
+    before: tuple[str, ...] = ()
+    for text, names in runs:
+        if names != before and texts:
+            segments.append(Segment("".join(texts), ink(before)))
+            texts = []
+        before = names
+        texts.append(text)
+    segments.append(Segment("".join(texts), ink(before)))
+    return segments
 
 
 def _cells(
-    row: Row, layout: Layout, room: int, look: Look, ink: Ink, base: tuple[str, ...], changed: frozenset[str]
-) -> list[Segment]:
+    row: Row, layout: Layout, room: int, look: Look, base: tuple[str, ...], changed: frozenset[str]
+) -> list[Run]:
     node = row.node
     if node is None:
         width = room + sum(cells + GAP for _, cells in layout[1:])
-        return [Segment(words.fit(_tail(row, look), width, ascii=look.ascii), ink((*base, "tail")))]
-    segments: list[Segment] = []
+        return [(words.fit(_tail(row, look), width, ascii=look.ascii), (*base, "tail"))]
+    runs: list[Run] = []
     for number, (column, cells) in enumerate(layout):
         text, style = column.render(node, look)
         if column.foreign:
             text = words.visible(text[: 4 * cells], look.ascii)
         elif look.ascii:
             text = words.plain(text)
-        names = ("dimmed",) if row.dimmed else (style,) if style else ()
-        if not changed.isdisjoint(column.fields):
-            names = (*names, "changed")
-        if number:
-            segments.append(Segment(" " * GAP, ink(base)))
+        names = (*base, "dimmed") if row.dimmed else (*base, style) if style else base
         width = cells if number else room
-        segments.append(Segment(words.fit(text, width, column.align, look.ascii), ink((*base, *names))))
-    return segments
+        if not number and column.foreign and len(text) <= 4 * cells:
+            text = words.shorten(text, width, look.ascii)
+        text = words.fit(text, width, column.align, look.ascii)
+        if changed and not changed.isdisjoint(column.fields):
+            runs += [(" " * GAP, base)] if number else []
+            names = (*names, "changed")
+        elif number:
+            text = " " * GAP + text  # a blank without a background of its own looks the same in any ink
+        runs.append((text, names))
+    return runs
 
 
 def _tail(row: Row, look: Look) -> str:

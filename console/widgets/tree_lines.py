@@ -139,13 +139,27 @@ class TreeLines(ScrollView):
 
     # painting
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines as they are: without borders and paddings there is nothing to wrap around each of them."""
+        strips = [self.render_line(y) for y in crop.line_range]
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        if y == 0:
-            return paint.header(self._widths, self._ink, width)
         strip = self._painted.get(y)
         if strip is None:
-            strip = self._painted[y] = self._line(self._top + y - 1, width)
+            width = self.size.width
+            strip = self._painted[y] = self._line(self._top + y - 1, width) if y else self._header(width)
+        return strip
+
+    def _header(self, width: int) -> Strip:
+        return self._filtered(paint.header(self._widths, self._ink, width))
+
+    def _filtered(self, strip: Strip) -> Strip:
+        """The line in the colours that the terminal has."""
+        for line_filter in self.get_line_filters():
+            strip = strip.apply_filter(line_filter, self.background_colors[1])
         return strip
 
     def _line(self, index: int, width: int) -> Strip:
@@ -159,14 +173,14 @@ class TreeLines(ScrollView):
         if strip is None:
             changed = self._cells.get(row_id, frozenset())
             strip = paint.line(self.forest.row(index), self._widths, self._look, self._ink, state, changed)
-            strip = strip.adjust_cell_length(width, self._ink((state,) if state else ()))
+            strip = self._filtered(strip.adjust_cell_length(width, self._ink((state,) if state else ())))
             self._strips[row_id, state] = strip
         return strip
 
     def _repaint(self) -> None:
         """Make the visible lines anew; have those that differ sent to the terminal."""
         self._strips.clear()
-        for y, before in list(self._painted.items()):
+        for y, before in [(y, strip) for y, strip in self._painted.items() if y]:
             fresh = self._line(self._top + y - 1, self.size.width)
             if fresh != before:
                 self._painted[y] = fresh

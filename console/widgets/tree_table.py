@@ -16,7 +16,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from console.forest import Forest, Tail
+from console.forest import Forest, Row, Tail
 
 from . import paint
 from .columns import TASKS, Column
@@ -35,7 +35,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         Binding("pageup,ctrl+b", "page(-1)", "page up", id="table.page_up", show=False, tooltip="One screen up"),
         Binding("pagedown,ctrl+f", "page(1)", "page down", id="table.page_down", show=False, tooltip="One screen down"),
         Binding("home", "edge(-1)", "first", id="table.first", show=False, tooltip="The first row"),
-        Binding("end", "edge(1)", "last", id="table.last", show=False, tooltip="The last row read so far"),
+        Binding("end", "edge(1)", "last", id="table.last", show=False, tooltip="The last row; reads on to the end"),
         Binding(
             "right", "unfold", "unfold", id="table.unfold", show=False, tooltip="Show what is below, then go there"
         ),
@@ -78,13 +78,24 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
 
     class More(TableMessage):
         """A parent's next page is wanted: ``asked`` for by a key, or because the screen comes near its end. None: the
-        roots. ``costly``: its children were not read because of their cost."""
+        roots. ``costly``: its children were not read because of their cost. ``before``: the page before the rows that
+        are there, as those were let go."""
 
-        def __init__(self, table: TreeTable, parent_id: str | None, asked: bool, costly: bool) -> None:
+        def __init__(
+            self, table: TreeTable, parent_id: str | None, asked: bool, costly: bool, before: bool = False
+        ) -> None:
             super().__init__(table)
+            self.before = before
             self.parent_id = parent_id
             self.asked = asked
             self.costly = costly
+
+    class Edge(TableMessage):
+        """The first (-1) or last (1) row of all is wanted, and it is not among those held."""
+
+        def __init__(self, table: TreeTable, side: int) -> None:
+            super().__init__(table)
+            self.side = side
 
     class Marked(TableMessage):
         """Marks were set or taken away; ``ids`` are all marked now."""
@@ -103,7 +114,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         classes: str | None = None,
     ) -> None:
         super().__init__(Forest() if forest is None else forest, columns, ascii, id, classes)
-        self._wanted: set[str | None] = set()
+        self._wanted: set[str] = set()
 
     # for the screen
 
@@ -166,6 +177,11 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             self.post_message(self.Cursor(self, node_id))
         return found
 
+    def follow(self) -> None:
+        """The cursor was moved: have it on the screen."""
+        self._follow()
+        self._repaint()
+
     def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
         """Mark nodes, or take their marks away."""
         self.forest.mark(node_ids, on)
@@ -185,8 +201,16 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         self.action_move(pages * max(self._page - 1, 1))
 
     def action_edge(self, side: int) -> None:
-        """Cursor to the first or the last row."""
+        """Cursor to the first or the last row; where that one is not held, say so."""
+        if not len(self.forest):
+            return
+        row = self.forest.row(0 if side < 0 else len(self.forest) - 1)
+        beyond = row.parent_id is None and row.tail is (Tail.BEFORE if side < 0 else Tail.MORE)
+        if beyond:
+            self._wanted.add(row.id)  # more than the one page there is wanted
         self.action_move(side * len(self.forest))
+        if beyond:
+            self.post_message(self.Edge(self, side))
 
     def action_unfold(self) -> None:
         """Unfold; where that is done already go to the first row below; on a leaf, open it."""
@@ -226,7 +250,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         if row.node is not None:
             self.post_message(self.Open(self, row.id))
         elif row.tail is not Tail.LOADING:
-            self.post_message(self.More(self, row.parent_id, asked=True, costly=row.tail is Tail.COSTLY))
+            self.post_message(self._more(row, asked=True))
 
     def action_mark(self) -> None:
         """Turn the mark of the node under the cursor and go one row down."""
@@ -281,7 +305,11 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
 
     def _ask(self) -> None:
         """Ask for pages whose end is within a screen of what is visible, once until the next ``sync``."""
-        for row in self.forest.tails(self._top, self._top + 2 * self._page):
-            if row.tail is Tail.MORE and not row.note and row.parent_id not in self._wanted:
-                self._wanted.add(row.parent_id)
-                self.post_message(self.More(self, row.parent_id, asked=False, costly=False))
+        for row in self.forest.tails(max(self._top - self._page, 0), self._top + 2 * self._page):
+            if row.tail in (Tail.MORE, Tail.BEFORE) and not row.note and row.id not in self._wanted:
+                self._wanted.add(row.id)
+                self.post_message(self._more(row, asked=False))
+
+    def _more(self, row: Row, *, asked: bool) -> More:
+        tail = row.tail
+        return self.More(self, row.parent_id, asked, costly=tail is Tail.COSTLY, before=tail is Tail.BEFORE)

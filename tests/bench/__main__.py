@@ -10,23 +10,24 @@ import asyncio
 import os
 import platform
 import statistics
-import subprocess
-import sys
 
-from tests.bench import bench_console, bench_large, bench_startup
+from tests.bench import bench_console, bench_large, bench_startup, bench_tree
 from tests.bench.figure import Figure, table
-
-TREE = "tests.bench.bench_tree"
 
 
 def main() -> None:
     """Measure and print, what each costs first, and the figures that have a goal last."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
     figures = _commands_and_console()
-    print(flush=True)
-    subprocess.run([sys.executable, "-m", TREE], check=True)
+    figures += _tree()
     figures += asyncio.run(bench_large.figures())
     print("", table(figures), f"load {_load()}", sep="\n")
+
+
+def _tree() -> list[Figure]:
+    times = bench_tree.compare()
+    print("", *bench_tree.report(times), sep="\n", flush=True)
+    return [Figure(*ratio) for ratio in bench_tree.ratios(times)]
 
 
 def _commands_and_console() -> list[Figure]:

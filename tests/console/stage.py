@@ -76,7 +76,7 @@ async def staged(
     """The console on ``dsn``; its ledger file is in ``folder``."""
 
     async def open_() -> Workspace:
-        return await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl")
+        return await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl", later=True)
 
     config = Config(path=folder / "config.toml", keys=dict(keys or {}))
     app = UnstickApp(open_, config, context, ascii=ascii, interval=interval)

@@ -21,7 +21,7 @@ class Time:
 def look(clock: Clock, time: Time, cost: float) -> None:
     clock.begin()
     time.now += cost
-    clock.end()
+    clock.end(cost)
 
 
 def test_the_first_look_is_due_at_once() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
-from textual.strip import Strip
 from textual.theme import Theme
 
 from console.forest import Tail
@@ -31,13 +32,13 @@ def nodes(keys: Iterable[object]) -> list[Node]:
 
 
 class Watched(TreeTable):
-    """Remembers which lines were painted."""
+    """Remembers which lines were to be sent to the terminal again."""
 
     lines: list[int]
 
-    def render_line(self, y: int) -> Strip:
-        self.lines.append(y)
-        return super().render_line(y)
+    def refresh(self, *regions: Region, **what: bool) -> Self:
+        self.lines += [y for region in regions or (self.size.region,) for y in region.line_range]
+        return super().refresh(*regions, **what)
 
 
 class Stage(App[None]):

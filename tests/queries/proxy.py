@@ -1,8 +1,10 @@
-"""A TCP proxy between console and server that can fail at COMMIT, in every way a network can.
+"""A TCP proxy between console and server that can fail at COMMIT, in every way a network can, and be far away.
 
 async with Proxy(server.port) as proxy:
     workspace = await Workspace.open(proxy.through(dsn))
     proxy.fail = "before"          # the next COMMIT; see `Failure`
+    proxy.delay = 0.08             # seconds there and back
+    proxy.trips                    # how often the console asked and waited for an answer, connecting included
 """
 
 from __future__ import annotations
@@ -33,11 +35,16 @@ class Proxy:
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.answer = asyncio.Event()
         self.failed = 0
+        self.delay = 0.0
+        self.trips = 0
+        self.open = asyncio.Event()  # while it is not set, answers stay where they are
+        self.open.set()
         self.port = 0
         self._target = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.StreamWriter] = set()
+        self._asking: set[asyncio.StreamWriter] = set()  # consoles that have asked and were not answered yet
 
     def through(self, dsn: str) -> str:
         """``dsn`` by way of this proxy."""
@@ -90,8 +97,12 @@ class Proxy:
         back: asyncio.Task[None],
         to_console: asyncio.StreamWriter,
     ) -> None:
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
             while data := await reader.read(65536):
+                if to_console not in self._asking:
+                    self._asking.add(to_console)
+                    self.trips += 1
+                await asyncio.sleep(self.delay / 2)
                 if self.fail is not None and data.endswith(COMMIT):
                     fail, self.fail = self.fail, None
                     self.failed += 1
@@ -146,6 +157,9 @@ class Proxy:
                             self._arrived.set()
                         return
                     await self._held.wait()
+                await asyncio.sleep(self.delay / 2)
+                await self.open.wait()
+                self._asking.discard(writer)
                 writer.write(data)
                 await writer.drain()
         writer.close()

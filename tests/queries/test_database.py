@@ -184,7 +184,7 @@ async def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.Mon
     port = listening.sockets[0].getsockname()[1]
     began = time.monotonic()
     with pytest.raises(UnreachableError, match=r"No answer from the server .* in time"):
-        await Database(f"host=127.0.0.1 port={port} user=x connect_timeout=0.1 sslmode=disable").open()
+        await Database(f"host=127.0.0.1 port={port} user=x connect_timeout=0.1 sslmode=disable").asked(())
     assert time.monotonic() - began < 3
     listening.close()
 
@@ -203,11 +203,18 @@ async def test_the_share_of_time_spent_in_statements(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "monotonic", lambda: now)
     load = Load()
     with load.measured():
-        now += 3
-    now += 27
+        now += 0.1  # the quickest answer, which tells how far it is
+    with load.measured():
+        now += 3.1
+    now += 26.8
     assert load.share() == pytest.approx(0.1)
+    assert load.worked == pytest.approx(3.0)
     now += 60
     assert load.share() == 0
+    for _ in range(10):  # where all answers take long it is no longer distance
+        with load.measured():
+            now += 2
+    assert load.worked > 20
 
 
 # What is refused, in a line or two
@@ -215,7 +222,7 @@ async def test_the_share_of_time_spent_in_statements(monkeypatch: pytest.MonkeyP
 
 async def refusal(text: str) -> str:
     with pytest.raises(DatabaseError) as caught:
-        await Database(text).open()
+        await Database(text).asked(())
     assert 1 <= len(str(caught.value).splitlines()) <= 2
     return str(caught.value)
 
@@ -278,11 +285,15 @@ async def test_several_hosts_a_password_file_and_a_standby(
     hosts = f"host=127.0.0.1,127.0.0.1,127.0.0.1 port=1,{own_server.port},{server.port} user={name} dbname={name}"
 
     first = Database(hosts)
-    assert (await first.open()).port == own_server.port
+    await first.asked(())
+    assert first.server is not None
+    assert first.server.port == own_server.port
     await first.close()
     uri = f"postgresql://{name}@127.0.0.1:1,127.0.0.1:{own_server.port},127.0.0.1:{server.port}/{name}"
     writable = Database(f"{uri}?target_session_attrs=read-write")
-    assert (await writable.open()).port == server.port
+    await writable.asked(())
+    assert writable.server is not None
+    assert writable.server.port == server.port
     await writable.close()
 
     workspace = await opened(hosts, tmp_path)

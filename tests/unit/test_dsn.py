@@ -186,7 +186,7 @@ SECRET = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 def said(text: str) -> str:
     """What connecting to it is said to have come to. Nothing listens there."""
     try:
-        asyncio.run(Database(text).open())
+        asyncio.run(Database(text).asked(()))
     except DatabaseError as error:
         return str(error)
     raise AssertionError("somebody listens on port 1")

@@ -330,6 +330,7 @@ class Oracle:
         self.kids: dict[str | None, list[str]] = {}
         self.open: set[str] = set()
         self.tails: dict[str | None, Tail] = {}
+        self.heads: set[str | None] = set()
         self.filtering = False
 
     def parent(self, node_id: str) -> str | None:
@@ -351,6 +352,7 @@ class Oracle:
         del self.nodes[node_id]
         self.open.discard(node_id)
         self.tails.pop(node_id, None)
+        self.heads.discard(node_id)
 
     def read(self, parent: str | None, page: list[Node]) -> list[str]:
         """Take the nodes in; the ids that may be children of this parent."""
@@ -371,6 +373,8 @@ class Oracle:
         """Id, depth, last of its siblings, dimmed."""
         found: list[tuple[str, int, bool, bool]] = []
         kids = [kid for kid in self.kids.get(parent, ()) if self.hits(kid)]
+        if parent in self.heads:
+            found.append((f"{parent or ''}\0before", depth, False, False))
         for kid in kids:
             found.append((kid, depth, kid == kids[-1] and parent not in self.tails, not self.matches(kid)))
             if kid in self.open:
@@ -404,6 +408,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         for kid in [kid for kid in self.oracle.kids.get(parent, []) if kid not in read]:
             self.oracle.drop(kid)
         self.oracle.kids[parent] = read
+        self.oracle.heads.discard(parent)
         self.tail(parent, None if complete else Tail.MORE)
 
     @rule(data=st.data(), page=PAGE, complete=st.booleans())
@@ -414,6 +419,30 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         kids = self.oracle.kids.setdefault(parent, [])
         kids += [kid for kid in read if kid not in kids]
         self.tail(parent, None if complete else Tail.MORE)
+
+    @rule(data=st.data(), page=PAGE, complete=st.booleans())
+    def prepend_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
+        parent = data.draw(self.parents())
+        self.forest.prepend_children(parent, page, complete)
+        unread = parent not in self.oracle.kids
+        read = self.oracle.read(parent, page)
+        kids = self.oracle.kids.setdefault(parent, [])
+        kids[:0] = [kid for kid in read if kid not in kids]
+        (self.oracle.heads.discard if complete else self.oracle.heads.add)(parent)
+        if unread:
+            self.tail(parent, Tail.MORE)
+
+    @precondition(lambda self: self.oracle.nodes)
+    @rule(data=st.data())
+    def forget_children(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
+        self.forest.forget_children(chosen)
+        if chosen not in self.oracle.open and self.oracle.kids.get(chosen):
+            for kid in list(self.oracle.kids[chosen]):
+                self.oracle.drop(kid)
+            del self.oracle.kids[chosen]
+            self.tail(chosen, None)
+            self.oracle.heads.discard(chosen)
 
     @rule(data=st.data(), page=PAGE)
     def merge_children(self, data: st.DataObject, page: list[Node]) -> None:
@@ -438,7 +467,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         else:
             self.oracle.tails[parent] = kind
 
-    @rule(data=st.data(), kind=st.sampled_from([None, *Tail]))
+    @rule(data=st.data(), kind=st.sampled_from([None, Tail.MORE, Tail.LOADING, Tail.COSTLY]))
     def set_tail(self, data: st.DataObject, kind: Tail | None) -> None:
         parent = data.draw(self.parents())
         self.forest.set_tail(parent, kind)
@@ -449,7 +478,9 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     def expand(self, data: st.DataObject) -> None:
         chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
         unread = chosen not in self.oracle.kids
-        if chosen in self.oracle.open or (self.oracle.kids.get(chosen) == [] and chosen not in self.oracle.tails):
+        if chosen in self.oracle.open or (
+            self.oracle.kids.get(chosen) == [] and chosen not in self.oracle.tails and chosen not in self.oracle.heads
+        ):
             assert not self.forest.expand(chosen)
             return
         assert self.forest.expand(chosen) == unread
@@ -472,7 +503,10 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         below = [node_id for node_id in self.oracle.nodes if chosen in self.oracle.above(node_id)]
         if chosen in self.oracle.kids:
             self.oracle.open |= {
-                x for x in below if self.oracle.kids.get(x) or (x in self.oracle.kids and x in self.oracle.tails)
+                x
+                for x in below
+                if self.oracle.kids.get(x)
+                or (x in self.oracle.kids and (x in self.oracle.tails or x in self.oracle.heads))
             }
 
     @rule(page=PAGE)

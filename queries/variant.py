@@ -1,0 +1,78 @@
+"""Which variant of an engine a system is: options that its own data tell, or that the operator chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries import options
+from queries import system as systems
+from queries.database import Database
+from queries.detect import Found
+from queries.statement import Statement
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Variant:
+    """A system as it is here. ``settings`` are thresholds and options, as the operator's file has them."""
+
+    def __init__(self, database: Database, found: Found, settings: Mapping[str, object]) -> None:
+        self.database = database
+        self.found = found
+        self.system = found.system
+        self.label = found.label
+        self.chosen: dict[str, str] = {}  # options that were given another value since
+        self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
+        self._settings = settings
+        self._recognised = False
+        for name in self.system.spec.options.keys() & settings.keys():
+            options.check(self.system, self.label, name, settings[name])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is known about the variant, and by what: one line an option."""
+        return tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+
+    async def recognise(self) -> None:
+        """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
+
+        It is done before the first read, once. Raises DatabaseError.
+        """
+        if self._recognised:
+            return
+        statement_ = self._choose("options")
+        rows: Rows = ()
+        if statement_ is not None:
+            async with self.database.reading(self.found.search_path) as transaction:
+                rows = await transaction.rows(statement_, self._values())
+        self._recognise(rows)
+
+    def _recognise(self, rows: Rows) -> None:
+        told = {r["name"]: r["value"] for r in rows if r["name"] not in self._settings and r["name"] not in self.chosen}
+        whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
+        self._whys = {**whys, **dict.fromkeys(self.chosen, "chosen here")}
+        self.system = systems.with_limits(self.system, told)
+        self._recognised = True
+
+    def choose(self, option: str, value: str) -> None:
+        """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
+        options.check(self.system, self.label, option, value)
+        self.chosen[option] = value
+        self._whys[option] = "chosen here"
+        self.system = systems.with_limits(self.system, {option: value})
+
+    def _values(self, **more: Any) -> dict[str, Any]:
+        return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
+
+    def _choose(self, name: str, *, asked: bool = False, kind: str = "") -> Statement | None:
+        variants = self.system.statements.get(name, ())
+        have = frozenset(self.system.spec.needs) if asked else self.found.have
+        version = self.database.server.version if self.database.server else 0
+        return systems.choose(variants, have, version, kind)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,257 @@
+"""Big things on a real server: each opens, little of it is held, and keys are answered while a read is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from console.listing import Listing
+from console.screens.tree import TreeScreen
+from console.window import PAGES
+from tests.queries.builders import Twin
+from tests.queries.estuary.rows import Rows
+from tests.queries.proxy import Proxy
+from tests.servers import TestbedServer
+
+from .stage import Stage, staged
+
+HELD = (PAGES + 1) * 100
+INDEX = "CREATE INDEX ON task (job_id, created_at, task_id); CREATE INDEX ON job (created_at, job_id); ANALYZE"
+
+MANY = (
+    "INSERT INTO job SELECT gen_random_uuid(), now() - make_interval(secs => i), NULL, ''"
+    " FROM generate_series(1, 5000) AS i"
+)
+
+
+def tree(stage: Stage) -> TreeScreen:
+    screen = stage.app.screen
+    assert isinstance(screen, TreeScreen)
+    return screen
+
+
+def loaded(stage: Stage) -> bool:
+    """Whether there are rows."""
+    found = tree(stage).listing
+    return found is not None and found.forest.loaded > 0
+
+
+def listing(stage: Stage) -> Listing:
+    found = tree(stage).listing
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
+    async with Proxy(server.port) as proxy:
+        yield proxy
+
+
+@contextlib.asynccontextmanager
+async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
+    """No answer of the server comes within the context, and one is waited for; keys are answered all the same."""
+    proxy.open.clear()
+    stage.app.session.refresh()
+    before = proxy.trips
+    yield
+    await stage.until(lambda: proxy.trips > before)
+    await stage.press("question_mark")
+    await stage.until("Keys everywhere")
+    await stage.press("1")
+    await stage.until(lambda: isinstance(stage.app.screen, TreeScreen))
+    assert not proxy.open.is_set()
+    proxy.open.set()
+
+
+async def walk(stage: Stage, key: str, until: Callable[[], bool]) -> None:
+    """Press a key until something is so."""
+    async with asyncio.timeout(60):
+        while not until():
+            await stage.press(key)
+            await stage.pilot.pause()
+
+
+async def test_a_job_of_a_hundred_thousand_tasks(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+    job = await twin.job()
+    await twin.sql(
+        "INSERT INTO task (task_id, job_id, kind, kind_version, created_at, revision, status, cpu_duration,"
+        " poll_duration, state) SELECT gen_random_uuid(), $1, 'Shard' || lpad(i::text, 6, '0'), 1,"
+        " now() - make_interval(secs => 200000 - i), 0, 'Available', '0', '0',"
+        " convert_to(repeat('x', 300), 'UTF8') FROM generate_series(1, 100000) AS i",
+        job,
+    )
+    await twin.sql(INDEX)
+    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
+        await stage.until("more than 1000 tasks", "● live")
+        async with answering(stage, proxy):
+            await stage.press("right")
+        await stage.until("Shard000001 v1")
+        node_id, forest = twin.id(job, "job"), listing(stage).forest
+        window = listing(stage)._windows[node_id]
+        await walk(stage, "pagedown", lambda: window.low >= 5)
+        assert forest.loaded <= HELD + 1
+        children = forest.children(node_id)
+        assert children is not None
+        first = forest.node(children[0])
+        assert first is not None
+        assert first.title == f"Shard{100 * window.low + 1:06} v1", "what is far above was let go"
+        assert forest.cursor in forest
+        await walk(stage, "pageup", lambda: window.low == 0)
+        children = forest.children(node_id)
+        assert children is not None
+        first = forest.node(children[0])
+        assert first is not None
+        assert first.title == "Shard000001 v1", "and is there again"
+        assert forest.loaded <= HELD + 1
+
+
+async def test_home_end_and_an_id_among_many_jobs(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.sql(MANY)
+    await twin.sql(INDEX)
+    newest = await twin.value("SELECT job_id FROM job ORDER BY created_at DESC, job_id DESC LIMIT 1")
+    oldest = await twin.value("SELECT job_id FROM job ORDER BY created_at, job_id LIMIT 1")
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("● live", "100+")
+        await stage.press("end")
+        forest = listing(stage).forest
+        await stage.until(lambda: forest.cursor == twin.id(oldest, "job"))
+        assert forest.loaded <= HELD
+        assert not listing(stage).has_after(None)
+        await stage.press("home")
+        await stage.until(lambda: forest.cursor == twin.id(newest, "job"))
+        assert forest.loaded <= HELD
+        assert listing(stage).has_after(None)
+        await stage.press("f")
+        await stage.until("Find in eternaltwin")
+        await stage.type(str(oldest))
+        await stage.press("enter")
+        await stage.until(lambda: listing(stage).forest.cursor == twin.id(oldest, "job"))
+
+
+async def test_the_way_to_the_end_stops_at_a_key(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.sql(MANY)
+    await twin.sql(INDEX)
+    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
+        await stage.until("● live", "100+")
+        proxy.delay = 0.02
+        await stage.press("end")
+        await stage.until("Reading on to the end")
+        await stage.press("up", "up")
+        await stage.until(lambda: not tree(stage)._reading)
+        assert listing(stage).has_after(None)
+
+
+async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+    task = await twin.task(kind="Heavy", status="Blocked", timer=60)
+    await twin.sql(
+        "UPDATE task SET state = convert_to('{\"all\":\"' || repeat('x', 100 * 1024 * 1024) || '\"}', 'UTF8')"
+        " WHERE task_id = $1",
+        task,
+    )
+    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
+        await stage.until("Heavy v1", "● live")
+        await stage.press("right")
+        await stage.until("└")
+        await stage.press("down", "enter")
+        await stage.until("state", "100 MB")
+        assert len(stage.text) < 10_000
+
+
+async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.tasks(await twin.jobs(230), status="Blocked", timer=-900)
+    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
+        await stage.until("● live", lambda: len(stage.app.session.findings()) >= 200)
+        async with answering(stage, proxy):
+            await stage.press("2")
+            await stage.until("timer overdue")
+        await stage.press("2")
+        await stage.until("timer overdue")
+        await stage.press("end")
+        await stage.press("enter")
+        await stage.until("timer overdue", lambda: len(stage.app.screen_stack) > 1)
+
+
+@pytest.fixture
+async def rows(server: TestbedServer) -> AsyncIterator[tuple[Rows, str]]:
+    dsn = server.fresh("estuary")
+    rows = await Rows.open(dsn)
+    await rows.sql("CREATE INDEX ON tasks (parent_id, task_id)")
+    yield rows, dsn
+    await rows.connection.close()
+    server.drop(dsn)
+
+
+async def test_a_task_with_fifty_thousand_children(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
+    database, dsn = rows
+    parent = await database.task(2)
+    await database.sql(
+        "INSERT INTO tasks (task_id, task_type, parent_id, wake_at)"
+        " SELECT lpad(to_hex(i), 16, '0')::macaddr8, 3, $1::text::macaddr8, now() + interval '1 h'"
+        " FROM generate_series(1, 50000) AS i",
+        parent,
+    )
+    await database.sql("ANALYZE")
+    async with staged(proxy.through(dsn), tmp_path) as stage:
+        await stage.until("● live", lambda: loaded(stage))
+        forest = listing(stage).forest
+        assert forest.move_to(Rows.id(parent))
+        async with answering(stage, proxy):
+            await stage.press("right")
+        await stage.until(lambda: len(forest.children(Rows.id(parent)) or ()) == 100)
+        window = listing(stage)._windows[Rows.id(parent)]
+        await walk(stage, "pagedown", lambda: window.low >= 3)
+        assert len(forest.children(Rows.id(parent)) or ()) <= HELD
+
+
+async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
+    database, dsn = rows
+    task = await database.task(2, wake=3600)
+    await database.sql(
+        "UPDATE tasks SET inbox = (SELECT array_agg(json_build_array("
+        "'00:00:00:00:00:00:00:00', json_build_object('n', i)))"
+        " FROM generate_series(1, 100000) AS i) WHERE task_id = $1::text::macaddr8",
+        task,
+    )
+    async with staged(proxy.through(dsn), tmp_path) as stage:
+        await stage.until("● live", lambda: loaded(stage))
+        forest = listing(stage).forest
+        assert forest.move_to(Rows.id(task))
+        await stage.press("enter")
+        await stage.until("inbox", "100000")
+
+
+async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
+    database, dsn = rows
+    await database.sql(
+        "INSERT INTO tasks (task_id, task_type, parent_id, wake_at)"
+        " SELECT lpad(to_hex(i), 16, '0')::macaddr8, 2,"
+        " CASE WHEN i > 1 THEN lpad(to_hex(i - 1), 16, '0')::macaddr8 END,"
+        " now() + interval '1 h' FROM generate_series(1, 10000) AS i"
+    )
+    await database.sql("ANALYZE")
+    async with staged(proxy.through(dsn), tmp_path) as stage:
+        await stage.until("● live", lambda: loaded(stage))
+        forest = listing(stage).forest
+        ids = [
+            Rows.id(await database.value("SELECT lpad(to_hex($1::int), 16, '0')::macaddr8::text", i))
+            for i in (1, 2, 3, 10000)
+        ]
+        assert forest.move_to(ids[0])
+        for above, below in pairwise(ids[:3]):
+            await stage.press("right")
+            await stage.until(lambda above=above, below=below: forest.children(above) == (below,))
+            await stage.press("right")
+            await stage.until(lambda below=below: forest.cursor == below)
+        await stage.press("f")
+        await stage.until("Find in estuary")
+        await stage.type(ids[3].partition(":")[2])
+        await stage.press("enter")
+        await stage.until(lambda: listing(stage).forest.cursor == ids[3])
+        await stage.press("enter")
+        await stage.until(lambda: len(stage.app.screen_stack) > 1)

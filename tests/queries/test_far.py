@@ -1,0 +1,99 @@
+"""A server far away: how often the console asks and waits, and that distance is not taken for work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.script import Question, compose
+from queries.statement import Statement
+from queries.workspace import Workspace
+from tests.queries.proxy import Proxy
+from tests.servers import TestbedServer, both_versions
+
+AWAY = 0.08  # seconds, there and back
+SYSTEMS = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
+
+
+@pytest.fixture
+async def far(server: TestbedServer) -> AsyncIterator[Proxy]:
+    async with Proxy(server.port) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+async def test_four_round_trips_to_the_first_rows(
+    far: Proxy, server: TestbedServer, system: str, tmp_path: Path
+) -> None:
+    """Besides those of connecting, which are the protocol's: two for a password, one for TLS, one at least."""
+    dsn = server.fresh(system, filled=True)
+    await (await asyncpg.connect(far.through(dsn))).close()
+    connecting, far.trips = far.trips, 0
+    workspace = await Workspace.open(far.through(dsn), file=tmp_path / "ledger", later=True)
+    page = await workspace.systems[system].roots()
+    trips = far.trips - connecting
+    assert page.nodes
+    assert trips <= 4
+    again = await Workspace.open(dsn, file=tmp_path / "ledger")
+    usual = await again.systems[system].roots()
+    assert page.nodes == usual.nodes, "the short way reads what the usual one does"
+    assert page.cursor == usual.cursor
+    assert workspace.systems[system].notes == again.systems[system].notes
+    assert workspace.server.version == again.server.version == server.version
+    await workspace.close()
+    await again.close()
+    server.drop(dsn)
+
+
+async def test_a_statement_that_was_asked_before_takes_one_round_trip(
+    far: Proxy, eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "ledger")
+    reader = workspace.systems["eternaltwin"]
+    taken = []
+    for _ in range(2):
+        before = far.trips
+        await reader.counts()
+        taken.append(far.trips - before)
+    assert taken == [4, 3]  # to begin, to describe it, to run it, to end; the description is kept
+    await workspace.close()
+
+
+async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path: Path) -> None:
+    far.delay = AWAY
+    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "ledger")
+    reader = workspace.systems["eternaltwin"]
+    load, before, trips = workspace.database.load, workspace.database.load.worked, far.trips
+    await reader.nodes([node.id for node in (await reader.roots(page=5)).nodes])
+    waited = (far.trips - trips) * AWAY
+    assert load.way >= AWAY
+    assert load.worked - before < waited / 2
+    await workspace.close()
+
+
+NASTY = ["it's", "back\\slash", 'quote"d', "{a,b}", "$1", "--", "E'", "new\nline", "", "null", "日本\u202e"]
+
+
+@both_versions
+async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str, tmp_path: Path) -> None:
+    text = (
+        "SELECT $1::text[] AS many, $2::text AS one, $3::int AS number, '$1 it''s' AS \"$2\" /* $1 */, $q$$1$q$ AS raw"
+    )
+    asked = Statement(text=text, source="", parameters=("ids", "query", "page"))
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger")
+    for one in (*NASTY, None):
+        values = {"ids": NASTY, "query": one, "page": 7}
+        (((row),),) = [await workspace.database.asked([Question(asked, values)])]
+        async with workspace.database.reading() as transaction:
+            usual = dict((await transaction.rows(asked, values))[0])
+        assert row == [usual]
+    await workspace.close()
+
+
+def test_a_script_opens_and_closes_its_transaction() -> None:
+    text = compose("BEGIN READ ONLY", [Question(Statement(text="SELECT 1", source=""))])
+    assert text.startswith("BEGIN READ ONLY; COPY (")
+    assert text.endswith("; ROLLBACK")

@@ -1,0 +1,145 @@
+"""Windows of a long list: a run of the table is held, however one reads up and down and whatever comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from console.forest import Tail, tail_id
+from console.listing import Listing, Shape
+from console.window import PAGES, Window
+from queries.model import Node, Page, Phase
+
+SIZE = 3  # rows a page
+NUMBERS = st.integers(0, 400)
+
+
+def node(number: int) -> Node:
+    return Node(system="s", id=f"s/t:{number:04}", kind="t", title=str(number), phase=Phase.READY, version="1")
+
+
+class Table:
+    """A table in order of its key, read by keyset, as a reader gives it."""
+
+    def __init__(self) -> None:
+        self.keys: list[int] = []
+
+    async def roots(self, cursor: str | None, page: int) -> Page:
+        start = 0 if cursor is None else bisect_right(self.keys, int(cursor))
+        keys = self.keys[start : start + SIZE]
+        after = str(keys[-1]) if len(keys) == SIZE else None
+        return Page(nodes=tuple(node(key) for key in keys), at=1.0, cursor=after)
+
+    async def nodes(self, ids: list[str]) -> Page:
+        return Page(nodes=tuple(node(key) for key in self.keys if node(key).id in ids), at=1.0)
+
+    class system:  # noqa: N801
+        class spec:  # noqa: N801
+            kinds = ()
+
+
+@settings(max_examples=150, stateful_step_count=60, deadline=None)
+class ReadingUpAndDown(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = Table()
+        self.listing = Listing(lambda: self.table, Shape.TREE)  # type: ignore[arg-type, return-value]
+        self.forest = self.listing.forest
+        self.table.keys = list(range(0, 400, 4))
+        self.late: set[int] = set()
+        asyncio.run(self.listing.first())
+
+    @property
+    def held(self) -> list[int]:
+        return [int(id_[-4:]) for id_ in self.forest.children(None) or ()]
+
+    @rule(pages=st.integers(1, 2 * PAGES))
+    def down(self, pages: int) -> None:
+        for _ in range(pages):
+            if self.listing.has_after(None):
+                last, gone = self.held[-1:], [key for key in self.table.keys if self.held[-1:] < [key]]
+                asyncio.run(self.listing.more(None))
+                assert self.held[-1:] >= last
+                assert not gone or self.held[-1] > last[0], "the next page is read"
+                self.forest.move(1000)
+
+    @rule(pages=st.integers(1, 2 * PAGES))
+    def up(self, pages: int) -> None:
+        for _ in range(pages):
+            if self.forest.index("\0before") is not None:
+                self.forest.move(-1000)
+                asyncio.run(self.listing.before(None))
+                assert self.forest.cursor != "\0before" or self.forest.index("\0before") is not None
+
+    @rule()
+    def home(self) -> None:
+        asyncio.run(self.listing.first())
+        assert self.held == self.table.keys[:SIZE]
+
+    @rule(key=NUMBERS)
+    def comes(self, key: int) -> None:
+        if key not in self.table.keys:
+            self.table.keys.insert(bisect_right(self.table.keys, key), key)
+            self.late.add(key)
+
+    @rule(data=st.data())
+    def goes(self, data: st.DataObject) -> None:
+        if self.table.keys:
+            self.table.keys.remove(data.draw(st.sampled_from(self.table.keys)))
+
+    @rule()
+    def tick(self) -> None:
+        asyncio.run(self.listing.refresh(self.forest.ids(0, 1000)))
+
+    @invariant()
+    def a_run_in_order_and_no_more_than_may_be(self) -> None:
+        held = self.held
+        assert held == sorted(held)
+        assert len(held) <= (PAGES + 6) * SIZE, "flat, but for what came in between"
+
+    @invariant()
+    def nothing_is_left_out_unsaid(self) -> None:
+        """Between the first and the last row held only what has come since may be missing; rows tell of the rest."""
+        held, keys = self.held, self.table.keys
+        between = {key for key in keys if held and held[0] < key < held[-1]}
+        assert between - set(held) <= self.late
+        window = self.listing._windows[None]
+        assert (self.forest.index("\0before") is not None) == (window.low > 0)
+        assert (self.forest.index(tail_id(None)) is not None) == (window.after is not None)
+
+    @invariant()
+    def the_cursor_has_a_row(self) -> None:
+        if len(self.forest):
+            assert self.forest.index(self.forest.cursor or "") is not None
+
+    def teardown(self) -> None:
+        """Reading all the way up and down again finds every row of the table once."""
+        while self.forest.index("\0before") is not None:
+            asyncio.run(self.listing.before(None))
+        asyncio.run(self.listing.first())
+        seen = self.held
+        while self.listing.has_after(None):
+            asyncio.run(self.listing.more(None))
+            seen += [key for key in self.held if key > (seen[-1] if seen else -1)]
+        assert seen == self.table.keys
+
+
+TestReadingUpAndDown = ReadingUpAndDown.TestCase
+
+
+def test_a_window_holds_so_many_pages_and_remembers_where_each_begins() -> None:
+    window = Window(["0"], "a")
+    for number in range(1, PAGES + 3):
+        window.append([str(number)], f"k{number}")
+    children = [str(number) for number in range(PAGES + 3)]
+    assert window.let_go_above(children) == ["0", "1", "2"]
+    assert (window.low, window.start, window.after) == (3, "k1", f"k{PAGES + 2}")
+    assert window.start_of(["5"]) == "k4"
+    window.prepend(["2"])
+    assert window.let_go_below(children[2:]) == [str(PAGES + 2)]
+    assert window.after == f"k{PAGES + 1}"
+    assert Tail.BEFORE == "before"
