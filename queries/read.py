@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries import letters
-from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
