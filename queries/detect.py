@@ -13,8 +13,8 @@ from queries.script import Question
 from queries.spec import Need, Recognise
 from queries.system import System
 
-# A table of at most this many 8 kB blocks (16 MB) is read whole without being asked: it costs some milliseconds.
-SMALL = 2048
+# A table of at most this many 8 kB blocks (8 MB) is read whole without being asked: some milliseconds, at every look.
+SMALL = 1024
 
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}  # by pg_class.relkind
 

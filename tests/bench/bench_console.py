@@ -67,12 +67,12 @@ class Program(NamedTuple):
     sign: bytes
 
 
-def programs(dsn: str) -> dict[str, Program]:
-    """What is compared, by name."""
+def programs(dsn: str, sign: str = "SendEmail v2") -> dict[str, Program]:
+    """What is compared, by name. ``sign`` can be read where rows of the tree are."""
     python = sys.executable
     chosen = {
         BASE: Program([python, "-c", SMALLEST], b"here it is"),
-        UNSTICK: Program([*COMMAND, dsn], b"SendEmail v2"),
+        UNSTICK: Program([*COMMAND, dsn], sign.encode()),
     }
     found = pg_activity()
     if found is not None:

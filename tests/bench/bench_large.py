@@ -43,6 +43,7 @@ GOAL = 1.5  # times the buffers at FEW rows
 FINE = (
     100  # blocks: a statement that touches no more is cheap whatever its ratio; an index one level deeper alone tells
 )
+ROW = "▸ "  # a row that can be opened: on a large table jobs have no better name than that
 ENGINE = "eternaltwin"  # on which consoles are started, and many tasks woken
 OPERATOR = ledger.Operator(os_user="bench", host="bench")
 
@@ -153,10 +154,10 @@ def _memory(places: Mapping[int, str], environment: Mapping[str, str]) -> Figure
 def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[Figure]:
     """From exec to live rows on the large table, beside the small one and other programs on the large one."""
     with bench_console.sleeping(places[ROWS]):
-        chosen = bench_console.programs(places[ROWS])
+        chosen = bench_console.programs(places[ROWS], ROW)
         many, few = f"unstick, {ROWS:,} rows", f"unstick, {FEW:,} rows"
         chosen[many] = chosen.pop(bench_console.UNSTICK)
-        chosen[few] = bench_console.programs(places[FEW])[bench_console.UNSTICK]
+        chosen[few] = bench_console.programs(places[FEW], ROW)[bench_console.UNSTICK]
         times = bench_console.starts(STARTS, chosen, environment)
     print("\nfrom exec to live rows, median")
     for name, seconds in times.items():

@@ -109,7 +109,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
                 costs[name if name == statement else f"{name} [{statement}]"] = cost
         return result
 
-    await note("options", reader.recognise({}))
+    await note("options", reader.recognise())
     nodes = []
     for which in ("roots", "live"):
         cursors = await _cursors(reader, which, far)

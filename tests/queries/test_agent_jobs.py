@@ -292,6 +292,41 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     await workspace.close()
 
 
+@pytest.mark.parametrize(
+    "index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id) WHERE status <> 'completed'"]
+)
+async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_path: Path, index: str) -> None:
+    """With an index that leads with the status, and without: then from one user's to the other's."""
+    made = []
+    for n in range(60):  # as old as five others, of other users and in other statuses
+        status = ("pending", "active", "delayed", "paused", "completed")[n % 5]
+        job = await snak.job(status, age=10_000 - n // 6 * 100)
+        change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_trunc('minute', created_at)"
+        await snak.sql(f"{change} WHERE id::text = $2", str(n % 7), str(job))
+        made += [str(job)] if status != "completed" else []
+    order = [
+        f"job:{row['id']}"
+        for row in await snak.connection.fetch(
+            "SELECT id FROM jobs WHERE status <> 'completed' ORDER BY created_at, id"
+        )
+    ]
+    await snak.sql(index)
+    workspace = await opened(snak.dsn, tmp_path)
+    live: list[str] = []
+    cursor = None
+    while True:
+        page = await reader(workspace).live(cursor, 4)
+        live += local(page)
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert live == order
+    assert len(live) == len(made)
+    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == (12, Honesty.EXACT)
+    await workspace.close()
+
+
 # Findings
 
 

@@ -125,7 +125,7 @@ async def test_the_queue_by_holder_and_kind(uni: Uni, uni_workspace: Workspace) 
     assert (await node(uni_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
 
 
-async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, tmp_path: Path) -> None:
+async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, uni_workspace: Workspace, tmp_path: Path) -> None:
     workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"head": 3.0, "window": 4.0}})
     jobs = await uni.jobs(8)
     hidden = await uni.job(held=900)
@@ -135,6 +135,9 @@ async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, tmp_path: 
     counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == (5, Honesty.CAPPED)
     assert counts[Phase.DONE] == (None, Honesty.UNKNOWN)
+    capped = (await reader(workspace).findings()).capped
+    assert {"duplicate", "never_taken", "half_lock"} <= set(capped), "there may be more than the window shows"
+    assert not {"duplicate", "never_taken", "half_lock"} & set((await reader(uni_workspace).findings()).capped)
     live: list[str] = []
     cursor = None
     while True:

@@ -2,7 +2,7 @@
 -- every state about as often as in any other; of the older ones all but every twentieth are complete, and that is in
 -- error, cancelled or resolved by hand, which the engine keeps among the unfinished for ever. Every state of a task
 -- or a step has one transition before it. Three namespaces, nine templates, six names of steps; one dead letter for
--- each task in error, of which every tenth is decided on, and messages in the queues up to large.live.
+-- each task in error, decided on for the older ones and every tenth, and messages in the queues up to large.live.
 SET session_replication_role = replica; -- foreign keys hold by construction
 
 INSERT INTO task_namespaces (task_namespace_uuid, name, created_at, updated_at)
@@ -70,7 +70,8 @@ SELECT md5('step transition ' || s.step || x.last)::uuid, s.step, CASE WHEN x.la
 INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, task_snapshot)
 SELECT md5('letter ' || m.n)::uuid, m.task, 'waiting_for_retry',
        (ARRAY['staleness_timeout', 'max_retries_exceeded', 'worker_unavailable'])[1 + m.n % 3]::dlq_reason, m.at,
-       CASE WHEN m.n % 10 = 0 THEN 'manually_resolved' ELSE 'pending' END::dlq_resolution_status,
+       CASE WHEN m.n % 10 = 0 OR m.n <= current_setting('large.rows')::int8 - current_setting('large.live')::int8 THEN 'manually_resolved'
+            ELSE 'pending' END::dlq_resolution_status,
        jsonb_build_object('namespace', 'space_' || m.n % 3, 'task_name', 'template_' || m.n % 9)
   FROM made m WHERE m.state = 'error' OR m.n % 60 = 7 ORDER BY m.n;
 
