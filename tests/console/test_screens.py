@@ -344,7 +344,7 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
     async with staged(eternaltwin, tmp_path, size=(60, 10)) as stage:  # where there is room for one line of them
         await stage.until("1/2 eternaltwin ", lambda: "@other" not in stage.text)
         await stage.press("tab")
-        await stage.until("▸ eternaltwin@other", lambda: "eternaltwin " not in stage.text)
+        await stage.until("2/2 eternaltwin@other", lambda: "eternaltwin " not in stage.text)
 
 
 async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_path: Path) -> None:
