@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from itertools import takewhile
 
 from queries.model import Costly, Node, Page, Record
 from queries.read import Reader
@@ -78,8 +79,8 @@ class Listing:
         if self.forest.filtered or self.forest.marks:
             return change  # what a filter hides is no distance, and what is marked stays, with all around it
         gone = window.let_go_above(self.forest.children(parent_id) or ())
-        if gone:
-            self.forest.remove(gone)
+        self.forest.remove(gone)
+        if window.low:  # also where all rows of the pages let go have left before
             self.forest.set_head(parent_id, Tail.BEFORE)
         self._shrink()
         return change
@@ -101,14 +102,16 @@ class Listing:
             if start is None or start == window.first or held.intersection(node.id for node in page.nodes):
                 break
         self.at = page.at
+        # From the first one held on they are of the pages held, or will be when those are read again.
+        nodes = list(takewhile(lambda node: node.id not in held, nodes))
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
         self._leaves(nodes)
         if self.forest.filtered or self.forest.marks:
             return change
         gone = window.let_go_below(self.forest.children(parent_id) or ())
-        if gone:
-            self.forest.remove(gone)
+        self.forest.remove(gone)
+        if window.after is not None:
             self.forest.set_tail(parent_id, Tail.MORE)
         return change
 
@@ -180,15 +183,23 @@ class Listing:
         changes = []
         page = await self._roots(self._start(None, ids)) if self.shape is not Shape.FOUND else None
         if page is not None and page.costly is None:
-            changes.append(self._merge(None, page.nodes))
+            changes.append(self._join(None, page.nodes))
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
             page = await self._children(parent, self._start(parent, ids))
             if page is not None and page.costly is None:
-                changes.append(self._merge(parent, page.nodes))
+                changes.append(self._join(parent, page.nodes))
         return changes
+
+    def _join(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
+        """What has come between the nodes held. What follows the last of them belongs to the next page, if there is."""
+        held = set(self.forest.children(parent_id) or ())
+        known = [place for place, node in enumerate(nodes) if node.id in held]
+        if held and self.has_after(parent_id):
+            nodes = nodes[: known[-1] + 1] if known else ()
+        return self._merge(parent_id, nodes)
 
     def _start(self, parent_id: str | None, ids: Sequence[str]) -> str | None:
         """Where the page begins that is on the screen."""
