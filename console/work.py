@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 
+import msgspec
+
 from queries import act, ledger
 from queries.fault import DatabaseError
 from queries.model import Outcome, Rehearsal, Result, RowChange
 from queries.workspace import Workspace
+
+STOPPED = "stopped before its turn came: nothing was changed"
 
 
 class Work:
@@ -24,7 +28,7 @@ class Work:
         self.place: str | None = None  # where the ledger entries went
         self.ended = False
         self.seen = False  # whether the result was on the screen
-        self._began = monotonic()
+        self._began, self._before = monotonic(), 0
         self._stop = asyncio.Event()
         self._workspace = workspace
         self._changed = changed
@@ -37,8 +41,18 @@ class Work:
 
     @property
     def rate(self) -> float:
-        """Nodes a second so far."""
-        return len(self.results) / max(monotonic() - self._began, 0.001)
+        """Nodes a second since it began or went on."""
+        return (len(self.results) - self._before) / max(monotonic() - self._began, 0.001)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at that rate; None as long as there is none."""
+        return (self.total - len(self.results)) / self.rate if self.rate else None
+
+    @property
+    def stopped(self) -> int:
+        """How many nodes it was stopped before, once it has ended."""
+        return sum(result.why == STOPPED for result in self.results) if self.ended else 0
 
     @property
     def stopping(self) -> bool:
@@ -59,8 +73,18 @@ class Work:
         """Begin no further chunk."""
         self._stop.set()
 
+    def go_on(self) -> None:
+        """Take up what it was stopped before: the same nodes, guarded by the same versions."""
+        self.results = [result for result in self.results if result.why != STOPPED]
+        self.ended = self.seen = False
+        self._stop.clear()
+        self._began, self._before = monotonic(), len(self.results)
+        self.task = asyncio.create_task(self._run())
+
     async def _run(self) -> None:
-        verb = self.rehearsal
+        told = {result.id for result in self.results}
+        versions = {id_: version for id_, version in self.rehearsal.versions.items() if id_ not in told}
+        verb = msgspec.structs.replace(self.rehearsal, versions=versions)
         try:
             steps = act.bulk(self._workspace, verb.system, verb.verb, verb, ledger.operator(), self._stop)
             async for step in steps:
@@ -74,7 +98,7 @@ class Work:
         except Exception as error:
             # A fault of ours: whether the chunk under way was committed is not known, and must not look as if it were.
             self._rest(Outcome.UNKNOWN, f"the console failed on the way: {type(error).__name__}: {error}")
-        self._rest(Outcome.REFUSED, "stopped before its turn came: nothing was changed")
+        self._rest(Outcome.REFUSED, STOPPED)
         self.ended = True
         self._changed()
 

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
+from console import words
 from console.pages import plan as pages
 from console.pages.change import tally
 from console.pages.lines import Line, plain
@@ -36,6 +37,7 @@ class ResultScreen(Dialog[None]):
             yield Page(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Stop", id="stop")
+                yield Button("Go on", id="more")
                 yield Button("Close", id="close", variant="primary")
 
     def on_mount(self) -> None:
@@ -52,6 +54,7 @@ class ResultScreen(Dialog[None]):
             return
         self.query_one("#progress", Static).update(self._progress())
         self.query_one("#stop").display = not work.ended and work.total > len(work.results)
+        self.query_one("#more").display = bool(work.stopped)
         close = self.query_one("#close", Button)
         if close.disabled == work.ended:
             close.disabled = not work.ended
@@ -68,7 +71,8 @@ class ResultScreen(Dialog[None]):
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the chunk under way: {done}", "$warning", 0)
-        rate = f", {work.rate:.0f} a second" if work.results else ""
+        left = work.seconds_left
+        rate = "" if left is None else f", {work.rate:.0f} a second, about {words.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Line]:
@@ -83,6 +87,13 @@ class ResultScreen(Dialog[None]):
     @on(Button.Pressed, "#stop")
     def _stop(self) -> None:
         self._work.stop()
+        self.renew()
+
+    @on(Button.Pressed, "#more")
+    def _go_on(self) -> None:
+        self._work.go_on()
+        self.query_one(Page).put(lambda _: [])
+        self.query_one("#stop").focus()
         self.renew()
 
     @on(Button.Pressed, "#close")

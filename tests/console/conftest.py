@@ -8,6 +8,7 @@ import pytest
 
 from queries import ledger
 from tests.queries.builders import Twin
+from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer
 
 
@@ -23,3 +24,10 @@ async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
 def ledger_table(server: TestbedServer, eternaltwin: str) -> None:
     """The ledger's table in that database."""
     server.sql(ledger.ddl(), eternaltwin)
+
+
+@pytest.fixture
+async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
+    """Between the console and the server, to slow it down or to hold its answers back."""
+    async with Proxy(server.port) as proxy:
+        yield proxy

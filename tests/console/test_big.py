@@ -47,12 +47,6 @@ def listing(stage: Stage) -> Listing:
     return found
 
 
-@pytest.fixture
-async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
-    async with Proxy(server.port) as proxy:
-        yield proxy
-
-
 @contextlib.asynccontextmanager
 async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
     """No answer of the server comes within the context, and one is waited for; keys are answered all the same."""

@@ -14,6 +14,7 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
 from queries.model import Outcome
 from tests.queries.builders import Twin
+from tests.queries.proxy import Proxy
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer
 
@@ -170,7 +171,7 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_told(
 
 
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
-    shop: Shop, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.act.CHUNK", 5)
     data = Data(1)
@@ -178,7 +179,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     other = data.letter(data.task("newsletter", state="error"), reason="manual_dlq")
     await shop.write(data)
     count = "SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'permanently_failed'"
-    async with staged(tasker, tmp_path, size=(150, 44)) as stage:
+    async with staged(proxy.through(tasker), tmp_path, size=(150, 44)) as stage:
         await stage.press("3")
         await stage.until("501 letters in 2 groups")
         await down_to(stage, REFUND)
@@ -188,14 +189,24 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         stage.app.screen.query_one("#argument-status").value = "permanently_failed"  # type: ignore[attr-defined]
         await stage.press("enter")
         await stage.until("E changes 500 nodes")
+        proxy.delay = 0.02  # a hundred chunks take so long that they can be stopped on the way
         await stage.press("E")
-        await stage.until("of 500, ", "a second")
+        await stage.until("of 500, ", " a second, about ")
         stage.app.screen.query_one("#stop", Button).press()
+        proxy.delay = 0.0
         text = await stage.until("changed", "refused", "stopped before its turn came", "Close")
         done = await shop.value(count)
         assert 0 < done < 500
         assert f"{done} changed" in text
         assert f"{500 - done} refused" in text
+        proxy.delay = 0.02
+        stage.app.screen.query_one("#more", Button).press()
+        await stage.until("of 500, ", lambda: not stage.app.screen.query_one("#more").display)
+        stage.app.screen.query_one("#stop", Button).press()
+        proxy.delay = 0.0
+        await stage.until("changed", "refused", "stopped before its turn came", "Close")
+        before, done = done, await shop.value(count)
+        assert before < done < 500, "it went on where it was stopped"
         await stage.press("enter")
         await stage.until(f"{501 - done} letters in 2 groups")
         await down_to(stage, REFUND)
