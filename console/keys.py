@@ -98,13 +98,13 @@ ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the le
 
 TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
-    "lists": LIST,
-    "tree": TREE,
-    "stuck": STUCK,
-    "dead letters": DEAD,
-    "detail page": DETAIL,
-    "ledger": LEDGER,
-    "ledger entry": ENTRY,
+    "in the lists": LIST,
+    "in the tree": TREE,
+    "in what is stuck": STUCK,
+    "in the dead letters": DEAD,
+    "in the detail page": DETAIL,
+    "in the ledger": LEDGER,
+    "in a ledger entry": ENTRY,
 }
 
 

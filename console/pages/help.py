@@ -42,7 +42,7 @@ def help_page(
     """All of it for the systems that are here. ``shown`` gives a key as it stands on the keyboard."""
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keys.TABLES.items():
-        lines += [heading(f"Keys {where}" if where == "everywhere" else f"Keys in the {where}")]
+        lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]

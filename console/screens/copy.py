@@ -46,7 +46,7 @@ def _json(record: Record) -> str:
 
 
 def _beginning(offer: Offer) -> Content:
-    return Content.styled(words.visible(offer.text[:200].replace("\n", " ")), "$faint")
+    return Content.styled(words.visible(" ".join(offer.text[:400].split())), "$faint")
 
 
 class CopyScreen(Dialog[str]):

@@ -49,7 +49,7 @@ class StuckScreen(Frame):
 
     def _columns(self) -> list[Column[Finding]]:
         return [
-            Column("finding", 17, self._title),
+            Column("finding", 19, self._title),
             Column("node", 24, self._named, spare=True),
             Column("", 11, self._phase, 76),
             Column("for", 6, self._since, right=True),

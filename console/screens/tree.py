@@ -12,7 +12,7 @@ from console import keys, words
 from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
-from console.widgets.columns import TASKS, recorded
+from console.widgets.columns import TASKS, Column, recorded
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
@@ -130,7 +130,7 @@ class TreeScreen(Reading):
         listing = self._current()
         table, codes = self.table, self.session.codes()
         if listing is not None and table.forest is not listing.forest:
-            table.show(listing.forest, recorded(TASKS, self.system.not_recorded if self.system else ()))
+            table.show(listing.forest, self._columns())
             self._apply_filter()
         if listing is not None and self._news is not None:
             if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
@@ -145,6 +145,10 @@ class TreeScreen(Reading):
         self._notice(listing)
 
     _codes: dict[str, tuple[str, ...]] | None = None
+
+    def _columns(self) -> Sequence[Column]:
+        system = self.system
+        return recorded(TASKS, system.not_recorded, (s.native for s in system.spec.statuses)) if system else TASKS
 
     def _notice(self, listing: Listing | None) -> None:
         notice = self.query_one(Notice)

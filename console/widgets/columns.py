@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from msgspec import structs
 
 from console import words
 from queries.model import Node, Record
 
 GAP = 1
+GLYPH = 2  # cells of a phase's glyph, before a status
 LEAST = 20  # cells that the first column keeps as long as another can go instead
 
 Cell = tuple[str, str]
@@ -38,10 +41,16 @@ class Column(Record):
     foreign: bool = False
 
 
-def recorded(columns: Sequence[Column], missing: Collection[str]) -> list[Column]:
-    """Without the columns that are empty in every row: ``missing`` are the fields of which an engine keeps none."""
+def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
+    """The columns for one engine: none that is empty in every row, ``missing`` being the fields of which it keeps none.
+    The status has a share of the room to spare where the engine's own words for it, ``statuses``, are long."""
     empty = set(missing) - {"status"}  # in whose place its phase is shown
-    return [column for column in columns if not column.fields & empty]
+    long = max(map(words.width, statuses), default=0) + GLYPH
+    return [
+        structs.replace(column, flex=2) if column.key == "status" and long > column.width else column
+        for column in columns
+        if not column.fields & empty
+    ]
 
 
 Layout = tuple[tuple[Column, int], ...]
@@ -74,7 +83,7 @@ def _status(node: Node, look: Look) -> Cell:
 
 
 def _number(value: int | None) -> Cell:
-    return (words.NONE, "muted") if value is None else (str(value), "")
+    return (words.NONE, "muted") if value is None else (str(value) if value < 100_000 else words.short(value), "")
 
 
 def _duration(seconds: float | None) -> Cell:
@@ -155,7 +164,7 @@ TASKS: tuple[Column, ...] = (
     ),
     Column(
         key="changed",
-        title="polled",
+        title="idle",
         width=6,
         render=lambda node, look: _since(node.changed_at, look),
         fields=frozenset({"changed_at"}),

@@ -382,7 +382,7 @@ async def test_a_column_that_an_engine_never_fills_is_not_there(
         assert titles() == ["task", "status", "age", "due", "findings"]
         await stage.press("tab")
         await stage.until("› eternaltwin › all jobs", "SendEmail")
-        assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "polled", "due", "findings"]
+        assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "findings"]
         await stage.press("tab")
         await stage.until("› estuary › all jobs", lambda: len(titles()) == 5)
     async with staged(eternaltwin, tmp_path, context=Context(name="here", system="eternaltwin")) as stage:

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 
 from console.forest import Tail
-from console.widgets.columns import TASKS, Column, layout
+from console.widgets.columns import TASKS, Column, layout, recorded
 from console.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
@@ -103,6 +103,16 @@ def test_narrow_screens_drop_columns_by_priority() -> None:
         assert sum(cells for _, cells in fitted) + len(fitted) - 1 == width
 
 
+def test_long_statuses_have_of_the_room_to_spare_and_short_ones_leave_it() -> None:
+    widths = {
+        status: {column.key: cells for column, cells in layout(recorded(TASKS, (), ["done", status]), 140)}
+        for status in ("suspended", "waiting_for_dependencies")
+    }
+    assert widths["suspended"] == {column.key: cells for column, cells in layout(TASKS, 140)}
+    assert widths["waiting_for_dependencies"]["status"] >= len("blocked_by_failures") + 2
+    assert widths["waiting_for_dependencies"]["title"] > 30
+
+
 async def test_a_row_says_what_is_known_and_what_is_not() -> None:
     app = Stage()
     async with app.run_test(size=(130, 10)):
@@ -122,15 +132,17 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
                     findings=("overdue_timer", "spinning"),
                 ),
                 node(2, Phase.READY, status=None),
+                node(3, Phase.READY, revision=414_203),
             ],
             complete=True,
         )
         app.table.sync(now=NOW)
-        header, known, unknown = app.text()
-        titles = ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "polled", "due", "findings"]
+        header, known, unknown, often = app.text()
+        titles = ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "findings"]
         assert header.split() == titles
         assert " ".join(known.split()) == "▌ ▸ task 1 ■ Blocked 12 500ms 1.00s ███ 1h06m 3s 12s late overdue timer +1"
         assert " ".join(unknown.split()) == "▸ task 2 ○ ready – – – – – – –"
+        assert " 414k " in often, "a number is never cut"
         app.table.sync(codes={"e/task:2": ["runner_silent"]})
         assert app.text()[2].endswith("runner silent")
 
