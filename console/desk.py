@@ -131,6 +131,11 @@ class Desk:
 
     # what is on the screen
 
+    @property
+    def read(self) -> bool:
+        """Whether each part has been read once, or could not be."""
+        return bool(self.parts) and all(part.read or part.trouble for part in self.parts.values())
+
     def rows(self) -> list[Row]:
         """System by system, the one with the worst and oldest letters first, each with its groups."""
         rows: list[Row] = []

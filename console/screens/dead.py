@@ -98,9 +98,12 @@ class DeadScreen(Frame):
         if self.is_attached and self.query(Table):
             self.show_body()
 
+    _filled = False
+
     def show_body(self) -> None:
         rows = self._desk.rows()
-        self.table.put(rows)
+        self.table.put(rows, filling=not self._filled)
+        self._filled = self._filled or self._desk.read
         self.table.display = bool(rows)
         notice = self.query_one(Notice)
         if rows:

@@ -132,12 +132,12 @@ class Frame(Screen[None]):
         if not self._ready:
             return
         self.renew_header()
-        self._renew_systems()
         self.show_body()
         self.renew_place()
 
     def renew_place(self) -> None:
-        """The cursor is elsewhere, or marks have changed: crumbs and footer follow."""
+        """The cursor is elsewhere, or marks have changed: the system in front, crumbs and footer follow."""
+        self._renew_systems()
         found = sum(1 for _ in self.session.findings())
         badges = {"stuck": str(found)} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())

@@ -89,13 +89,14 @@ class Table(ScrollView, Generic[T], can_focus=True):
         """The records near the cursor, so many rows up and down."""
         return self._items[max(self._at - rows, 0) : self._at + rows]
 
-    def put(self, items: Sequence[T]) -> None:
-        """Show these. The cursor stays on its record and its row of the screen; if that is gone, on its neighbour."""
+    def put(self, items: Sequence[T], *, filling: bool = False) -> None:
+        """Show these. The cursor stays on its record and its row of the screen; if that is gone, on its neighbour.
+        While the list is still ``filling``, a cursor that was not moved yet stays on the first row."""
         before = self.current
         offset = self._at - round(self.scroll_y)
         if list(items) == list(self._items):
             return
-        old = self._key(before) if before is not None else None
+        old = self._key(before) if before is not None and not (filling and self._at == 0) else None
         self._items = items
         self._places = {self._key(item): place for place, item in enumerate(items)}
         self._at = self._places.get(old, min(self._at, max(len(items) - 1, 0))) if old is not None else 0

@@ -86,6 +86,17 @@ async def test_one_key_goes_through_the_systems_and_back(five: str, tmp_path: Pa
         await stage.until(f"› {LABELS[-1]} › all jobs")
 
 
+async def test_the_cursor_begins_on_the_first_row_and_its_system_is_the_one_in_front(five: str, tmp_path: Path) -> None:
+    async with staged(five, tmp_path, size=(120, 30)) as stage:
+        await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
+        await stage.press("3")
+        await stage.until("▌tasker", "40 letters in")
+        assert lines(stage)["tasker"].startswith(" ▸ ")
+        stage.app.session.pause()
+        await stage.press("end")
+        await stage.until(lambda: lines(stage)["eternaltwin"].startswith(" ▸ "))  # without a look at the database
+
+
 async def test_on_a_low_screen_the_current_one_alone_has_a_line(five: str, tmp_path: Path) -> None:
     async with staged(five, tmp_path, size=(48, 10)) as stage:
         await stage.until("live", " 1/5 agent_jobs")
