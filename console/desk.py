@@ -6,7 +6,7 @@ goes with the round that does not meet it any more. What is on the screen is rea
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from queries import letters
 from queries.fault import DatabaseError, LostError, UnreachableError
@@ -46,6 +46,7 @@ class Part:
         self.read = False  # whether a round has come to its end
         self.due = True  # whether a round is wanted soon
         self.more = False  # whether there are letters beyond the cap
+        self.blind = False  # whether there may be others, as not everything is looked at
         self._cap = CAP
         self._cursor: str | None = None
         self._met: set[str] = set()
@@ -55,13 +56,19 @@ class Part:
     def groups(self) -> dict[Group, list[Letter]]:
         """The letters by what they died of, worst and oldest first."""
         if self._groups is None:
-            self._groups = letters.grouped(self.letters.values(), capped=self.more or not self.read)
+            self._groups = letters.grouped(self.letters.values(), capped=not self.whole)
         return self._groups
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all."""
+        return self.read and not (self.more or self.blind)
 
     async def step(self, reader: Reader) -> None:
         """Read the next page; at the end of the round forget what was not met. Raises DatabaseError."""
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.costly, self._cursor, self.trouble = page.at, page.costly, page.cursor, ""
+        self.blind = page.capped
         self.letters |= {letter.node.id: letter for letter in page.letters}
         self._met |= {letter.node.id for letter in page.letters}
         if page.cursor is None or len(self._met) >= self._cap:
@@ -96,10 +103,13 @@ class Desk:
         self._open: set[str] = set()
         self._turn = 0
 
-    async def look(self, readers: Mapping[str, Reader], seen: Iterable[str]) -> float | None:
+    async def look(
+        self, readers: Mapping[str, Reader], seen: Iterable[str], changed: Callable[[], None]
+    ) -> float | None:
         """Read the letters ``seen`` again and go on with the rounds. The server's time, None where nothing was read.
 
-        A system that cannot be read says so in its part. Raises DatabaseError where the connection is gone.
+        ``changed`` is called whenever a page has come. A system that cannot be read says so in its part. Raises
+        DatabaseError where the connection is gone.
         """
         self.parts = {label: self.parts.get(label) or Part() for label in readers}
         ids = list(seen)
@@ -111,6 +121,7 @@ class Desk:
                 break
             label = self._next(due or list(self.parts))
             await _tried(self.parts[label], self.parts[label].step(readers[label]))
+            changed()
         self.marks &= {key for part in self.parts.values() for key in part.letters}
         return max((part.at for part in self.parts.values() if part.at), default=None)
 

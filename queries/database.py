@@ -197,7 +197,7 @@ class Database:
 
     async def close(self) -> None:
         """Close both connections, waiting for neither long."""
-        for connection in self._connections.values():
+        for connection in list(self._connections.values()):
             with contextlib.suppress(Exception):
                 await connection.close(timeout=1.0)
             connection.terminate()

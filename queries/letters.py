@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queries.model import Fate, Group, Letter, Node
+from queries.model import Fate, Group, Letter, Letters, Node, Page
 
 LONGEST = 300  # characters of an error that count
 
@@ -24,8 +24,19 @@ def fold(error: str) -> str:
     return _VARYING.sub(lambda match: f"<{match.lastgroup}>", _BLANKS.sub(" ", error[:LONGEST]).strip())
 
 
-def letter(node: Node, row: Mapping[str, Any]) -> Letter:
-    """A row of ``dead.sql`` about a node; what has become of it is the node's status where the row tells nothing."""
+def page(read: Page, rows: Mapping[str | None, Mapping[str, Any]], size: int) -> Letters:
+    """Nodes and what ``dead.sql`` told of them; a row without an id tells that not everything was looked at."""
+    told = [row for key, row in rows.items() if key is not None]
+    return Letters(
+        letters=tuple(_letter(node, rows[node.id]) for node in read.nodes),
+        at=read.at,
+        cursor=told[-1]["cursor"] if len(told) == size else None,
+        capped=None in rows,
+    )
+
+
+def _letter(node: Node, row: Mapping[str, Any]) -> Letter:
+    """What has become of it is the node's status where the row tells nothing."""
     error = row["error"] or None
     return Letter(
         node=node,

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from queries import letters, options
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
-from queries.letters import letter
 from queries.model import (
+    DRAWN,
     Costly,
     Count,
     Detail,
@@ -30,7 +31,7 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import History, Watcher
+from queries.samples import History, Watcher, timeline
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 
@@ -74,7 +75,7 @@ class Reader:
         Raises DatabaseError, also where the operator chose what there is not.
         """
         for name in self.system.spec.options.keys() & chosen.keys():
-            self._check_option(name, chosen[name])
+            options.check(self.system, self.label, name, chosen[name])
         statement_ = self._choose("options")
         if statement_ is None:
             return
@@ -86,18 +87,10 @@ class Reader:
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        self._check_option(option, value)
+        options.check(self.system, self.label, option, value)
         self.chosen[option] = value
         self._whys[option] = "chosen here"
         self.system = systems.with_limits(self.system, {option: value})
-
-    def _check_option(self, option: str, value: object) -> None:
-        options = self.system.spec.options
-        if option not in options:
-            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
-        choices = options[option].choices
-        if choices and value not in choices:
-            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
     # Pages of nodes
 
@@ -122,7 +115,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
-        """Dead letters, worst and oldest first, or those of these ids still there; none where the engine keeps none."""
+        """Dead letters, worst and oldest first, or those of these ids that are still there."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
@@ -130,10 +123,8 @@ class Reader:
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            told = {r["id"]: r for r in rows}
-            read = await self._nodes(transaction, list(told))
-        letters = tuple(letter(node, told[self.local(node.id)]) for node in read.nodes)
-        return Letters(letters=letters, at=read.at, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+            read = await self._nodes(transaction, [row["id"] for row in rows if row["id"] is not None])
+        return letters.page(read, {row["id"] and self._full(row["id"]): row for row in rows}, page)
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
@@ -200,6 +191,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -380,7 +372,9 @@ class Reader:
         if "payload" in rows[0]:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
-        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
+        values = tuple(tuple(r.values()) for r in rows)
+        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
 
 
 class _Sentence(string.Formatter):

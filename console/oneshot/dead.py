@@ -37,19 +37,19 @@ async def dead(target: Target, *, system: str | None, limit: int) -> int:
 async def _part(reader: Reader, limit: int) -> Dead:
     meaning = reader.system.spec.dead
     found: list[Letter] = []
-    cursor, at, costly = None, None, None
+    cursor, at, costly, blind = None, None, None, False
     try:
         while True:
             page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
             found += page.letters
-            cursor, at, costly = page.cursor, page.at, page.costly
+            cursor, at, costly, blind = page.cursor, page.at, page.costly, page.capped
             if cursor is None or len(found) > limit:
                 break
     except LostError:
         raise
     except DatabaseError as error:
         return Dead(system=reader.label, meaning=meaning, unreadable=str(error).replace("\n", " "))
-    capped = len(found) > limit
+    capped = len(found) > limit or blind
     groups = letters.grouped(found[:limit], capped=capped)
     return Dead(
         system=reader.label,
@@ -77,7 +77,7 @@ def _text(part: Dead) -> Iterator[str]:
             since = "" if letter.since is None else f"  for {words.age(at - letter.since)}"
             yield visible(f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}")
     if part.capped:
-        yield "  There are more: --limit shows more."
+        yield "  There may be more: --limit shows more, where it is not all that was looked at."
 
 
 def _span(group: Group, at: float) -> str:

@@ -16,6 +16,8 @@ def system(of: SystemHere) -> Iterator[str]:
     yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
     yield from (visible(f"  {note}") for note in of.notes)
     yield "  " + visible(of.unreadable or plain.counts(of.counts))
+    for note in of.notes:
+        yield visible(f"  {note}")
     rows = []
     for here in of.verbs:
         said = "" if here.available else f"not here: {here.why}"

@@ -65,9 +65,9 @@ class DeadScreen(Frame):
     def note(self) -> str:
         parts = self._desk.parts.values()
         letters, groups = sum(len(part.letters) for part in parts), sum(len(part.groups) for part in parts)
-        more = "+" if any(part.more or not part.read for part in parts) else ""
+        more = "" if all(part.whole for part in parts) else "+"
         marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
-        return f"{marked}{letters}{more} letters in {groups}{more} groups" if letters else marked
+        return f"{marked}{_many(letters, 'letter', more)} in {_many(groups, 'group', more)}" if letters else marked
 
     def targets(self) -> list[Node]:
         row = self.table.current if self._ready else None
@@ -89,9 +89,14 @@ class DeadScreen(Frame):
 
     async def look(self) -> None:
         near = [row.letter.node.id for row in self.table.around() if row.letter is not None]
-        at = await self._desk.look(self.session.systems, near)
+        at = await self._desk.look(self.session.systems, near, self._came)
         if at is not None:
             self.session.read(at)
+
+    def _came(self) -> None:
+        """A page of letters has come; perhaps the console is being left."""
+        if self.is_attached and self.query(Table):
+            self.show_body()
 
     def show_body(self) -> None:
         rows = self._desk.rows()
@@ -153,7 +158,7 @@ class DeadScreen(Frame):
         if row.group is not None:
             return Content.styled(number(row.group), "bold")
         part = self._desk.parts[row.system]
-        return Content.styled(f"{len(part.letters)}{'+' if part.more else ''}" if part.read else "", "bold $primary")
+        return Content.styled(f"{len(part.letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary")
 
     def _first(self, row: Row) -> Content:
         return self._age(row.letter.since if row.letter else row.group.first if row.group else None, row)
@@ -246,8 +251,9 @@ class DeadScreen(Frame):
         if node is not None:
             self.unstick.reveal(node)
 
-    def action_copy(self) -> None:
-        self.copy_menu()
+
+def _many(number: int, what: str, more: str) -> str:
+    return f"{number}{more} {what}{'' if number == 1 and not more else 's'}"
 
 
 def _told(was: str | None, is_now: str | None) -> Content:

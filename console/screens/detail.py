@@ -108,8 +108,5 @@ class DetailScreen(Frame):
         self.say("Fetching more …", "faint")
         self.session.hurry()
 
-    def action_copy(self) -> None:
-        self.copy_menu()
-
     def action_reveal(self) -> None:
         self.unstick.reveal(self._node)

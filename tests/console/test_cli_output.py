@@ -202,7 +202,7 @@ def test_counts_are_honest() -> None:
 
 
 def test_ascii(demo: str) -> None:
-    for command in (["tree"], ["stuck"], ["systems"], ["show", "eternaltwin/runner:runner"]):
+    for command in (["tree"], ["stuck"], ["dead"], ["systems"], ["show", "eternaltwin/runner:runner"]):
         assert unstick("--ascii", *command, dsn=demo).out.isascii()
     assert not unstick("tree", dsn=demo).out.isascii()
 

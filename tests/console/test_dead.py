@@ -39,18 +39,18 @@ async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
     await shop.close()
 
 
-def dead(data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000) -> list[UUID]:
-    """So many tasks in error with a letter each, a second apart; the first one is the oldest."""
+def dead(data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, apart: float = 1) -> list[UUID]:
+    """So many tasks in error with a letter each; the first one is the oldest."""
     letters = []
     for n in range(number):
         steps = {"check_return": complete(age), "refund_card": failed(age, error=error.format(n=n))}
-        letters.append(data.letter(data.task("refund", state="error", ago=age, steps=steps), age=age - n))
+        letters.append(data.letter(data.task("refund", state="error", ago=age, steps=steps), age=age - n * apart))
     return letters
 
 
 def row_of(stage: Stage) -> str:
-    """The line under the cursor."""
-    return next(line for line in stage.text.splitlines() if line.startswith(("▌", ">")))
+    """The line under the cursor; "" while there is none."""
+    return next((line for line in stage.text.splitlines() if line.startswith(("▌", ">"))), "")
 
 
 async def down_to(stage: Stage, text: str) -> None:
@@ -64,7 +64,7 @@ async def down_to(stage: Stage, text: str) -> None:
 
 async def test_groups_worst_first_with_what_has_become_of_them(shop: Shop, tasker: str, tmp_path: Path) -> None:
     data = Data(1)
-    dead(data, 3)
+    dead(data, 3, apart=600)
     data.letter(data.task("refund", state="complete", ago=60), reason="manual_dlq", was="steps_in_process", age=7200)
     data.letter(data.task("newsletter", state="waiting_for_dependencies"), reason="dependency_cycle_detected", age=60)
     await shop.write(data)
@@ -75,7 +75,7 @@ async def test_groups_worst_first_with_what_has_become_of_them(shop: Shop, taske
         lines = [line for line in text.splitlines() if "▸ " in line and " · " in line]
         assert ["dependency_cycle" in lines[0], REFUND in lines[1], "manual_dlq" in lines[2]] == [True] * 3
         assert "  3  " in lines[1]
-        assert "2h29m" in lines[1]
+        assert "2h30m   2h10m" in lines[1]
         assert "still waiting_for_dependencies" in lines[0]
         assert "waiting_for_dependencies → error" in lines[1]
         assert "steps_in_process → complete" in lines[2]
@@ -94,9 +94,9 @@ async def test_a_letter_is_decided_on_elsewhere_and_another_is_made(shop: Shop, 
     await shop.write(data)
     async with staged(tasker, tmp_path, size=(150, 40)) as stage:
         await stage.press("3")
-        await stage.until("2 letters in 1 groups")
+        await stage.until("2 letters in 1 group")
         await shop.do("resolve", shop.letter(first), status="cancelled")
-        await stage.until("1 letters in 1 groups")
+        await stage.until("1 letter in 1 group")
         await shop.do("bury", shop.task(stalled))
         await stage.until("2 letters in 2 groups", "manual_dlq")
 
@@ -111,10 +111,14 @@ async def test_open_a_letter_its_history_and_its_task_in_the_tree(shop: Shop, ta
         await stage.press("3")
         await stage.until("no such card")
         await down_to(stage, "staleness_timeout")
-        await stage.press("enter", "down", "enter")
+        await stage.press("enter")
+        await stage.until("▾")
+        await stage.press("down")
+        await stage.until(lambda: "▾" not in row_of(stage))
+        await stage.press("enter")
         await stage.until("Then and now", "All letters of this task", "gateway was down", "Snapshot", "3 dead")
         await stage.press("escape")
-        await stage.until("1 letters in 1 groups")
+        await stage.until("1 letter in 1 group")
         await stage.press("o")
         await stage.until("all jobs", lambda: "refund v1" in row_of(stage))
 
@@ -135,7 +139,7 @@ async def test_resolve_from_key_to_row(shop: Shop, tasker: str, tmp_path: Path) 
         await stage.press("E")
         await stage.until("1 changed", "Close")
         await stage.press("enter")
-        await stage.until("1 letters in 1 groups", lambda: "503 after 0 ms" not in stage.text)
+        await stage.until("1 letter in 1 group", lambda: "503 after 0 ms" not in stage.text)
         assert await shop.value(STATUS, second) == "pending"
     row = await shop.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", first)
     assert (row["resolution_status"], row["resolution_notes"]) == ("manually_resolved", "the gateway was down")
@@ -199,7 +203,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         await stage.press("E")
         await stage.until(f"{500 - done} changed", "Close")
         await stage.press("enter")
-        await stage.until("1 letters in 1 groups")
+        await stage.until("1 letter in 1 group")
     assert await shop.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'pending'") == 1
     assert await shop.value(STATUS, other) == "pending"
 
@@ -220,7 +224,7 @@ async def test_revive_takes_the_marked_ones_and_resolves_their_letters(shop: Sho
         await stage.press("V")
         await stage.until("2 changed", "Close")
         await stage.press("enter")
-        await stage.until("1 letters in 1 groups", lambda: "marked" not in stage.text)
+        await stage.until("1 letter in 1 group", lambda: "marked" not in stage.text)
     left = [await shop.value(STATUS, x) for x in (first, second, third)]
     assert left == ["manually_resolved", "manually_resolved", "pending"]
     states = await shop.connection.fetch("SELECT to_state FROM task_transitions WHERE most_recent ORDER BY 1")
@@ -283,7 +287,7 @@ async def test_hostile_errors_are_text(shop: Shop, tasker: str, tmp_path: Path) 
         await down_to(stage, "staleness_timeout")
         await stage.until("[@click=app.quit]x[/] \\u202eleft <n>\\u200b 漢字")
         await stage.press("right", "down")
-        text = await stage.until("␛[31mred␇ [bold]markup[/]", "2 letters in 1 groups")
+        text = await stage.until("␛[31mred␇ [bold]markup[/]", "2 letters in 1 group")
         assert not any(ord(c) < 32 and c != "\n" for c in text)
         assert "\u202e" not in text
 
@@ -301,7 +305,26 @@ async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
         await stage.until("8+ letters in 1+ groups", "m more letters")
         assert "  8+  " in next(line for line in stage.text.splitlines() if REFUND in line)
         await stage.press("m")
-        await stage.until("11 letters in 1 groups", lambda: "m more letters" not in stage.text)
+        await stage.until("11 letters in 1 group", lambda: "m more letters" not in stage.text)
+
+
+async def test_a_lost_server_leaves_the_last_picture(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("tasker")
+    shop = await Shop.open(dsn, tmp_path)
+    data = Data(1)
+    dead(data, 2)
+    await shop.write(data)
+    await shop.close()
+    async with staged(dsn, tmp_path, size=(150, 40)) as stage:
+        await stage.press("3")
+        await stage.until("2 letters in 1 group")
+        own_server.halt("immediate")
+        await stage.until("no connection", REFUND)
+        await down_to(stage, REFUND)
+        await stage.press("right", "down")
+        await stage.until(lambda: "503 after 0 ms" in row_of(stage))
+        own_server.start()
+        await stage.until("● live", "Connected again.", "2 letters in 1 group")
 
 
 async def test_a_system_that_cannot_be_read_says_so(shop: Shop, tasker: str, tmp_path: Path) -> None:

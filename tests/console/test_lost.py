@@ -26,7 +26,7 @@ async def test_no_server_yet(own_server: TestbedServer, tmp_path: Path) -> None:
 async def test_no_connection_and_out(tmp_path: Path) -> None:
     async with staged("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as stage:
         await stage.until("There is no connection yet.", "Nothing was changed.")
-        await stage.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "4", "1", "q")
+        await stage.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
         assert stage.app.return_code == 0
         assert stage.app.session.workspace is None
 

@@ -287,7 +287,7 @@ async def test_every_page_at_every_size(twin: Twin, eternaltwin: str, tmp_path: 
     await twin.task(status="Blocked", timer=-600)
     async with staged(eternaltwin, tmp_path, size=size, context=Context(name="prod", production=True)) as stage:
         await stage.until(lambda: stage.app.session.looked)
-        for mode in ("1", "2", "4", "question_mark"):
+        for mode in ("1", "2", "3", "4", "question_mark"):
             await stage.press(mode)
             await stage.until(lambda: stage.app.session.age is not None)
         await stage.press("2")

@@ -131,8 +131,10 @@ async def automatic(reader: Reader, far: int) -> Costs:
             for place, cursor in cursors.items():
                 page = await note(f"children of {kind} {place}", reader.children(id_, cursor))
                 left += [node.id for node in page.nodes]
+    letters = await note("dead first", reader.dead())
+    await note("dead next", reader.dead(letters.cursor))
+    await note("dead by id", reader.dead(ids=[x.node.id for x in letters.letters[:5]]))
     await note("counts", reader.counts())
-    await note("dead", reader.dead())
     findings = await note("findings", reader.findings())
     failed = [each.why for each in findings.unchecked if reader._choose(f"findings/{each.code}")]
     assert not failed, f"these broke off: {failed}"

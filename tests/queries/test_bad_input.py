@@ -238,7 +238,7 @@ def role(server: TestbedServer, stuck: str) -> Callable[[str], str]:
     return make
 
 
-@pytest.mark.parametrize("command", ["tree", "stuck"])
+@pytest.mark.parametrize("command", ["tree", "stuck", "dead"])
 def test_no_select(role: Callable[[str], str], command: str) -> None:
     answer = unstick(command, dsn=role("SELECT 1"))
     assert answer.code == 1

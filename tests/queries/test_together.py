@@ -124,6 +124,21 @@ def test_each_shows_what_its_findings_name(house: str) -> None:
         assert f"unstick do {finding['verb']} {finding['node_id']}" in text
 
 
+def test_the_desk_has_a_part_for_each_with_what_a_letter_is_there(house: str) -> None:
+    answer = unstick("dead", "--json", dsn=house)
+    assert answer.code == 0
+    parts = {part["system"]: part for part in answer.json["dead"]}
+    assert sorted(parts) == NAMES
+    assert all(part["meaning"] and not part["unreadable"] and not part["costly"] for part in parts.values())
+    assert {name for name in NAMES if not parts[name]["letters"]} == {"eternaltwin"}
+    assert parts["eternaltwin"]["meaning"].startswith("none: ")
+    for name, part in parts.items():
+        assert sum(group["n"] for group in part["groups"]) == len(part["letters"])
+        assert all(letter["node"]["id"].startswith(f"{name}/") for letter in part["letters"])
+    text = unstick("dead", dsn=house).out
+    assert [line.split("  ")[0] for line in text.splitlines() if not line.startswith(" ")] == NAMES
+
+
 # Other spellings of a key
 
 

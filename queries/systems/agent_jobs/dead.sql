@@ -1,44 +1,46 @@
--- Failed jobs, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- Failed jobs of the first 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- A row without an id: there may be others.
 -- needs: by_user
--- needs of ids: none
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 cursor text: created_at|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
--- Indexes: jobs_pkey; one on jobs(user_id, status, created_at), in which alone each user's oldest failed job is found:
--- so many of those as fit a page bound what has to be looked at of the rest.
-WITH RECURSIVE users AS (
-  -- Every user once, by leaps through the index.
-  (SELECT j.user_id FROM jobs j WHERE $1::text[] IS NULL ORDER BY j.user_id LIMIT 1)
-  UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > u.user_id ORDER BY j.user_id LIMIT 1)
-    FROM users u WHERE u.user_id IS NOT NULL
-), begin AS (
+-- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page comes from as many users at most as it has rows:
+-- those whose oldest failed jobs are the oldest.
+WITH RECURSIVE
+\ir parts/users.sql
+, c AS MATERIALIZED (
   SELECT coalesce(split_part($2::text, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part($2::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
-), oldest AS MATERIALIZED (
-  SELECT u.user_id, (SELECT j.created_at FROM jobs j CROSS JOIN begin b
-                      WHERE j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= b.at AND (j.created_at, j.id) > (b.at, b.id)
-                      ORDER BY j.created_at LIMIT 1) AS at
-    FROM users u
-), bound AS (
-  SELECT coalesce((SELECT o.at FROM oldest o WHERE o.at IS NOT NULL ORDER BY o.at OFFSET $3::int - 1 LIMIT 1), 'infinity') AS at
-), failed AS (
+),
+heads AS MATERIALIZED (
+  SELECT u.user_id
+    FROM c
+   CROSS JOIN users u
+   CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+                        WHERE j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                        ORDER BY j.created_at LIMIT 1) AS h
+   WHERE $1::text[] IS NULL
+   ORDER BY h.created_at
+   FETCH FIRST ($3::int) ROWS WITH TIES
+),
+failed AS (
   SELECT f.id
-    FROM oldest o CROSS JOIN begin b CROSS JOIN bound e
-   CROSS JOIN LATERAL (
-         SELECT j.id FROM jobs j
-          WHERE j.user_id = o.user_id AND j.status = 'failed' AND j.created_at >= b.at AND (j.created_at, j.id) > (b.at, b.id)
-            AND j.created_at <= e.at
-          ORDER BY j.created_at, j.id LIMIT $3::int) AS f
-   WHERE o.at <= e.at
+    FROM c
+   CROSS JOIN heads h
+   CROSS JOIN LATERAL (SELECT j.id FROM jobs j
+                        WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                        ORDER BY j.created_at, j.id LIMIT $3::int) AS f
   UNION ALL
   SELECT j.id FROM jobs j
    WHERE j.status = 'failed'
-     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i ~ '^job:[0-9a-f-]{36}$'))
+     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
-SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
-       extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
-       'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now
-  FROM failed f JOIN jobs j ON j.id = f.id
- ORDER BY j.created_at, j.id
- LIMIT $3::int
+(SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
+        extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
+        'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now
+   FROM failed f JOIN jobs j ON j.id = f.id
+  ORDER BY j.created_at, j.id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+ WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500

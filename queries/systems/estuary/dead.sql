@@ -1,5 +1,5 @@
 -- Tasks that cannot go on by themselves: an inbox whose first message their type cannot take, held by nobody alive and
--- not due, or messages that nothing will have read. The engine itself keeps no dead letters: it tries for ever.
+-- not due, or messages that nothing will have read. The engine itself keeps no dead letters: it tries for ever. A row without an id: there may be others.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
 -- $3 have text[]: where the table is large, the last two sorts take an index or are left out
@@ -15,7 +15,7 @@ asked AS MATERIALIZED (
 held AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM tasks
     WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($3::text[])
-      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL) ORDER BY heartbeat LIMIT 5000)
+      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
@@ -32,20 +32,26 @@ dead AS (
   UNION ALL
   SELECT h.task_id, h.task_type, 8, h.heartbeat, 'held by nobody and not due', NULL
     FROM held h
-   WHERE h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
+   WHERE (h.wake_at > now() OR h.wake_at IS NULL)
+     AND h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
   UNION ALL
   SELECT u.task_id, u.task_type, 7, NULL, 'messages that nothing will have read', NULL FROM unread u
 ),
 placed AS (
   SELECT DISTINCT ON (d.task_id) d.*, coalesce(d.at, 'infinity') AS place FROM dead d ORDER BY d.task_id, d.severity DESC
 )
-SELECT 'task:' || p.task_id AS id, p.severity || '|' || p.place || '|' || p.task_id AS cursor, p.severity::int8 AS severity,
-       extract(epoch FROM p.at)::float8 AS since,
-       p.cause || ' · ' || coalesce($2::jsonb -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
-       p.error::text AS error, NULL::text AS was, NULL::text AS is_now
-  FROM placed p
- WHERE $4::text IS NULL
-    OR (- p.severity, p.place, p.task_id)
-       > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::macaddr8)
- ORDER BY - p.severity, p.place, p.task_id
- LIMIT $5::int
+(SELECT 'task:' || p.task_id AS id, p.severity || '|' || p.place || '|' || p.task_id AS cursor, p.severity::int8 AS severity,
+        extract(epoch FROM p.at)::float8 AS since,
+        p.cause || ' · ' || coalesce($2::jsonb -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
+        p.error::text AS error, NULL::text AS was, NULL::text AS is_now
+   FROM placed p
+  WHERE $4::text IS NULL
+     OR (- p.severity, p.place, p.task_id)
+        > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::macaddr8)
+  ORDER BY - p.severity, p.place, p.task_id
+  LIMIT $5::int)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+ WHERE $1::text[] IS NULL
+   AND ((SELECT count(*) FROM due) >= 5000
+        OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[])

@@ -1,33 +1,27 @@
 -- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no letters of: worst
--- first as the engine weighs its reasons, the oldest first within one. Both among the oldest or newest 20,000.
+-- first as the engine weighs its reasons, the oldest first within one. A row without an id: there may be others.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 cursor text: severity|time|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: idx_dlq_status_timestamp, idx_dlq_unique_pending_task, tasks_dlq_pkey, those of the included part,
--- idx_workflow_steps_task_covering, the state_lookups.
-WITH wanted AS (SELECT 'blocked_by_failures' AS to_state),
+-- Indexes: those of the included parts, tasks_dlq_pkey, idx_dlq_unique_pending_task, idx_workflow_steps_task_covering,
+-- the state_lookups.
+WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql
 ,
+\ir parts/letters.sql
+,
 dead AS MATERIALIZED (
-  (SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, d.dlq_timestamp AS at,
-          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
-               WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
-     FROM tasks_dlq d
-    WHERE d.resolution_status = 'pending' AND $1::text[] IS NULL
-    ORDER BY d.dlq_timestamp LIMIT 20000)
-  UNION ALL
-  SELECT 'letter:' || d.dlq_entry_uuid, d.task_uuid, d.dlq_entry_uuid, d.dlq_timestamp,
+  SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, d.dlq_timestamp AS at,
          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
-              WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END
-    FROM tasks_dlq d
-   WHERE d.resolution_status = 'pending'
-     AND d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
+              WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
+    FROM letters d
   UNION ALL
   SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, x.created_at, 7
     FROM open_tasks o
-    JOIN task_transitions x ON x.task_uuid = o.task_uuid AND x.most_recent
-   WHERE NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
+   CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
+   CROSS JOIN LATERAL (SELECT count(*) AS n FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending') AS l
+   WHERE l.n = 0
 ),
 page AS MATERIALIZED (
   SELECT p.*
@@ -38,23 +32,26 @@ page AS MATERIALIZED (
    ORDER BY - p.severity, p.at, p.id
    LIMIT $3::int
 )
-SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
-       coalesce(d.dlq_reason::text, 'failed for good') || ' · '
-       || coalesce(d.task_snapshot ->> 'namespace', n.name, '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', m.name, '?') || ' · '
-       || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
-       CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
-       d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
-  FROM page p
-  JOIN tasks t ON t.task_uuid = p.task_uuid
-  JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-  JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
-  LEFT JOIN tasks_dlq d ON d.dlq_entry_uuid = p.letter
-  LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
-  LEFT JOIN LATERAL (
-    SELECT n.name, s.results #>> '{error,message}' AS message
-      FROM workflow_steps s
-      JOIN workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent AND y.to_state = 'error'
-      JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-     WHERE s.task_uuid = p.task_uuid
-     ORDER BY s.workflow_step_uuid LIMIT 1) AS e ON true
- ORDER BY - p.severity, p.at, p.id
+(SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
+        coalesce(d.dlq_reason::text, 'failed for good') || ' · '
+        || coalesce(d.task_snapshot ->> 'namespace', n.name, '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', m.name, '?') || ' · '
+        || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
+        CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
+        d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
+   FROM page p
+   CROSS JOIN LATERAL (SELECT t.named_task_uuid FROM tasks t WHERE t.task_uuid = p.task_uuid OFFSET 0) AS t
+   JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
+   JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
+   LEFT JOIN LATERAL (SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = p.letter OFFSET 0) AS d ON true
+   LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
+   LEFT JOIN LATERAL (
+     SELECT n.name, s.results #>> '{error,message}' AS message
+       FROM workflow_steps s
+       JOIN workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent AND y.to_state = 'error'
+       JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
+      WHERE s.task_uuid = p.task_uuid
+      ORDER BY s.workflow_step_uuid LIMIT 1) AS e ON true
+  ORDER BY - p.severity, p.at, p.id)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+ WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM letters) = 5000)

@@ -1,5 +1,5 @@
 -- Jobs that no instance takes up by itself: locked by one that gives no sign of life, locked by half, or with content
--- that no application can read. The engine keeps no dead letters and no errors.
+-- that no application can read. The engine keeps no dead letters and no errors. A row without an id: there may be others.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]
@@ -31,15 +31,19 @@ placed AS (
    WHERE $1::text[] IS NULL OR 'job:' || d.id = ANY ($1::text[])
    ORDER BY d.id, d.severity DESC
 )
-SELECT 'job:' || p.id AS id, p.severity || '|' || p.place || '|' || p.id AS cursor, p.severity::int8 AS severity,
-       extract(epoch FROM p.at)::float8 AS since,
-       CASE WHEN p.severity = 4 THEN p.cause
-            ELSE p.cause || ' · ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
-       p.error::text AS error, NULL::text AS was,
-       CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
-  FROM placed p JOIN queued_job q ON q.id = p.id
- WHERE $4::text IS NULL
-    OR (- p.severity, p.place, p.id)
-       > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::int8)
- ORDER BY - p.severity, p.place, p.id
- LIMIT $5::int
+(SELECT 'job:' || p.id AS id, p.severity || '|' || p.place || '|' || p.id AS cursor, p.severity::int8 AS severity,
+        extract(epoch FROM p.at)::float8 AS since,
+        CASE WHEN p.severity = 4 THEN p.cause
+             ELSE p.cause || ' · ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
+        p.error::text AS error, NULL::text AS was,
+        CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
+   FROM placed p JOIN queued_job q ON q.id = p.id
+  WHERE $4::text IS NULL
+     OR (- p.severity, p.place, p.id)
+        > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::int8)
+  ORDER BY - p.severity, p.place, p.id
+  LIMIT $5::int)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+ WHERE $1::text[] IS NULL
+   AND (EXISTS (SELECT FROM queued_job q ORDER BY q.id OFFSET ($2::jsonb ->> 'head')::float8::int LIMIT 1))
