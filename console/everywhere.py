@@ -24,13 +24,15 @@ class Everywhere(App[None]):
 
     @property
     def frame(self) -> Frame | None:
-        """The page in front, whatever dialog is open over it."""
+        """The page in front, whatever dialog is open over it. None once the app is ending: pages are taken apart."""
+        if not self.is_running:
+            return None
         return next((s for s in reversed(self.screen_stack) if isinstance(s, Frame)), None)
 
     def renew(self) -> None:
         """Something is new: every screen paints what differs."""
         self._tell()
-        for screen in self.screen_stack:
+        for screen in self.screen_stack if self.is_running else ():
             renew: Callable[[], None] | None = getattr(screen, "renew", None)
             if renew is not None:
                 renew()

@@ -61,7 +61,9 @@ TREE = (
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
     Key("tree.find", "f", "screen.find", "find", "Find nodes in the database by id or text", 15),
     Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark everything the filter shows, or nothing", 31),
-    Key("tree.system", "tab", "screen.next_system", "system", "The next system", 50),
+    Key("tree.system", "tab", "screen.step_system(1)", "system", "The next system", 12),
+    Key("tree.system_before", "shift+tab", "screen.step_system(-1)", "system before", "The system before"),
+    Key("tree.view", "v", "screen.next_view", "group", "Group the same tree otherwise, where the system can", 45),
     Key("tree.back", "escape", "screen.back", "back", "Leave the filter, the list or the marks"),
     *NODE,
 )

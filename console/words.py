@@ -13,6 +13,8 @@ from queries.model import Count, Honesty, Phase
 
 NONE: Final = "–"
 
+SHORT: Final = 6  # cells that a number at the end of a title may take
+
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
@@ -157,6 +159,14 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(head, cells - 1).rstrip() + mark
+
+
+def shorten(text: str, cells: int, ascii: bool = False) -> str:
+    """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    head, space, tail = text.rpartition(" ")
+    if not tail[-1:].isdigit() or len(tail) > SHORT or cells < 3 * SHORT or width(text) <= cells:
+        return crop(text, cells, ascii)
+    return crop(head, cells - len(tail) - 1, ascii) + space + tail
 
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:

@@ -234,14 +234,30 @@ class Payload(Record):
 
 
 class Section(Record):
-    """One part of a node's detail page: a table of values, or a payload."""
+    """One part of a node's detail page: a table of values, or a payload.
+
+    ``drawn``: what the table is better looked at as, one of `DRAWN`; its columns are those given there.
+    """
 
     name: str
     title: str
+    drawn: str = ""
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     payload: Payload | None = None
     costly: Costly | None = None
+
+
+# The columns of a section that is drawn, in any order:
+# graph     one row a step: id and name text; parents text[], ids of the steps it comes after; state text; phase text;
+#           seconds float8, how long it has taken since its parents were done; note text. The last two may be NULL.
+# timeline  one row a change, newest first: at float8, seconds since 1970; lane text, what changed; state text, to what;
+#           phase text, or NULL where it is a moment and not the beginning of a state; waited float8, seconds since the
+#           change before; waited_for and note text. The last four may be NULL.
+DRAWN = {
+    "graph": frozenset({"id", "name", "parents", "state", "phase", "seconds", "note"}),
+    "timeline": frozenset({"at", "lane", "state", "phase", "waited", "waited_for", "note"}),
+}
 
 
 class Detail(Record):

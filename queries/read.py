@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from queries import letters
+from queries import letters, options
 from queries import system as systems
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
 from queries.model import (
+    DRAWN,
     Costly,
     Count,
     Detail,
@@ -30,7 +31,7 @@ from queries.model import (
     Unchecked,
     split_id,
 )
-from queries.samples import History, Watcher
+from queries.samples import History, Watcher, timeline
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 
@@ -74,7 +75,7 @@ class Reader:
         Raises DatabaseError, also where the operator chose what there is not.
         """
         for name in self.system.spec.options.keys() & chosen.keys():
-            self._check_option(name, chosen[name])
+            options.check(self.system, self.label, name, chosen[name])
         statement_ = self._choose("options")
         if statement_ is None:
             return
@@ -86,18 +87,10 @@ class Reader:
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        self._check_option(option, value)
+        options.check(self.system, self.label, option, value)
         self.chosen[option] = value
         self._whys[option] = "chosen here"
         self.system = systems.with_limits(self.system, {option: value})
-
-    def _check_option(self, option: str, value: object) -> None:
-        options = self.system.spec.options
-        if option not in options:
-            raise DatabaseError(f"{self.label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
-        choices = options[option].choices
-        if choices and value not in choices:
-            raise DatabaseError(f"{self.label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
     # Pages of nodes
 
@@ -198,6 +191,7 @@ class Reader:
                 for key, variants in self.system.statements.items()
                 if key.startswith("detail/") and kind in variants[0].kinds
             ]
+        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -378,7 +372,9 @@ class Reader:
         if "payload" in rows[0]:
             return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
         columns = tuple(rows[0].keys())
-        return Section(name=name, title=title, columns=columns, rows=tuple(tuple(r.values()) for r in rows))
+        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
+        values = tuple(tuple(r.values()) for r in rows)
+        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
 
 
 class _Sentence(string.Formatter):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from queries.model import Record, Section
@@ -91,6 +92,22 @@ class Watcher:
             seconds = own.get(self.spec.seconds, limits[self.spec.seconds]) if self.spec.seconds else 0
             if watch.changes >= times and watch.until - watch.since >= seconds and watch.until > watch.since:
                 yield node_id, watch
+
+
+def timeline(watchers: Iterable[Watcher], node_id: str, limits: Mapping[str, Any]) -> Section | None:
+    """When what makes a finding was seen at a node, newest first, drawn; None where nothing holds."""
+    rows = []
+    for watcher in (w for w in watchers if w.spec.times):
+        for watch in (w for key, w in watcher.shown(limits) if key == node_id):
+            unseen = watch.changes - len(watch.times)
+            for number, (before, at) in enumerate(pairwise((watch.since, *watch.times)), unseen + 1):
+                waited = None if number == 1 + unseen else at - before
+                rows.append((at, watcher.spec.title, f"no. {number}", None, waited, None, None))
+    if not rows:
+        return None
+    columns = ("at", "lane", "state", "phase", "waited", "waited_for", "note")
+    rows.sort(key=lambda row: -row[0])
+    return Section(name="seen", title="Seen by this console", drawn="timeline", columns=columns, rows=tuple(rows))
 
 
 class History:

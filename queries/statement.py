@@ -14,7 +14,8 @@ class ReadingError(Exception):
 class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
     to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
-    section its ``-- title:``, and which ``-- kinds:`` of nodes (of parents) it is about.
+    section its ``-- title:`` and what it is ``-- drawn:`` as (:data:`queries.model.DRAWN` tells the columns), and which
+    ``-- kinds:`` of nodes (of parents) it is about.
     A part of a verb that tells its own needs is left out where they are not met.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
@@ -26,6 +27,7 @@ class Statement(Record):
     parameters: tuple[str, ...] = ()
     needs: frozenset[str] = frozenset()
     title: str = ""
+    drawn: str = ""
     kinds: tuple[str, ...] = ()
     server: int = 0  # least major version of the server
     of_ids: frozenset[str] | None = None  # what it needs where it is asked for certain nodes alone
@@ -36,7 +38,7 @@ class Statement(Record):
 
 
 _PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)
-_FIELD = re.compile(r"^-- (needs|needs of ids|title|kinds): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
 
@@ -95,6 +97,7 @@ def _statement(body: str, source: str, header: dict[int, str], comments: str, li
         needs=_names(fields.get("needs", "")),
         of_ids=_names(fields["needs of ids"]) - {"none"} if "needs of ids" in fields else None,
         title=fields.get("title", ""),
+        drawn=fields.get("drawn", ""),
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
     )

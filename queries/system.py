@@ -12,7 +12,7 @@ import msgspec
 
 from queries import duration
 from queries.kept import kept
-from queries.model import Record
+from queries.model import DRAWN, Record
 from queries.spec import Kind, Spec, Verb
 from queries.statement import ReadingError, Statement, parse_sections, parse_statement
 
@@ -76,7 +76,12 @@ def load(folder: Path, name: str) -> System:
         path = folder / "system.toml"
         spec = toml.decode(path.read_text("utf-8"), Spec, str(path))
         statements = _statements(folder)
-        for faults in (_threshold_faults(spec), _verb_faults(spec), _finding_faults(spec, statements)):
+        for faults in (
+            _threshold_faults(spec),
+            _option_faults(spec),
+            _verb_faults(spec),
+            _finding_faults(spec, statements),
+        ):
             for at, message in faults:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
@@ -148,6 +153,11 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
                     raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                if statement.drawn and statement.drawn not in DRAWN:
+                    line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
+                    raise ReadingError(
+                        f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
+                    )
                 for kind in sorted(set(statement.kinds) - kinds):
                     raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
@@ -161,6 +171,19 @@ def _threshold_faults(spec: Spec) -> Iterator[Fault]:
             _limit(value)
         except ValueError as error:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
+
+
+def _option_faults(spec: Spec) -> Iterator[Fault]:
+    """Views that no key can go through."""
+    views = [name for name, option in spec.options.items() if option.view]
+    for name in views:
+        if len(spec.options[name].choices) < 2:
+            yield ("options", name, "view"), f"options.{name}: a view has choices"
+        if name != views[0]:
+            yield (
+                ("options", name, "view"),
+                f"options.{name}: {views[0]} is a view already, and one key goes through it",
+            )
 
 
 def _verb_faults(spec: Spec) -> Iterator[Fault]:

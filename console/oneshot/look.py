@@ -36,6 +36,7 @@ class SystemHere(Record):
     counts: tuple[Count, ...]
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
+    notes: tuple[str, ...] = ()  # which variant it is, and what that was told by
     unreadable: str = ""  # why it cannot be read
 
 
@@ -73,6 +74,7 @@ async def _here(reader: Reader) -> SystemHere:
         label=reader.label,
         schema=reader.found.schema,
         title=spec.title,
+        notes=reader.notes,
         about=spec.about,
         counts=counts,
         verbs=tuple(verbs),

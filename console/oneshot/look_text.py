@@ -15,6 +15,8 @@ def system(of: SystemHere) -> Iterator[str]:
     """A system, its counts by phase, and what can be done to its nodes."""
     yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
     yield "  " + visible(of.unreadable or plain.counts(of.counts))
+    for note in of.notes:
+        yield visible(f"  {note}")
     rows = []
     for here in of.verbs:
         said = "" if here.available else f"not here: {here.why}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from console import words
+from console import drawings, words
 from console.oneshot import plain
 from console.oneshot.output import say
 from console.oneshot.target import Target, opened
@@ -52,7 +52,7 @@ def _lines(
     yield from plain.table(_columns(node, reader, detail.at))
     for section in detail.sections:
         yield ""
-        yield from _section(section, width)
+        yield from _section(section, width, detail.at, ascii)
     for title, rows in (("What can be done", list(plain.table(verbs))), ("What was done", history)):
         if rows:
             yield ""
@@ -84,7 +84,7 @@ def _ago(value: float, at: float) -> str:
     return f"{words.age(at - value)} ago" if value <= at else words.due(value - at)
 
 
-def _section(section: Section, width: int) -> Iterator[str]:
+def _section(section: Section, width: int, now: float, ascii: bool) -> Iterator[str]:
     if section.costly is not None:
         yield section.title
         yield from (f"  {line}" for line in _costly(section.costly))
@@ -92,6 +92,10 @@ def _section(section: Section, width: int) -> Iterator[str]:
         yield f"{section.title}: {describe(section.payload)}"
         if section.payload.head:
             yield from (f"  {line}" for line in render(section.payload, width))
+    elif section.drawn:
+        note, drawn = drawings.draw(section, width, now, ascii=ascii)
+        yield f"{section.title}: {note}" if note else section.title
+        yield from ("".join(text for text, _ in line).rstrip() for line in drawn)
     else:
         yield section.title
         rows = [list(section.columns), *([_cell(value) for value in row] for row in section.rows)]

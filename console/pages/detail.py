@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console import words
+from console import drawings, words
 from queries import payload
 from queries.model import Costly, Detail, Finding, LedgerEntry, Node, Proof, Section
 from queries.spec import Kind, Status
@@ -38,9 +38,11 @@ def detail(
         lines += [heading("Why it is stuck"), *findings(page.findings, width, now=now, helps=helps), BLANK]
     else:
         lines += [plain("Nothing is known to be wrong with it.", "$faint", 0), BLANK]
+    for section in filter(_graph, page.sections):  # it shows at a glance what the rest tells
+        lines += [*_section(section, width, now, ascii), BLANK]
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
-    for section in page.sections:
-        lines += [*_section(section, width), BLANK]
+    for section in (s for s in page.sections if not _graph(s)):
+        lines += [*_section(section, width, now, ascii), BLANK]
     lines.append(heading("Ledger", "" if entries else "nothing was done to it from here"))
     for entry in entries:
         when = f"{words.instant(entry.at)}  {entry.verb} by {entry.role} ({entry.os_user}@{entry.host})"
@@ -140,7 +142,11 @@ def _value(node: Node, field: str, now: float, ascii: bool) -> str | Content | N
     return words.visible(str(value))
 
 
-def _section(section: Section, width: int) -> list[Line]:
+def _graph(section: Section) -> bool:
+    return section.drawn == "graph"
+
+
+def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line]:
     if section.costly is not None:
         return [heading(section.title), *costly(section.costly, width)]
     if section.payload is not None:
@@ -148,6 +154,9 @@ def _section(section: Section, width: int) -> list[Line]:
         more = len(section.payload.head) < section.payload.size
         note = payload.describe(section.payload) + ("; m fetches more" if more else "")
         return [heading(section.title, note), *(plain(line) for line in body)]
+    if section.drawn:
+        note, drawn = drawings.draw(section, width, now, ascii=ascii)
+        return [heading(section.title, note), *(Content.assemble(*line) for line in drawn)]
     return [heading(section.title), *table(section.columns, section.rows, width)]
 
 

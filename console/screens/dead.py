@@ -251,9 +251,6 @@ class DeadScreen(Frame):
         if node is not None:
             self.unstick.reveal(node)
 
-    def action_copy(self) -> None:
-        self.copy_menu()
-
 
 def _many(number: int, what: str, more: str) -> str:
     return f"{number}{more} {what}{'' if number == 1 and not more else 's'}"

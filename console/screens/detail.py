@@ -64,7 +64,8 @@ class DetailScreen(Frame):
 
     def show_body(self) -> None:
         if self._gone:
-            self.say("It does not exist any more; this is how it was last seen.", "warn")
+            seen = "; this is how it was last seen" if self._detail else ""
+            self.say(f"It does not exist any more{seen}.", "warn")
         self.query_one(Page).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
@@ -106,9 +107,6 @@ class DetailScreen(Frame):
         self._bytes = min(self._bytes * 8, MOST)
         self.say("Fetching more …", "faint")
         self.session.hurry()
-
-    def action_copy(self) -> None:
-        self.copy_menu()
 
     def action_reveal(self) -> None:
         self.unstick.reveal(self._node)

@@ -17,9 +17,11 @@ from console.widgets.header import Header, HeaderBar
 from console.widgets.status import StatusBar
 from console.widgets.systems import SystemLine, SystemsBar
 from console.widgets.tabs import TabsBar
+from queries import options
 from queries.database import Server
 from queries.model import Node
 from queries.spec import Verb
+from queries.system import System
 
 if TYPE_CHECKING:
     from console.app import UnstickApp
@@ -75,6 +77,12 @@ class Frame(Screen[None]):
     def label(self) -> str | None:
         """The system in the foreground."""
         return None
+
+    @property
+    def system(self) -> System | None:
+        """The same, as it is here."""
+        reader = self.session.systems.get(self.label() or "")
+        return reader.system if reader else None
 
     def targets(self) -> list[Node]:
         """The nodes a verb would act on; the first one is the one under the cursor, if that is among them."""
@@ -182,7 +190,7 @@ class Frame(Screen[None]):
         """How to reach a verb, by its name: ``W Wake``."""
         return {verb.name: f"{key} {verb.title}" for key, verb in self.verbs()}
 
-    def copy_menu(self) -> None:
+    def action_copy(self) -> None:
         """Offer what can be copied of the node under the cursor."""
         from .copy import CopyScreen, offers
 
@@ -209,8 +217,9 @@ class Frame(Screen[None]):
                     stuck=stuck[label] if self.session.looked else None,
                     more_stuck=bool(self.session.capped.get(label)),
                     chosen=label == self.label(),
+                    variant=options.shown(reader.system),
                 )
-                for label in self.session.systems
+                for label, reader in self.session.systems.items()
             ]
         )
 

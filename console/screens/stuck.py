@@ -173,6 +173,3 @@ class StuckScreen(Frame):
         node = self.cursor()
         if node is not None:
             self.unstick.reveal(node)
-
-    def action_copy(self) -> None:
-        self.copy_menu()

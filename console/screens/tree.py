@@ -18,6 +18,7 @@ from console.widgets.columns import TASKS, recorded
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
+from queries import options
 from queries.fault import DatabaseError
 from queries.model import Node
 
@@ -72,13 +73,15 @@ class TreeScreen(Frame):
         if self._label is None:
             return []
         listing = self.listing
-        shape = {Shape.TREE: "all jobs", Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id != "tree.system" or len(self.session.systems) > 1)
+        idle = {"tree.view": not options.view(self.system)[0], "tree.system": len(self.session.systems) < 2}
+        return super().offers(key) and not idle.get(key.id)
 
     def note(self) -> str:
         listing = self.listing
@@ -137,8 +140,7 @@ class TreeScreen(Frame):
         listing = self._current()
         table, codes = self.table, self.session.codes()
         if listing is not None and table.forest is not listing.forest:
-            reader = self.session.systems.get(self._label or "")
-            table.show(listing.forest, recorded(TASKS, reader.system.not_recorded if reader else ()))
+            table.show(listing.forest, recorded(TASKS, self.system.not_recorded if self.system else ()))
             self._apply_filter()
         if listing is not None and self._news is not None:
             if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
@@ -247,10 +249,21 @@ class TreeScreen(Frame):
 
     # keys
 
-    def action_next_system(self) -> None:
+    def action_next_view(self) -> None:
+        reader = self.session.systems.get(self._label or "")
+        option, value = options.next_view(reader.system) if reader else ("", "")
+        if reader is None or not option:
+            self.say("This system has one tree only.", "faint")
+            return
+        reader.choose(option, value)
+        self._listings.pop((reader.label, Shape.TREE), None)
+        self._shape = Shape.TREE
+        self._switched()
+
+    def action_step_system(self, step: int) -> None:
         labels = list(self.session.systems)
         if len(labels) > 1 and self._label in labels:
-            self._label = labels[(labels.index(self._label) + 1) % len(labels)]
+            self._label = labels[(labels.index(self._label) + step) % len(labels)]
             self._switched()
         else:
             self.say("There is one system only in this database." if labels else "No system was found.", "faint")
@@ -307,9 +320,6 @@ class TreeScreen(Frame):
             self._shape = Shape.TREE
             self._switched()
 
-    def action_copy(self) -> None:
-        self.copy_menu()
-
     # the filter
 
     def action_filter(self) -> None:
@@ -346,9 +356,6 @@ class TreeScreen(Frame):
         self.table.focus()
 
     @on(FilterLine.Left)
-    def _left(self) -> None:
-        self._clear_filter()
-
     def _clear_filter(self) -> None:
         line = self.query_one(FilterLine)
         line.value = ""

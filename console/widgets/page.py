@@ -17,7 +17,8 @@ class Page(ScrollView, can_focus=True):
     """Shows the lines that a function makes for the width there is."""
 
     DEFAULT_CSS = """
-    Page { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1; }
+    Page { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1;
+        scrollbar-gutter: stable; }
     """
     BINDINGS = [
         Binding("up,k", "by(-1)", "up", show=False),

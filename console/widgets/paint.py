@@ -105,6 +105,8 @@ def _cells(
         if number:
             segments.append(Segment(" " * GAP, ink(base)))
         width = cells if number else room
+        if not number and column.foreign and len(text) <= 4 * cells:
+            text = words.shorten(text, width, look.ascii)
         segments.append(Segment(words.fit(text, width, column.align, look.ascii), ink((*base, *names))))
     return segments
 

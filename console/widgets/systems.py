@@ -23,6 +23,8 @@ ORDER = (
     Phase.CANCELLED,
     Phase.DONE,
 )
+NARROW = 80  # cells below which all is said in fewer words
+MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets have it
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
@@ -34,6 +36,7 @@ class SystemLine(Record):
     stuck: int | None
     more_stuck: bool = False
     chosen: bool = False
+    variant: tuple[tuple[str, str], ...] = ()  # options by name that are always shown
 
 
 class SystemsBar(Bar):
@@ -53,22 +56,36 @@ class SystemsBar(Bar):
         self.renew()
 
     def compose_line(self, width: int) -> Content:
-        room = max((words.width(line.label) for line in self._lines), default=0)
-        return Content("\n").join([self._line(line, min(room, 20), width) for line in self._lines])
+        low = self.screen.has_class("-low") and len(self._lines) > 1
+        number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
+        lines = self._seen()
+        room = min(max((words.width(line.label) for line in lines), default=0), 20)
+        here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
+        heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
+        ends = [_end(line, wide=width >= NARROW) for line in lines]
+        rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
+        whole = [self._counts(line, words_too=True) for line in lines]
+        # Words for all or for none, so that one line reads as the others.
+        fit = all(sum(p.cell_length + 3 for _, p in counts) - 3 <= r for counts, r in zip(whole, rooms, strict=True))
+        counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
+        return Content("\n").join(
+            spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width)
+            for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
+        )
 
-    def _line(self, line: SystemLine, room: int, width: int) -> Content:
-        mark = ">" if self._ascii else "▸"
-        head = Content.assemble(
-            (f" {mark} " if line.chosen else "   ", "bold $primary"),
+    def _seen(self) -> Sequence[SystemLine]:
+        """As many lines as there may be, with the chosen one among them."""
+        most = LOW if self.screen.has_class("-low") else MOST
+        chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
+        start = max(chosen + 1 - most, 0)
+        return self._lines[start : start + most]
+
+    def _head(self, line: SystemLine, mark: str, room: int) -> Content:
+        return Content.assemble(
+            (mark, "bold $primary"),
             (words.fit(words.visible(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
-        stuck = _stuck(line)
-        room = width - head.cell_length - stuck.cell_length - 2
-        whole = self._counts(line, words_too=True)
-        fits = sum(part.cell_length + 3 for _, part in whole) <= room + 3
-        counts = squeeze(whole if fits else self._counts(line, words_too=False), room, "   " if fits else "  ")
-        return spread([head, counts], [stuck, " "], width)
 
     def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
@@ -94,9 +111,12 @@ def _certain(count: Count) -> bool:
     return count.honesty is Honesty.EXACT
 
 
-def _stuck(line: SystemLine) -> Content:
+def _end(line: SystemLine, *, wide: bool) -> Content:
+    """The end of a line: which variant of the system this is, and how much of it is stuck."""
+    values = [words.visible(f"{name} {value}" if wide else value) for name, value in line.variant]
+    variant = Content.styled(", ".join(values) + "  " * bool(values), "")
     if line.stuck is None:
-        return Content("")
+        return variant
     if not line.stuck:
-        return Content.styled("nothing stuck", "$faint")
-    return Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")
+        return variant + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
+    return variant + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -43,6 +43,11 @@ def test_every_command_is_taken(line: str) -> None:
         assert unstick(*words, "--help").code == 0
 
 
+def test_every_command_is_named() -> None:
+    named = {words[0] for line in TYPED for words in alternatives(line)}
+    assert set(cli.unstick.commands) - named <= {"demo"}  # which make demo starts
+
+
 def test_the_targets_of_make_are_there() -> None:
     targets = re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())
     named = {line.split()[1] for line in LINES if line.startswith("make ")}

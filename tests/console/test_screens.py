@@ -340,6 +340,10 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() != first)
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() == first)
+    async with staged(eternaltwin, tmp_path, size=(60, 10)) as stage:  # where there is room for one line of them
+        await stage.until("▸ eternaltwin ", lambda: "@other" not in stage.text)
+        await stage.press("tab")
+        await stage.until("▸ eternaltwin@other", lambda: "eternaltwin " not in stage.text)
 
 
 async def test_a_column_that_an_engine_never_fills_is_not_there(

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from queries import files, ledger, system
-from queries.model import Node
+from queries.model import DRAWN, Node
 from queries.statement import Statement
 from queries.system import System
 from tests.servers import TestbedServer, both_versions
@@ -92,6 +92,8 @@ async def test_each_statement_gives_the_columns_it_must(
             given = await columns(statement)
             if "payload" in given:
                 assert given == {"payload", "size"}, statement.source
+            elif statement.drawn:
+                assert given == DRAWN[statement.drawn], statement.source
             elif not key.startswith("detail/"):
                 assert given == COLUMNS[key.partition("/")[0]], statement.source
     for script, sections in shipped.verbs.items():

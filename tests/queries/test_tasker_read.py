@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from console import graph
 from console.demo.tasker import Tasker
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import RESULTS
@@ -581,29 +582,42 @@ async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
     made = data.task("fulfil_order", state="blocked_by_failures", ago=100, steps=steps)
     await shop.write(data)
     detail = await shop.reader.detail(shop.task(made))
-    rows = {r["step"]: r for r in section(detail, "Steps")}
-    assert {n: r["level"] for n, r in rows.items()} == {
-        "validate_cart": "0",
-        "reserve_stock": "1",
-        "charge_card": "1",
-        "pack_parcel": "2",
-        "book_carrier": "2",
-        "send_confirmation": "3",
+    drawn = next(s for s in detail.sections if s.title == "Steps")
+    assert drawn.drawn == "graph"
+    found = graph.steps(drawn.columns, drawn.rows)
+    rows = {step.name: step for step in found}
+    level = graph.levels({step.id: step.parents for step in found})
+    assert {name: level[step.id] for name, step in rows.items()} == {
+        "validate_cart": 0,
+        "reserve_stock": 1,
+        "charge_card": 1,
+        "pack_parcel": 2,
+        "book_carrier": 2,
+        "send_confirmation": 3,
     }
-    assert rows["send_confirmation"]["parents"] == "charge_card, book_carrier, pack_parcel"
-    assert rows["pack_parcel"]["readiness"] == "ready"
-    assert rows["send_confirmation"]["readiness"] == "1/3 parents done"
-    assert rows["book_carrier"]["attempts"] == "2/3"
-    assert rows["validate_cart"]["run"] == "0.900 s"
-    path = {n for n, r in rows.items() if r["path"]}
+    above = {rows[n].id for n in ("charge_card", "book_carrier", "pack_parcel")}
+    assert set(rows["send_confirmation"].parents) == above
+    assert rows["pack_parcel"].note == "could run"
+    assert rows["send_confirmation"].note == "1/3 parents done"
+    assert rows["book_carrier"].note.startswith("attempt 2/3, 503")
+    assert {n: (s.state, s.phase) for n, s in rows.items() if s.phase != Phase.DONE} == {
+        "pack_parcel": ("pending", Phase.READY),
+        "book_carrier": ("error", Phase.FAILED),
+        "send_confirmation": ("pending", Phase.BLOCKED),
+    }
+    assert rows["reserve_stock"].seconds == pytest.approx(600, abs=1)
+    assert rows["charge_card"].seconds == pytest.approx(100, abs=1)
+    assert rows["pack_parcel"].seconds == pytest.approx(300, abs=20), "since the last of its parents was done"
+    assert rows["send_confirmation"].seconds is None
+    path = {s.name for s in found if s.id in graph.critical(found, level)}
     assert {"validate_cart", "reserve_stock"} < path, "of the parents the one that ended last"
     assert "charge_card" not in path
     timeline = section(detail, "Timeline")
-    assert (timeline[0]["what"], timeline[0]["to"]) == ("task", "blocked_by_failures")
-    failure = next(r for r in timeline if r["what"] == "book_carrier" and r["to"] == "error")
-    assert (failure["from"], failure["waited"]) == ("enqueued_as_error_for_orchestration", "00:00:01")
+    assert [timeline[0][c] for c in ("lane", "state", "phase")] == ["the task", "blocked_by_failures", "failed"]
+    failure = next(r for r in timeline if r["lane"] == "book_carrier" and r["state"] == "error")
+    assert (failure["waited"], failure["waited_for"]) == (1.0, "for the orchestrator")
     step = await shop.reader.detail(shop.step(made, "book_carrier"))
-    waits = [(r["to"], r["for"]) for r in section(step, "Timeline")]
+    waits = [(r["state"], r["waited_for"]) for r in section(step, "Timeline")]
     assert ("in_progress", "for a worker") in waits
     assert ("enqueued_as_error_for_orchestration", "for the handler") in waits
     around = {r["step"]: r["where"] for r in section(step, "Before and after it")}

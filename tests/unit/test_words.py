@@ -219,3 +219,25 @@ def test_plain_is_ascii() -> None:
         words.count(Count(phase=Phase.DONE, n=5, honesty=Honesty.ESTIMATED)),
     ):
         assert words.plain(word).isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "shown"),
+    [
+        ("send_confirmation +2", 20, "send_confirmation +2"),
+        ("send_confirmation +2", 18, "send_confirmat… +2"),
+        ("fulfil_order v1.2.0 · 3/6", 20, "fulfil_order v1… 3/6"),
+        ("send_confirmation +2", 12, "send_confir…"),
+        ("Café helper · 1 unfinished", 20, "Café helper · 1 unf…"),
+        ("a " + "1" * 30, 20, "a 11111111111111111…"),
+        ("漢字漢字漢字漢字漢字漢字 +1", 19, "漢字漢字漢字漢… +1"),
+    ],
+)
+def test_a_number_at_the_end_of_a_title_stays(text: str, cells: int, shown: str) -> None:
+    assert words.shorten(text, cells) == shown
+    assert words.width(shown) <= cells
+
+
+@given(st.text(max_size=60), st.integers(0, 80), st.booleans())
+def test_a_shortened_title_fits(text: str, cells: int, ascii: bool) -> None:
+    assert words.width(words.shorten(words.visible(text), cells, ascii)) <= cells

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from queries.model import Finding
+from queries import samples
+from queries.model import DRAWN, Finding
 from queries.workspace import Workspace
 from tests.queries.builders import opened, reader
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
@@ -207,6 +208,11 @@ async def test_a_crash_loop_is_told_by_its_steps(rows: Rows, workspace: Workspac
     assert "crash_loop" in detail.node.findings
     (section,) = [s for s in detail.sections if s.name == "held"]
     assert section.title == "Heartbeats seen by this console"
+    (seen,) = [s for s in detail.sections if s.drawn == "timeline"]
+    drawn = [dict(zip(seen.columns, row, strict=True)) for row in seen.rows]
+    assert set(seen.columns) == DRAWN["timeline"]
+    assert [(r["lane"], r["state"]) for r in drawn] == [("failing again and again", f"no. {n}") for n in (4, 3, 2, 1)]
+    assert [samples.clock(r["at"]) for r in drawn] == finding.evidence["timeline"].split()[::-1]
     steps = [row[section.columns.index("step")] for row in section.rows]
     assert steps == [f"+{step:.1f}"] * 4 + [""], "newest first"
 

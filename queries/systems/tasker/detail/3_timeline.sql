@@ -1,14 +1,17 @@
 -- title: Timeline
 -- kinds: task
+-- drawn: timeline
 -- $1 id text: local id
 -- The last 300 changes of the task and its steps, with the wait before each: since the change before of the same thing.
 -- A cancelled task's row tells a wrong state before, so that is taken from the row before.
 -- Indexes: idx_task_transitions_sort_key, idx_workflow_steps_task_covering, idx_workflow_step_transitions_sort_key.
-SELECT date_trunc('milliseconds', w.at)::text AS at, (date_trunc('milliseconds', w.at - w.before))::text AS waited,
-       w.what, w.was::text AS "from", w.to_state::text AS "to",
-       coalesce(w.operator, w.who) AS by, left(w.note, 160) AS note
+SELECT extract(epoch FROM w.at)::float8 AS at, w.what::text AS lane, w.to_state::text AS state,
+\ir ../parts/phase.sql
+       extract(epoch FROM w.at - w.before)::float8 AS waited,
+\ir ../parts/waited_for.sql
+       nullif(concat_ws(': ', coalesce(w.operator, w.who), left(w.note, 160)), '') AS note
   FROM (
-    SELECT x.created_at AS at, lag(x.created_at) OVER p AS before, 'task' AS what, lag(x.to_state) OVER p AS was, x.to_state, x.sort_key,
+    SELECT x.created_at AS at, lag(x.created_at) OVER p AS before, 'the task' AS what, lag(x.to_state) OVER p AS was, x.to_state, x.sort_key,
            coalesce(x.metadata ->> 'operator', x.transition_metadata ->> 'operator') AS operator,
            'orchestrator ' || x.processor_uuid AS who,
            coalesce(x.metadata ->> 'reason', x.transition_metadata ->> 'reason', x.metadata ->> 'event', x.transition_metadata ->> 'event') AS note

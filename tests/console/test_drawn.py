@@ -1,0 +1,211 @@
+"""What is drawn on the page of a node: the graph of a task's steps, the timeline of its changes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from console import words
+from console.demo.tasker.data import Data
+from console.demo.tasker.shapes import complete, failed
+from console.demo.tasker.templates import Step, Template
+from console.widgets.page import Page
+from queries.model import DRAWN
+from tests.command import unstick
+from tests.queries.estuary.rows import Rows
+from tests.queries.tasker_rows import Shop
+from tests.servers import TestbedServer
+
+from .stage import Stage, staged
+
+
+@pytest.fixture
+def tasker(server: TestbedServer) -> Iterator[str]:
+    """DSN of a new database with tasker's tables, empty."""
+    dsn = server.fresh("tasker")
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
+    """Rows for it."""
+    shop = await Shop.open(tasker, tmp_path)
+    yield shop
+    await shop.close()
+
+
+async def opened(stage: Stage, title: str) -> str:
+    """The page of the only unfinished task."""
+    await stage.until("live", "all jobs")
+    await stage.press("l")
+    await stage.until("unfinished", title)
+    await stage.press("home", "enter")
+    return await read(stage)
+
+
+async def read(stage: Stage) -> str:
+    """Wait until the page is there, also what is below the screen's end."""
+    return await stage.until(lambda: stage.app.screen.query(Page) and "Recorded" in page(stage))
+
+
+def page(stage: Stage) -> str:
+    return stage.app.screen.query_one(Page).text
+
+
+async def blocked(shop: Shop) -> None:
+    """An order of which one step failed for good."""
+    data = Data(1)
+    steps = {
+        "validate_cart": complete(900),
+        "reserve_stock": complete(300),
+        "charge_card": complete(800),
+        "book_carrier": failed(200, attempts=3),
+    }
+    data.task("fulfil_order", state="blocked_by_failures", ago=100, age=1000, steps=steps)
+    await shop.write(data)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_a_tasks_steps_are_drawn_with_levels_states_and_the_critical_path(
+    shop: Shop, tasker: str, tmp_path: Path, width: int
+) -> None:
+    await blocked(shop)
+    async with staged(tasker, tmp_path, size=(width, 50)) as stage:
+        await opened(stage, "fulfil_order")
+        text = page(stage)
+        assert "Steps  6 steps on 4 levels; heavy: the critical path" in text
+        lines = text.partition("Steps  ")[2].splitlines()[1:]
+        drawn = lines[:12]
+        assert " 0 ✓       validate_cart" in drawn[0]
+        assert "┃" in drawn[1]
+        charge, reserve = (next(line for line in drawn if name in line) for name in ("charge_card", "reserve_stock"))
+        assert charge.startswith(" 1 ┠─✓")
+        assert reserve.startswith("   ✓ │")
+        failure = next(line for line in drawn if "book_carrier" in line)
+        assert "✗━│━━━┪" in failure
+        assert "error" in failure
+        confirm = next(line for line in drawn if "send_confirmat" in line)
+        assert confirm.startswith(" 3 ■━┷━━━┛")
+        room = stage.app.screen.query_one(Page).scrollable_content_region.width
+        assert max(map(words.width, lines)) <= room < width
+        assert "attempt 3/3" in text
+
+
+async def test_a_tasks_changes_are_drawn_with_their_waits(shop: Shop, tasker: str, tmp_path: Path) -> None:
+    await blocked(shop)
+    async with staged(tasker, tmp_path) as stage:
+        await opened(stage, "fulfil_order")
+        lines = page(stage).partition("Timeline")[2].splitlines()
+        lane = next(line for line in lines if line.startswith("  book_carrier"))
+        assert "✗" in lane
+        assert "error for 3m" in lane
+        change = next(line for line in lines if "✗ error" in line and "book_carrier" in line)
+        assert "1.00s" in change
+        assert "for the orchestrator" in change
+
+
+async def test_in_ascii_nothing_else_is_drawn(shop: Shop, tasker: str, tmp_path: Path) -> None:
+    await blocked(shop)
+    async with staged(tasker, tmp_path, ascii=True) as stage:
+        await opened(stage, "fulfil_order")
+        steps, _, rest = page(stage).partition("Steps  ")[2].partition("Recorded")
+        drawn = steps + rest.partition("Timeline")[2].partition("Context")[0]
+        assert " 1 *-+" in drawn
+        assert "x=|===*" in drawn
+        assert drawn.isascii()
+
+
+HOSTILE = "\x1b[2J[bold]\u202e漢字[/]\x07"
+
+
+async def test_hostile_names_are_text(shop: Shop, tasker: str, tmp_path: Path) -> None:
+    data = Data(
+        1,
+        [
+            Template(
+                namespace="shop", name="t", version="1", steps=(Step(name=HOSTILE), Step(name="next", after=(HOSTILE,)))
+            )
+        ],
+    )
+    data.task("t", steps={HOSTILE: failed(10, error=HOSTILE)})
+    await shop.write(data)
+    async with staged(tasker, tmp_path, size=(80, 40)) as stage:
+        await opened(stage, "t v1")
+        drawn = page(stage)
+        assert "␛[2J[bold]\\u202e漢字[/]␇" in drawn
+        assert not [c for c in drawn if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
+
+
+@pytest.mark.parametrize(("wide", "size"), [(50, (60, 24)), (200, (120, 40))])
+async def test_wide_graphs_scroll(shop: Shop, tasker: str, tmp_path: Path, wide: int, size: tuple[int, int]) -> None:
+    many = [f"part_{n:03}" for n in range(wide)]
+    steps = (Step(name="split"), *(Step(name=n, after=("split",)) for n in many), Step(name="merge", after=tuple(many)))
+    data = Data(1, [Template(namespace="shop", name="wide", version="1", steps=steps)])
+    data.task("wide", steps={"split": complete(50)})
+    await shop.write(data)
+    async with staged(tasker, tmp_path, size=size) as stage:
+        await opened(stage, "wide v1")
+        lines = page(stage).partition("Steps  ")[2].splitlines()
+        assert lines[0].startswith(f"{wide + 2} steps on 3 levels")
+        assert all(any(name in line for line in lines) for name in (*many, "merge"))
+        merge = next(n for n, line in enumerate(lines) if line.startswith(" 2 "))
+        assert "■" in lines[merge]
+        for _ in range(200):
+            if "merge" in stage.text:
+                break
+            await stage.press("pagedown")
+        assert "part_" in stage.text
+        assert "merge" in stage.text
+
+
+async def test_a_step_with_several_parents_stands_once_in_the_tree(shop: Shop, tasker: str, tmp_path: Path) -> None:
+    await blocked(shop)
+    async with staged(tasker, tmp_path, size=(120, 40)) as stage:
+        await stage.until("live", "all jobs")
+        await stage.press("l")
+        await stage.until("unfinished", "send_confirmation +2")
+        await stage.press("end", "enter")
+        await read(stage)
+        await stage.press("o")
+        there = ("all jobs", "validate_cart", "pack_parcel +1", "book_carrier")
+        text = await stage.until(*there, lambda: re.search(r"send_confirm\S* \+2", stage.text))
+        assert text.count("pack_parcel") == text.count("send_confirmation") == 1
+
+
+def test_without_the_screen_it_is_drawn_too(server: TestbedServer) -> None:
+    dsn = server.fresh("tasker", filled=True)
+    found = unstick("stuck", "--json", dsn=dsn).json["found"]
+    task = next(f["node_id"] for f in found if f["code"] == "blocked_by_failures")
+    answer = unstick("show", task, dsn=dsn)
+    assert "levels; heavy: the critical path" in answer.out
+    assert "✗" in answer.out
+    plain = unstick("show", task, "--ascii", dsn=dsn)
+    assert plain.out.partition("Steps")[2].partition("Context")[0].isascii()
+    section = next(s for s in unstick("show", task, "--json", dsn=dsn).json["sections"] if s["drawn"] == "graph")
+    assert set(section["columns"]) == DRAWN["graph"]
+    server.drop(dsn)
+
+
+async def test_what_repeated_looks_have_seen_is_drawn(server: TestbedServer, tmp_path: Path) -> None:
+    dsn = server.fresh("estuary")
+    rows = await Rows.open(dsn)
+    task = await rows.task(2, wake=-9000, beat=5000, state={"n": 1})
+    retry = "UPDATE tasks SET heartbeat = heartbeat + interval '303 seconds' WHERE task_id = $1::text::macaddr8"
+    async with staged(dsn, tmp_path, size=(100, 60)) as stage:
+        await stage.until("● live", lambda: stage.app.session.looked)
+        (reader,) = stage.app.session.systems.values()
+        for _ in range(4):
+            await reader.sample()
+            await rows.sql(retry, task)
+        await reader.sample()
+        await stage.press("enter")
+        text = await stage.until("Seen failing 4 times since", "Seen by this console", "no. 4")
+        lane = next(line for line in text.splitlines() if "4 times since" in line and "●" in line)
+        assert lane.split()[:4] == ["failing", "again", "and", "again"]
+    await rows.connection.close()
+    server.drop(dsn)

@@ -1,0 +1,120 @@
+"""The header's lines of systems, and moving between them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from console.demo.engine import connect
+from console.demo.run import ENGINES
+from console.demo.run import SQL as SETUP
+from console.widgets.page import Page
+from tests.queries.snak import ANNA, BERT, Snak
+from tests.servers import TestbedServer
+
+from .stage import Stage, staged
+
+LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
+
+
+@pytest.fixture
+async def five(server: TestbedServer) -> AsyncIterator[str]:
+    """DSN of a database with the tables and the demo's data of all engines; nobody is at work."""
+    dsn = server.fresh()
+    for engine in ENGINES:
+        connection = await connect(dsn, engine.name)
+        await connection.execute(SETUP["schema"])
+        one = engine()
+        await one.install(connection)
+        await one.fill(connection, 1)
+        await connection.close()
+    yield dsn
+    server.drop(dsn)
+
+
+def lines(stage: Stage) -> dict[str, str]:
+    """The header's lines by system."""
+    found = [line for line in stage.text.splitlines()[1:6] if line[3:].split()]
+    return {line[3:].split()[0]: line for line in found}
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_each_of_five_systems_has_its_line(five: str, tmp_path: Path, width: int) -> None:
+    async with staged(five, tmp_path, size=(width, 30)) as stage:
+        await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
+        found = lines(stage)
+        assert tuple(found) == LABELS
+        assert [label for label, line in found.items() if line.startswith(" ▸ ")] == ["agent_jobs"]
+        for label, line in found.items():
+            assert line.rstrip().endswith(" stuck"), "the end of a line is never squeezed out"
+            assert any(glyph in line for glyph in "○►◷■◆✗?"), label
+        starts = {line.index(label) for label, line in found.items()}
+        assert starts == {3}
+        assert "mirror" in found["agent_jobs"]
+        if width == 120:
+            assert "profile mirror" in found["agent_jobs"]
+        assert len({"ready" in line or "blocked" in line for line in found.values()}) == 1, "all in words, or none"
+
+
+async def test_one_key_goes_through_the_systems_and_back(five: str, tmp_path: Path) -> None:
+    async with staged(five, tmp_path, size=(100, 30)) as stage:
+        await stage.until("live", "tab system")
+        for label in (*LABELS[1:], LABELS[0]):
+            await stage.press("tab")
+            await stage.until(f"› {label} › all jobs", lambda label=label: lines(stage)[label].startswith(" ▸ "))
+        await stage.press("shift+tab")
+        await stage.until(f"› {LABELS[-1]} › all jobs")
+
+
+async def test_on_a_low_screen_the_current_one_alone_has_a_line(five: str, tmp_path: Path) -> None:
+    async with staged(five, tmp_path, size=(48, 10)) as stage:
+        await stage.until("live", " 1/5 agent_jobs")
+        await stage.press("tab", "tab", "tab")
+        text = await stage.until(" 4/5 tasker", "shop")
+        assert "agent_jobs" not in text
+
+
+@pytest.fixture
+async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
+    """Rows for a new database of agent_jobs."""
+    dsn = server.fresh("agent_jobs")
+    snak = await Snak.open(dsn)
+    yield snak
+    await snak.connection.close()
+    server.drop(dsn)
+
+
+async def test_one_key_groups_the_tree_otherwise(snak: Snak, tmp_path: Path) -> None:
+    clerk, cook = await snak.agent(ANNA, "clerk"), await snak.agent(BERT, "cook")
+    for user, agent in ((ANNA, clerk), (BERT, clerk), (BERT, cook)):
+        await snak.job(user=user, agent=agent)
+    async with staged(snak.dsn, tmp_path) as stage:
+        await stage.until("all jobs by agent", "clerk", "cook", "v group")
+        await stage.press("v")
+        text = await stage.until("all jobs by user", "user 1000", "user 2000")
+        assert "clerk" not in text
+        await stage.press("right")
+        await stage.until("└")
+        await stage.press("r", "v")
+        await stage.until("all jobs by agent", "cook", lambda: "user 1000" not in stage.text)
+
+
+async def test_a_system_with_one_tree_has_no_such_key(eternaltwin: str, tmp_path: Path) -> None:
+    async with staged(eternaltwin, tmp_path) as stage:
+        text = await stage.until("There are no jobs")
+        assert "v group" not in text
+        await stage.press("v")
+        await stage.until("This system has one tree only.")
+
+
+@pytest.mark.parametrize(("status", "profile"), [("pending", "mirror"), ("active", "table")])
+async def test_the_profile_in_force_is_always_shown(snak: Snak, tmp_path: Path, status: str, profile: str) -> None:
+    await snak.job(status)
+    async with staged(snak.dsn, tmp_path) as stage:
+        await stage.until("all jobs by agent", f"profile {profile}")
+        for key, sign in (("2", "stuck"), ("4", "ledger"), ("question_mark", "help")):
+            await stage.press(key)
+            await stage.until(f"profile {profile}", lambda sign=sign: stage.app.screen.mode() == sign)
+        await stage.until(lambda: f"profile: {profile} (" in stage.app.screen.query_one(Page).text)

@@ -1,0 +1,137 @@
+"""A timeline: what held when, how long each wait was, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console import timeline, words
+from console.timeline import Change
+from queries.model import Phase
+
+T = 1_700_000_000.0  # 22:13:20 UTC
+TEXTS = st.text(max_size=40) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 30, "\x9b31m", ""])
+
+
+def text(found: Sequence[Change], width: int = 80, now: float = T + 9000, *, ascii: bool = False) -> str:
+    return "\n".join("".join(t for t, _ in line).rstrip() for line in timeline.draw(found, width, now, ascii=ascii))
+
+
+def change(after: float, lane: str, state: str, phase: Phase | None = None, **more: object) -> Change:
+    return Change(at=T + after, lane=lane, state=state, phase=phase, **more)  # type: ignore[arg-type]
+
+
+CHARGE = [
+    change(100, "charge", "error", Phase.FAILED, waited=40.0, waited_for="for the handler", note="worker 7: 503"),
+    change(60, "charge", "in_progress", Phase.RUNNING, waited=60.0, waited_for="for a worker"),
+    change(50, "pack", "complete", Phase.DONE, waited=50.0),
+    change(0, "charge", "enqueued", Phase.READY),
+    change(0, "pack", "in_progress", Phase.RUNNING),
+]
+
+
+def test_a_picture() -> None:
+    assert text(CHARGE, 60).splitlines() == [
+        "  charge  ○○○○○○○○○○○○○○○○○○○○►►►►►►►►►►►►✗  error for 2h",
+        "  pack    ►►►►►►►►►►►►►►►►✓················  complete for 2h",
+        "          22:13:20 ── 1m40s ── 22:15:00 UTC",
+        "",
+        "  2023-11-14",
+        "  22:15:00  ✗ error        charge   40.0s for the handler",
+        "              worker 7: 503",
+        "  22:14:20  ► in_progress  charge   1m00s for a worker",
+        "  22:14:10  ✓ complete     pack     50.0s",
+        "  22:13:20  ○ enqueued     charge",
+        "  22:13:20  ► in_progress  pack",
+    ]
+
+
+def test_in_ascii_it_says_the_same() -> None:
+    drawn = text(CHARGE, 60, ascii=True)
+    assert drawn.isascii()
+    assert "oooo>>>" in drawn
+    assert "x  error for 2h" in drawn
+
+
+def test_moments_are_counted() -> None:
+    found = [change(300 * n, "failing again", "again") for n in (3, 2, 1, 0)]
+    lines = text(found, 70).splitlines()
+    assert lines[0].count("●") == 4
+    assert lines[0].endswith("4 times since 22:13:20")
+    assert text(found[:1], 60).splitlines()[0].endswith("once, at 22:28:20")
+
+
+def test_another_day_is_told() -> None:
+    lines = text([change(90_000, "a", "x"), change(0, "a", "y")]).splitlines()
+    assert [line for line in lines if line.startswith("  2023")] == ["  2023-11-15", "  2023-11-14"]
+
+
+def test_a_wait_is_as_long_as_it_was_beside_the_longest() -> None:
+    lines = text(CHARGE, 110).splitlines()
+    bars = [sum(c == "█" for c in line) for line in lines if "40.0s" in line or "1m00s" in line][-2:]
+    assert bars == [5, 8]
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.sampled_from(Phase)), min_size=1, max_size=12), st.integers(10, 120))
+def test_each_cell_shows_what_held_longest_in_it(rows: list[tuple[int, Phase]], cells: int) -> None:
+    rows.sort(key=lambda row: row[0])
+    line = [change(at, "a", "s", phase) for at, phase in rows]
+    first, last = line[0].at, line[-1].at
+    drawn = "".join(t for t, _ in timeline._lane(line, first, last, cells, ascii=False))
+    assert len(drawn) == cells
+    step = (last - first) / cells
+    for at, sign in enumerate(drawn):
+        begin, end = first + at * step, first + (at + 1) * step
+        there = {
+            words.glyph(c.phase)
+            for c, after in zip(line, [*line[1:], None], strict=True)
+            if c.phase and c.at <= end + 1e-6 and (after is None or after.at >= begin - 1e-6)
+        }
+        assert sign in there | {"·"}
+        if step == 0:
+            break
+
+
+@given(
+    st.lists(
+        st.builds(
+            Change,
+            at=st.floats(-1e12, 1e12),
+            lane=TEXTS,
+            state=TEXTS,
+            phase=st.none() | st.sampled_from(Phase),
+            waited=st.none() | st.floats(),
+            waited_for=st.none() | TEXTS,
+            note=st.none() | TEXTS,
+        ),
+        max_size=20,
+    ),
+    st.integers(40, 160),
+    st.booleans(),
+)
+def test_odd_values_are_harmless_and_keep_to_the_width(found: list[Change], width: int, ascii: bool) -> None:
+    drawn = text(found, width, ascii=ascii)
+    assert not [c for c in drawn if not (c.isprintable() or c == "\n" or unicodedata.category(c) == "Zs")]
+    if width >= 60:
+        assert max(map(words.width, drawn.split("\n"))) <= width
+
+
+def test_many_lanes_and_changes_are_counted() -> None:
+    found = [change(n, f"lane {n}", "s", Phase.READY) for n in range(400)][::-1]
+    lines = text(found).splitlines()
+    assert "  and 340 more" in lines
+    assert lines[-1] == "  and 100 older ones"
+
+
+@pytest.mark.parametrize("at", [math.inf, -math.inf, math.nan, None])
+def test_a_change_without_a_time_is_left_out(at: float | None) -> None:
+    columns = ("at", "lane", "state", "phase", "waited", "waited_for", "note")
+    assert timeline.changes(columns, [(at, "a", "b", None, None, None, None)]) == []
+    (found,) = timeline.changes(columns, [(T, "a", "b", "done", 1.0, "for x", "n")])
+    assert found == change(0, "a", "b", Phase.DONE, waited=1.0, waited_for="for x", note="n")
+    assert text([]) == ""
