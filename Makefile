@@ -26,7 +26,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev ## the figures: start, one-shot, a key at 100,000 nodes, idle
+bench: .venv/.dev ## the figures: start, idle, a key at 100,000 nodes, large tables (ROWS=10000000 for the full size)
 	$(BIN)/python -m tests.bench
 
 screenshots: .venv/.dev ## screenshots/*.svg, from the demo

@@ -148,19 +148,22 @@ def _requests(
     reader = workspace.systems[label]
     groups: dict[str, tuple[Verb, dict[str, str]]] = {}
     refused = []
+    kinds: dict[str, dict[str, str]] = {}
     for node_id, version in seen.items():
-        kind = split_id(node_id)[1]
+        kinds.setdefault(split_id(node_id)[1], {})[node_id] = version
+    for kind, versions in kinds.items():
         verb = reader.system.verb(name, kind)
         if verb is None:
-            refused.append(Result(id=node_id, outcome=Outcome.REFUSED, why=f"{name} is not a verb for a {kind}"))
+            why = f"{name} is not a verb for a {kind}"
+            refused += [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in versions]
             continue
         available = reader.availability(verb, bulk=len(seen) > 1)
         if not available.ok:
             lacking = any(not reader.found.may(p) for p in verb.privileges)
             outcome = Outcome.DENIED if verb.writes and lacking else Outcome.REFUSED
-            refused.append(Result(id=node_id, outcome=outcome, why=available.why))
+            refused += [Result(id=i, outcome=outcome, why=available.why) for i in versions]
             continue
-        groups.setdefault(verb.script, (verb, {}))[1][node_id] = version
+        groups.setdefault(verb.script, (verb, {}))[1].update(versions)
     requests = []
     for verb, versions in groups.values():
         known = {i: witness[i] for i in versions if i in witness}
@@ -228,7 +231,7 @@ def _narrows(error: DatabaseError) -> bool:
 async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.search_path) as transaction:
-        await attempt.run(transaction, request.witness)
+        await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
         if not commit or not attempt.live:
@@ -244,7 +247,7 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
             status = await _ended(transaction)
         except ConflictError as error:
             attempt.fail(Outcome.CONFLICT, _line(error))
-            _tell(file, _entry(request, attempt, mark.xid, entry.id))
+            _tell(file, request, attempt, entry)
             raise
     if status is None:
         status = await settle.settled(database, mark, attempt, entry, table=file is None)
@@ -252,10 +255,10 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
         attempt.xid = mark.xid
     elif status == settle.ABORTED:
         attempt.fail(Outcome.REFUSED, ROLLED_BACK)
-        attempt.changes = ()
+        attempt.copies = ()
     else:
         attempt.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
-    _tell(file, _entry(request, attempt, mark.xid, entry.id))
+    _tell(file, request, attempt, entry)
 
 
 async def _ended(transaction: Transaction) -> str | None:
@@ -270,14 +273,14 @@ async def _ended(transaction: Transaction) -> str | None:
     return settle.COMMITTED if answer == "COMMIT" else settle.ABORTED
 
 
-def _tell(file: ledger.File | None, entry: LedgerEntry) -> None:
+def _tell(file: ledger.File | None, request: Request, attempt: Attempt, intent: LedgerEntry) -> None:
     """Add the outcome to the local ledger. Where that fails its intent stands there alone, which reads as unknown."""
     if file is not None:
         with contextlib.suppress(DatabaseError):
-            file.append(entry, intended=False)
+            file.append(_entry(request, attempt, intent.xid, intent.id), intended=False)
 
 
-def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> LedgerEntry:
+def _entry(request: Request, attempt: Attempt, xid: str | None, entry_id: str = "") -> LedgerEntry:
     server = attempt.reader.database.server
     return LedgerEntry(
         id=entry_id or ledger.entry_id(),
@@ -292,7 +295,7 @@ def _entry(request: Request, attempt: Attempt, xid: str, entry_id: str = "") -> 
         arguments=dict(request.arguments),
         xid=xid,
         results=attempt.results(),
-        changes=attempt.changes,
+        changes=attempt.copies,
     )
 
 

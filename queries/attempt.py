@@ -50,7 +50,7 @@ class Attempt:
         self.versions = dict(versions)
         self.live = sorted(versions)
         self.dropped: dict[str, Result] = {}
-        self.changes: tuple[RowChange, ...] = ()
+        self.copies: tuple[RowChange, ...] = ()  # what has changed, rows as the server spelled them: for the ledger
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
@@ -74,13 +74,21 @@ class Attempt:
         for node_id in list(self.live):
             self.drop(node_id, outcome, why)
 
+    @property
+    def changes(self) -> tuple[RowChange, ...]:
+        """What has changed, for people."""
+        return tuple(
+            RowChange(id=c.id, table=c.table, key=c.key, before=_decoded(c.before), after=_decoded(c.after))
+            for c in self.copies
+        )
+
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
         changed = {i: Result(id=i, outcome=Outcome.CHANGED) for i in self.live}
         return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
 
-    async def run(self, transaction: Transaction, seen: Mapping[str, str]) -> None:
-        """Everything up to the end of the transaction. ``seen`` is the witness of the rehearsal, at a commit."""
+    async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
+        """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""
         try:
             before = await self._prepare(transaction, seen)
         except BusyError as error:
@@ -95,17 +103,17 @@ class Attempt:
         if missed:
             raise GuardMissedError(missed)
         after = await self._copy(transaction)
-        self.changes = tuple(_differences(set(self.live), before, after, self._foreign))
+        self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
 
     async def stands(self, transaction: Transaction) -> bool | None:
         """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
-        now = await self._copy(transaction)
-        there = [_decoded(now.get((c.id, c.table, c.key))) for c in self.changes]
-        if there == [c.after for c in self.changes]:
+        now, changes = await self._copy(transaction), self.changes
+        there = [_decoded(now.get((c.id, c.table, c.key))) for c in changes]
+        if there == [c.after for c in changes]:
             return True
-        return False if there == [c.before for c in self.changes] else None
+        return False if there == [c.before for c in changes] else None
 
-    async def _prepare(self, transaction: Transaction, seen: Mapping[str, str]) -> Rows:
+    async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
         """Lock and look: whoever cannot take part drops out here. Nothing in it waits for a row."""
         await self._lock(transaction)
         for refused in self._sections.get("refused", ()):
@@ -114,9 +122,9 @@ class Attempt:
                 if node_id in self.live:
                     self.drop(node_id, Outcome.REFUSED, row["why"])
         before = await self._copy(transaction)
-        self.witness = _digests(self.live, before)
-        if self.verb.guard == "rows":
-            for node_id in [i for i in self.live if seen.get(i, self.witness[i]) != self.witness[i]]:
+        self.witness = _digests([i for i in self.live if seen is None or i in seen], before)
+        if self.verb.guard == "rows" and seen is not None:
+            for node_id in [i for i, digest in self.witness.items() if seen[i] != digest]:
                 self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
         return before
 
@@ -170,13 +178,17 @@ def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why
 def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
     """A digest of each node's rows: equal where nothing that would be touched has changed."""
     parts: dict[str, list[bytes]] = {i: [] for i in ids}
-    for (node_id, table, key), row in sorted(rows.items(), key=lambda item: item[0]):
+    for (node_id, table, key), row in sorted(rows.items()) if parts else ():
         if node_id in parts:
             parts[node_id].append(msgspec.json.encode((table, key, row)))
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
 
 
-def _decoded(row: str | None) -> Any:
+def _raw(row: str | None) -> Any:
+    return None if row is None else msgspec.Raw(row)
+
+
+def _decoded(row: Any) -> Any:
     return None if row is None else msgspec.json.decode(row)
 
 
@@ -197,6 +209,6 @@ def _differences(
                 id=node_id,
                 table=table,
                 key=key,
-                before=_decoded(was.get((table, key))),
-                after=_decoded(after.get(place)),
+                before=_raw(was.get((table, key))),
+                after=_raw(after.get(place)),
             )

@@ -54,17 +54,20 @@ async def state(transaction: Transaction) -> State:
 
 async def append(transaction: Transaction, entry: LedgerEntry) -> None:
     """Write an entry in the verb's own transaction. Raises DatabaseError."""
-    await transaction.rows(statement("ledger_append"), {"args": msgspec.json.encode(_plain(entry)).decode()})
+    told = {**_plain(entry), "changes": ()}
+    values = {"args": msgspec.json.encode(told).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
+    await transaction.rows(statement("ledger_append"), values)
 
 
 async def holds(transaction: Transaction, entry: LedgerEntry) -> bool:
     """Whether the table has this entry, which is to say that its transaction was committed. Raises DatabaseError."""
-    values = {"id": entry.xid, "args": msgspec.json.encode(_plain(entry)).decode()}
+    told = {**_plain(entry), "changes": ()}
+    values = {"id": entry.xid, "args": msgspec.json.encode(told).decode()}
     return bool((await transaction.rows(statement("ledger_holds"), values))[0]["holds"])
 
 
 def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
-    return {**msgspec.to_builtins(entry), "application": APPLICATION}
+    return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
 async def page(database: Database, cursor: str | None, size: int, node_id: str | None) -> tuple[LedgerEntry, ...]:

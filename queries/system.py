@@ -44,6 +44,11 @@ class System(Record):
         """Those of them for nodes of that kind."""
         return tuple(v for v in self.verbs_here if kind in v.kinds)
 
+    @property
+    def variant(self) -> str:
+        """Which variant this is, in a word or two: the options that verbs depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
+
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)
@@ -55,7 +60,9 @@ class System(Record):
 
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
-PARAMETERS = frozenset("ids versions args operator reason id parent cursor page query bytes have limits".split())  # noqa: SIM905
+PARAMETERS = frozenset(
+    "ids versions args changes operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
+)
 SECTIONS = ("lock", "refused", "rows", "change")
 
 

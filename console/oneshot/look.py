@@ -33,10 +33,10 @@ class SystemHere(Record):
     schema: str
     title: str
     about: str
+    notes: tuple[str, ...]  # which variant of the engine this is, and what tells
     counts: tuple[Count, ...]
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
-    notes: tuple[str, ...] = ()  # which variant it is, and what that was told by
     unreadable: str = ""  # why it cannot be read
 
 

@@ -14,6 +14,7 @@ from queries.payload import visible
 def system(of: SystemHere) -> Iterator[str]:
     """A system, its counts by phase, and what can be done to its nodes."""
     yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
+    yield from (visible(f"  {note}") for note in of.notes)
     yield "  " + visible(of.unreadable or plain.counts(of.counts))
     for note in of.notes:
         yield visible(f"  {note}")

@@ -64,8 +64,8 @@ def _system(
     lines = [
         heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
         *wrapped(spec.about, width),
-        *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),
         *(line for note in reader.notes for line in wrapped(note, width, "bold")),
+        *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),
         BLANK,
     ]
     lines += [heading(f"{reader.label}: what can be done")]

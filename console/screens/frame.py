@@ -212,7 +212,7 @@ class Frame(Screen[None]):
         self.query_one(SystemsBar).show(
             [
                 SystemLine(
-                    label=label,
+                    label=f"{label} ({reader.system.variant})" if reader.system.variant else label,
                     counts=self.session.counts.get(label),
                     stuck=stuck[label] if self.session.looked else None,
                     more_stuck=bool(self.session.capped.get(label)),

@@ -6,28 +6,17 @@ asserted: a busy machine is no reason to fail.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import statistics
 import subprocess
 import sys
-from typing import NamedTuple
 
-from tests.bench import bench_console, bench_startup
+from tests.bench import bench_console, bench_large, bench_startup
+from tests.bench.figure import Figure, table
 
 TREE = "tests.bench.bench_tree"
-
-
-class Figure(NamedTuple):
-    """What was measured; ``goal`` is the most it may be."""
-
-    name: str
-    measured: float
-    goal: float
-
-    def __str__(self) -> str:
-        kept = "kept" if self.measured <= self.goal else "missed"
-        return f"  {self.name:62}{self.measured:7.2f}{self.goal:9.1f}  {kept}"
 
 
 def main() -> None:
@@ -36,14 +25,15 @@ def main() -> None:
     figures = _commands_and_console()
     print(flush=True)
     subprocess.run([sys.executable, "-m", TREE], check=True)
-    print(f"\n{'figure':64}{'measured':>7}{'goal':>9}", *figures, f"load {_load()}", sep="\n")
+    figures += asyncio.run(bench_large.figures())
+    print("", table(figures), f"load {_load()}", sep="\n")
 
 
 def _commands_and_console() -> list[Figure]:
     with bench_console.served() as dsn, bench_console.settings() as environment:
         commands = bench_startup.rounds(bench_startup.ROUNDS, dsn)
         print("", *bench_startup.report(commands), sep="\n")
-        starts = bench_console.starts(bench_console.ROUNDS, dsn, environment)
+        starts = bench_console.starts(bench_console.ROUNDS, bench_console.programs(dsn), environment)
         print("", *bench_console.start_report(starts), sep="\n")
         idle = bench_console.idle(dsn, environment)
         print("", *bench_console.idle_report(idle), sep="\n", flush=True)

@@ -176,9 +176,8 @@ def settings() -> Iterator[dict[str, str]]:
         }
 
 
-def starts(number: int, dsn: str, environment: Mapping[str, str]) -> dict[str, list[float]]:
+def starts(number: int, chosen: Mapping[str, Program], environment: Mapping[str, str]) -> dict[str, list[float]]:
     """The times of each program, round by round."""
-    chosen = programs(dsn)
     for program in chosen.values():  # once unmeasured: bytecode, caches, the server's own
         started(program, environment)
     times: dict[str, list[float]] = {name: [] for name in chosen}
@@ -262,18 +261,25 @@ def served() -> Iterator[str]:
     server.start()
     try:
         dsn = server.fresh("eternaltwin", filled=True)
-        sleeper = subprocess.Popen(
-            [sys.executable, "-c", SLEEPER, dsn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
-        )
-        assert sleeper.stdout is not None
-        sleeper.stdout.readline()
-        try:
+        with sleeping(dsn):
             yield dsn
-        finally:
-            sleeper.kill()
-            sleeper.wait()
     finally:
         server.close()
+
+
+@contextlib.contextmanager
+def sleeping(dsn: str) -> Iterator[None]:
+    """A query that sleeps, by which it can be told that pg_activity has got there."""
+    sleeper = subprocess.Popen(
+        [sys.executable, "-c", SLEEPER, dsn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert sleeper.stdout is not None
+    sleeper.stdout.readline()
+    try:
+        yield
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 SLEEPER = """
@@ -289,7 +295,7 @@ asyncio.run(main())
 def main(number: int = ROUNDS) -> None:
     """Measure and print."""
     with served() as dsn, settings() as environment:
-        print(*start_report(starts(number, dsn, environment)), sep="\n")
+        print(*start_report(starts(number, programs(dsn), environment)), sep="\n")
         print(*idle_report(idle(dsn, environment)), sep="\n")
 
 

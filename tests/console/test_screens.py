@@ -10,6 +10,7 @@ import pytest
 from console import theme
 from console.config import Context
 from tests.queries.builders import Twin
+from tests.queries.test_together import NAMES, fill
 from tests.servers import TestbedServer
 
 from .stage import staged
@@ -346,6 +347,24 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
         await stage.until("▸ eternaltwin@other", lambda: "eternaltwin " not in stage.text)
 
 
+async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_path: Path) -> None:
+    dsn = server.fresh()
+    await fill(dsn)
+    async with staged(dsn, tmp_path) as stage:
+        shown = []
+        for name in NAMES:
+            await stage.until(f"▸ {name}")
+            shown.append(stage.app.frame.label() if stage.app.frame else None)
+            await stage.press("tab")
+        assert shown == NAMES
+        await stage.until(f"▸ {NAMES[0]}")
+        await stage.press("2")
+        await stage.until(lambda: {f.system for f in stage.app.session.findings()} == set(NAMES))
+        severities = [f.severity for f in stage.app.session.findings()]
+        assert severities == sorted(severities, reverse=True)
+    server.drop(dsn)
+
+
 async def test_a_column_that_an_engine_never_fills_is_not_there(
     server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
@@ -393,3 +412,19 @@ async def test_large_values_come_by_and_by(twin: Twin, eternaltwin: str, tmp_pat
         await stage.until("text, 293 kB", lambda: "the first" not in stage.text and "m more bytes" not in stage.text)
         await stage.press("m")
         await stage.until("All stored bytes are here already.")
+
+
+@pytest.mark.parametrize("profile", ["mirror", "table"])
+async def test_the_variant_of_an_engine_is_always_shown(server: TestbedServer, tmp_path: Path, profile: str) -> None:
+    dsn = server.fresh("agent_jobs", filled=True)
+    if profile == "table":
+        server.sql("UPDATE jobs SET status = 'active' WHERE status = 'pending'", dsn)
+    async with staged(dsn, tmp_path, size=(120, 400)) as stage:
+        await stage.until(f"agent_jobs ({profile})")
+        for mode in ("2", "4"):
+            await stage.press(mode)
+            await stage.until(f"agent_jobs ({profile})")
+        await stage.press("question_mark")
+        text = await stage.until(f"profile: {profile} (", "what can be done")
+        assert ("Bull, in Redis, decides what runs" in text) == (profile == "mirror"), "verbs of the other are not told"
+    server.drop(dsn)

@@ -6,8 +6,10 @@ what goes before it, and ``lock`` without what comes after.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -21,10 +23,11 @@ from queries.statement import Statement
 from queries.workspace import Workspace
 from tests.queries import snak as agent_jobs
 from tests.queries import uni as uni2work
-from tests.queries.builders import do, seen, told
+from tests.queries.builders import do, opened, rehearsed, seen, told
 from tests.queries.snak import STATUSES, Snak
 from tests.queries.test_agent_jobs_verbs import CASES, MIRROR, TABLE, of
 from tests.queries.uni import DEAD, LIVE, OTHER, Uni
+from tests.servers import TestbedServer
 
 CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
 BLIND = Statement(
@@ -222,6 +225,16 @@ async def test_rows_are_locked_and_those_of_others_not_waited_for(
     assert told(outcomes) == {held: BUSY, free: CHANGED}
 
 
+async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, uni_workspace: Workspace) -> None:
+    jobs = [await uni.job(held=900, held_by=holder, creator=LIVE) for holder in (DEAD, DEAD, OTHER)]
+    held, free = uni.id(DEAD, "holder"), uni.id(OTHER, "holder")
+    async with uni.connection.transaction():
+        await uni.sql("SELECT FROM queued_job WHERE id = $1 FOR UPDATE", jobs[1])
+        outcomes = await do(uni_workspace, "release", [held, free], GONE, uni2work.LABEL)
+    assert told(outcomes) == {held: BUSY, free: CHANGED}
+    assert [(await uni.row(j))["lock_instance"] for j in jobs] == [DEAD, DEAD, None]
+
+
 @pytest.mark.parametrize("verb", ["release", "cancel", "skip"])
 async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
     """It would hold the worker up for as long as the verb takes."""
@@ -258,3 +271,60 @@ async def test_an_instance_is_released_as_it_was_seen_alone(uni: Uni, uni_worksp
     versions = await seen(uni_workspace, [node], uni2work.LABEL)
     await uni.sql("UPDATE queued_job SET lock_time = lock_time + interval '1 microsecond'")
     assert told(await do(uni_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: MOVED}
+
+
+# Between the moment that a statement looks and the moment that it locks
+
+
+GATE = """
+CREATE FUNCTION gate() RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_query() LIKE '%FOR UPDATE%' THEN
+    PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
+  END IF;
+  RETURN true;
+END $$;
+ALTER TABLE queued_job ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gate ON queued_job USING (gate());
+"""
+WAITS = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+TAKEN = "lock_instance = '10000000-0000-4000-8000-000000000001', lock_time = now()"
+ANEW = "lock_time = now()"
+PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"
+
+
+@pytest.mark.parametrize(
+    ("verb", "change"),
+    [
+        ("cancel", TAKEN),
+        ("skip", TAKEN),
+        ("forget", TAKEN),
+        ("release", ANEW),
+        ("release all", ANEW),
+        ("release all", PASSED_ON),
+    ],
+)
+async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
+    uni: Uni, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, change: str
+) -> None:
+    """The statement has seen the row as it was, and gets its lock on the row as it is now."""
+    monkeypatch.setattr("queries.database.LOCK_TIMEOUT", 4.0)
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"{GATE} GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", uni.dsn)
+    workspace = await opened(server.dsn(uni.dsn.rpartition("/")[2], user=role, password="x"), tmp_path)
+    name = verb.partition(" ")[0]
+    node, arguments = await uni_node(uni, name)
+    if verb == "release all":
+        node = uni.id(DEAD, "holder")
+    elif verb == "forget":
+        await uni.job({**PRUNE, "n": 0}, cron=True)
+    await uni.sql("SELECT pg_advisory_lock(1)")
+    rehearsing = asyncio.create_task(rehearsed(workspace, name, [node], arguments, uni2work.LABEL))
+    async with asyncio.timeout(30):
+        while not await uni.value(WAITS):
+            await asyncio.sleep(0.01)
+    await uni.sql(f"UPDATE queued_job SET {change}")
+    await uni.sql("SELECT pg_advisory_unlock(1)")
+    assert told(await rehearsing)[node] != CHANGED
+    await workspace.close()

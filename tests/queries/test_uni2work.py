@@ -288,7 +288,15 @@ async def test_flapping_is_seen_by_looking_again(uni: Uni, uni_workspace: Worksp
         await one.sample()
     (finding,) = one.watched()
     assert finding.node_id == uni.id(flapping)
-    assert "changed 3 times" in finding.sentence
+    assert finding.sentence.startswith(f"Its lock changed 3 times since {finding.evidence['first']} UTC (")
+    assert len(finding.evidence["timeline"].split()) == 3
+    detail = await one.detail(uni.id(flapping))
+    assert detail is not None
+    assert "flapping" in detail.node.findings
+    (locks,) = [s for s in detail.sections if s.title == "Locks seen by this console"]
+    assert [bool(row[1]) for row in locks.rows] == [True, False, True, False], (
+        "newest first; they are counted nowhere else"
+    )
     assert still != flapping
 
 

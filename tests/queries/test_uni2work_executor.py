@@ -153,10 +153,13 @@ async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_busy(
     uni: Uni, uni_workspace: Workspace, verb: str
 ) -> None:
     entry, job, twin = await uni.cron(ATOMIC), await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True)
+    other = {"job": "help-request"}
     node = uni.id(twin) if verb == "skip" else uni.id(entry, "cron")
+    free = uni.id(await uni.job(other, cron=True)) if verb == "skip" else uni.id(await uni.cron(other), "cron")
     async with uni.connection.transaction(isolation="serializable"):
         await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
-        assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: Outcome.BUSY}
+        outcomes = await do(uni_workspace, verb, [node, free], {}, LABEL)
+    assert told(outcomes) == {node: Outcome.BUSY, free: CHANGED}, "and is not waited for"
 
 
 async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(

@@ -64,9 +64,11 @@ async def test_a_rehearsal_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -
 
 async def test_release_wants_the_operators_word(uni: Uni, uni_workspace: Workspace) -> None:
     job = await uni.job(held=900)
-    outcomes = await do(uni_workspace, "release", [uni.id(job)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): REFUSED}
-    assert f"say (gone) that the instance {DEAD} is not running" in why(outcomes, uni.id(job))
+    for node, what in ((uni.id(job), f"the instance {DEAD}"), (uni.id(DEAD, "holder"), "the instance")):
+        outcomes = await do(uni_workspace, "release", [node], {}, LABEL)
+        assert told(outcomes) == {node: REFUSED}
+        assert f"say (gone) that {what} is not running" in why(outcomes, node)
+    assert (await uni.row(job))["lock_instance"] == DEAD
 
 
 async def test_a_young_lock_is_not_touched(uni: Uni, uni_workspace: Workspace) -> None:
@@ -243,7 +245,9 @@ async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(uni: Un
 async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace, verb: str, held: float) -> None:
     job = await uni.job(PRUNE, held=held, cron=True)
     before = await uni.everything()
-    assert told(await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
+    outcomes = await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)
+    assert told(outcomes) == {uni.id(job): REFUSED}
+    assert why(outcomes, uni.id(job)).startswith("it is locked")
     assert await uni.everything() == before
 
 
@@ -330,6 +334,18 @@ async def test_run_now_queues_what_cron_would(uni: Uni, uni_workspace: Workspace
     assert why(again, node) == f"the same is queued already, as job {row['id']}"
 
 
+@pytest.mark.parametrize("place", [0, 2])
+async def test_run_now_looks_for_an_equal_row_at_both_ends_of_a_long_queue(
+    uni: Uni, tmp_path: Path, place: int
+) -> None:
+    jobs = [await uni.job(PRUNE if n == place else {"job": "x", "n": n}) for n in range(3)]
+    node = uni.id(await uni.cron(PRUNE), "cron")
+    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"window": 1.0, "head": 1.0}})
+    outcomes = await do(workspace, "run_now", [node], {}, LABEL)
+    assert why(outcomes, node) == f"the same is queued already, as job {jobs[place]}"
+    await workspace.close()
+
+
 async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
     node = uni.id(await uni.cron(PRUNE), "cron")
     for turn in range(5):
@@ -344,11 +360,12 @@ async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
 
 
 async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(uni: Uni, uni_workspace: Workspace) -> None:
-    node = uni.id(await uni.cron(PRUNE), "cron")
+    node, free = uni.id(await uni.cron(PRUNE), "cron"), uni.id(await uni.cron(MAIL), "cron")
     async with uni.connection.transaction():
         key = f"unstick {json.dumps(PRUNE)}"
         await uni.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
-        assert told(await do(uni_workspace, "run_now", [node], {}, LABEL)) == {node: Outcome.BUSY}
+        outcomes = await do(uni_workspace, "run_now", [node, free], {}, LABEL)
+    assert told(outcomes) == {node: Outcome.BUSY, free: CHANGED}
 
 
 async def test_an_entry_executed_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:

@@ -76,14 +76,6 @@ async def play(stage: Stage) -> None:
     await stage.until("timer long past", "children are done")
     keep(stage, "ledger")
 
-    await stage.press("3")
-    await stage.until("letters in", "never enter the dead-letter queue")
-    await stage.press(*["down"] * 4)
-    await stage.until("E Resolve letter")
-    await stage.press("right")
-    await stage.until("▾")
-    keep(stage, "desk")
-
     await stage.press("2")
     await down_to(stage, r"blocked by fail\S* +nightly_ledger")
     await stage.press("enter")
@@ -102,6 +94,13 @@ async def play(stage: Stage) -> None:
     await stage.press("down", "right")
     await stage.until("▾ fulfil_order", "blocked by failures")
     keep(stage, "five")
+    await stage.press("3")
+    await stage.until("letters in", "never enter the dead-letter queue")
+    await stage.press(*["down"] * 4)
+    await stage.until("E Resolve letter")
+    await stage.press("right")
+    await stage.until("▾")
+    keep(stage, "desk")
 
     await stage.press("question_mark")
     await stage.until("Keys everywhere")

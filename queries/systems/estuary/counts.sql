@@ -1,5 +1,6 @@
 -- How many tasks are in each phase, each count with its honesty. What runs, lapsed, died or is ready is due, so it is
--- counted there, 10,000 rows at most. Sleeping and suspended tasks are counted up to that, then estimated.
+-- counted there, 10,000 rows at most. Sleeping and suspended tasks are counted up
+-- to that, or estimated where the server's statistics tell of 50,000.
 -- $1 limits jsonb: heartbeat_timeout by type
 -- Index: idx_tasks_ready_at, from both sides of now() and among its NULLs (index only).
 WITH due AS MATERIALIZED (
@@ -21,13 +22,15 @@ counted AS (
   UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
   UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
   UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at > now() ORDER BY wake_at LIMIT 10001) AS s
+              FROM (SELECT FROM tasks WHERE wake_at > now() AND NOT coalesce((SELECT scheduled > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
   UNION ALL SELECT 'blocked', count(*), count(*), (SELECT blocked FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at IS NULL ORDER BY wake_at LIMIT 10001) AS s
+              FROM (SELECT FROM tasks WHERE wake_at IS NULL AND NOT coalesce((SELECT blocked > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
 )
 SELECT c.phase,
-       CASE WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8 ELSE least(c.n, 10000) END AS n,
-       CASE WHEN c.looked_at <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated' ELSE 'capped' END AS honesty
+       CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8
+            ELSE least(c.n, 10000) END AS n,
+       CASE WHEN c.about > 50000 THEN 'estimated' WHEN c.looked_at <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated'
+            ELSE 'capped' END AS honesty
   FROM counted c
 UNION ALL
 SELECT 'failed', NULL, 'unknown'

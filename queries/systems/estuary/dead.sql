@@ -15,7 +15,7 @@ asked AS MATERIALIZED (
 held AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM tasks
     WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($3::text[])
-      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL) ORDER BY heartbeat LIMIT 5000)
+      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
@@ -32,7 +32,8 @@ dead AS (
   UNION ALL
   SELECT h.task_id, h.task_type, 8, h.heartbeat, 'held by nobody and not due', NULL
     FROM held h
-   WHERE h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
+   WHERE (h.wake_at > now() OR h.wake_at IS NULL)
+     AND h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
   UNION ALL
   SELECT u.task_id, u.task_type, 7, NULL, 'messages that nothing will have read', NULL FROM unread u
 ),

@@ -39,10 +39,10 @@ page AS MATERIALIZED (
         CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
         d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
    FROM page p
-   JOIN tasks t ON t.task_uuid = p.task_uuid
+   CROSS JOIN LATERAL (SELECT t.named_task_uuid FROM tasks t WHERE t.task_uuid = p.task_uuid OFFSET 0) AS t
    JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
    JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
-   LEFT JOIN tasks_dlq d ON d.dlq_entry_uuid = p.letter
+   LEFT JOIN LATERAL (SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = p.letter OFFSET 0) AS d ON true
    LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
    LEFT JOIN LATERAL (
      SELECT n.name, s.results #>> '{error,message}' AS message

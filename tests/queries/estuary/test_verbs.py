@@ -16,7 +16,7 @@ from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import do, opened, seen, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
-from tests.servers import both_versions
+from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED, MOVED, BUSY = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED, Outcome.BUSY
 DEPENDENCY, SHARD = {"type": "dependency_updated"}, {"type": "shard_failed"}
@@ -261,6 +261,31 @@ async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
     assert after["state"] == before["state"]
     await rows.send(task, SHARD)
     assert len((await rows.row(task))["inbox"]) == 4, "nothing is set aside any more"
+
+
+@both_versions
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
+    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path, zone: str
+) -> None:
+    """The year 1 reads as one before Christ west of Greenwich, and has odd minutes of offset everywhere."""
+    database = estuary.rpartition("/")[2]
+    server.sql(
+        f"ALTER DATABASE {database} SET TimeZone = '{zone}'; ALTER DATABASE {database} SET DateStyle = 'SQL, DMY'"
+    )
+    workspace = await opened(estuary, tmp_path)
+    held, idle = await rows.task(wake=-900, beat=301), await rows.task(wake=60)
+    nodes = (await workspace.systems[LABEL].nodes([rows.id(held), rows.id(idle)])).nodes
+    assert [n.status for n in nodes] == ["reclaimable", "sleeping"]
+    assert (await apply(workspace, "release", held))[0] is CHANGED
+    assert (await apply(workspace, "wake", idle))[0] is CHANGED
+    for task in (held, idle):
+        assert (await rows.row(task))["idle"]
+        assert (await apply(workspace, "send", task, message=SHARD))[0] is CHANGED
+        after = await rows.row(task)
+        assert (len(after["inbox"]), after["inbox_next"]) == (1, None)
+    assert (await workspace.systems[LABEL].findings()).unchecked == ()
+    await workspace.close()
 
 
 async def test_release_without_messages_leaves_no_empty_box(rows: Rows, workspace: Workspace) -> None:

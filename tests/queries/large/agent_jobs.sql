@@ -1,11 +1,11 @@
 -- Jobs number 1, the newest, to large.rows. Up to large.live every status comes about as often as any other, beyond all
 -- have ended. Of unfinished jobs there are
--- ten an agent, of whom every tenth is gone, and twenty a user; a quarter of all is one agent's.
+-- twenty an agent, of whom every tenth is gone, and forty a user; a quarter of all is one agent's.
 SET session_replication_role = replica; -- so that agents may be missing
 
 INSERT INTO agents (id, user_id, profile)
 SELECT md5('agent ' || n)::uuid, md5('user ' || n / 2)::uuid, row('agent ' || n, 'group', '', NULL)::agent_profile
-  FROM generate_series(0, current_setting('large.live')::int8 / 10) AS n
+  FROM generate_series(0, current_setting('large.live')::int8 / 20) AS n
  WHERE n % 10 > 0;
 
 INSERT INTO jobs (job_id, agent_id, user_id, status, error, created_at, started_at, completed_at, updated_at)

@@ -8,13 +8,15 @@ WITH due AS MATERIALIZED (
   UNION ALL
   (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
-SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.heartbeat)::float8 AS since,
-       jsonb_build_object('age', date_trunc('second', now() - t.heartbeat)::text, 'timeout', l.timeout::text,
-                          'heartbeat', t.heartbeat::text, 'wake_at', t.wake_at::text) AS evidence
-  FROM due t
- CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
- WHERE t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat)
-   AND t.heartbeat < now() - 2 * l.timeout
-   AND t.wake_at <= now()
- ORDER BY t.heartbeat, t.task_id
- LIMIT $3::int
+(SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.heartbeat)::float8 AS since,
+        jsonb_build_object('age', date_trunc('second', now() - t.heartbeat)::text, 'timeout', l.timeout::text,
+                           'heartbeat', t.heartbeat::text, 'wake_at', t.wake_at::text) AS evidence
+   FROM due t
+  CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
+  WHERE t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat)
+    AND t.heartbeat < now() - 2 * l.timeout
+    AND t.wake_at <= now()
+  ORDER BY t.heartbeat, t.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM due) = 5000

@@ -11,9 +11,11 @@ WITH due AS MATERIALIZED (
   UNION
   (SELECT task_id, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
-SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.wake_at) THEN extract(epoch FROM t.wake_at)::float8 END AS since,
-       jsonb_build_object('wake_at', t.wake_at::text) AS evidence
-  FROM due t
- WHERE t.heartbeat = '-infinity'
- ORDER BY t.wake_at, t.task_id
- LIMIT $2::int
+(SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.wake_at) THEN extract(epoch FROM t.wake_at)::float8 END AS since,
+        jsonb_build_object('wake_at', t.wake_at::text) AS evidence
+   FROM due t
+  WHERE t.heartbeat = '-infinity'
+  ORDER BY t.wake_at, t.task_id
+  LIMIT $2::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND NOT 'task_by_heartbeat' = ANY ($3::text[]) AND (SELECT count(*) FROM due) = 5000

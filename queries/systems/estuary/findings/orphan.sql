@@ -11,11 +11,13 @@ WITH due AS MATERIALIZED (
   UNION ALL
   (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
-SELECT 'task:' || t.task_id AS id, NULL::float8 AS since, jsonb_build_object('parent', t.parent_id::text) AS evidence
-  FROM due t
- WHERE t.task_type::text = ANY (string_to_array($2::jsonb ->> 'yields', ' '))
-   AND t.parent_id IS NOT NULL
-   AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
-   AND (SELECT p.task_id FROM tasks p WHERE p.task_id = t.parent_id) IS NULL
- ORDER BY t.task_id
- LIMIT $3::int
+(SELECT 'task:' || t.task_id AS id, NULL::float8 AS since, jsonb_build_object('parent', t.parent_id::text) AS evidence
+   FROM due t
+  WHERE t.task_type::text = ANY (string_to_array($2::jsonb ->> 'yields', ' '))
+    AND t.parent_id IS NOT NULL
+    AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
+    AND (SELECT p.task_id FROM tasks p WHERE p.task_id = t.parent_id) IS NULL
+  ORDER BY t.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND NOT 'task_scan' = ANY ($4::text[]) AND (SELECT count(*) FROM due) = 5000

@@ -24,9 +24,11 @@ root AS MATERIALIZED (
                          FROM task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
    WHERE NOT 'task_scan' = ANY ($3::text[])
 )
-SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,
-       jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', r.ended::text) AS evidence
-  FROM waiting w JOIN root r ON r.job_id = w.job_id
- WHERE r.status = 'Complete' AND r.task_id <> w.task_id
- ORDER BY r.ended, w.task_id
- LIMIT $2::int
+(SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,
+        jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', r.ended::text) AS evidence
+   FROM waiting w JOIN root r ON r.job_id = w.job_id
+  WHERE r.status = 'Complete' AND r.task_id <> w.task_id
+  ORDER BY r.ended, w.task_id
+  LIMIT $2::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM waiting) = 5000

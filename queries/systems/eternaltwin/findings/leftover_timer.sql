@@ -1,15 +1,17 @@
 -- Timers of tasks that are not Blocked.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
--- Indexes: task_timer_pkey from its left end (5,000 timers at most), task_pkey once for each until the page is full.
-SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
-       jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
-  FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers
-          FROM (SELECT task_id, deadline FROM task_timer ORDER BY deadline LIMIT 5000) AS first
-         WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
-         GROUP BY task_id
-         ORDER BY min(deadline), task_id) AS m
- CROSS JOIN LATERAL (SELECT o.status FROM task o WHERE o.task_id = m.task_id LIMIT 1) AS t
- WHERE t.status <> 'Blocked'
- ORDER BY m.deadline, m.task_id
- LIMIT $2::int
+-- Indexes: task_timer_pkey from its left end (2,000 timers at most), task_pkey once for each until the page is full.
+(SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
+        jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
+   FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers
+           FROM (SELECT task_id, deadline FROM task_timer ORDER BY deadline LIMIT 2000) AS first
+          WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+          GROUP BY task_id
+          ORDER BY min(deadline), task_id) AS m
+  CROSS JOIN LATERAL (SELECT o.status FROM task o WHERE o.task_id = m.task_id LIMIT 1) AS t
+  WHERE t.status <> 'Blocked'
+  ORDER BY m.deadline, m.task_id
+  LIMIT $2::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM task_timer ORDER BY deadline OFFSET 2000)

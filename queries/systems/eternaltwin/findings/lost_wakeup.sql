@@ -38,9 +38,11 @@ of_job AS MATERIALIZED (
     FROM sizes z
    WHERE z.tasks <= 1000
 )
-SELECT 'task:' || u.task_id AS id, extract(epoch FROM u.since)::float8 AS since,
-       jsonb_build_object('kind', u.kind, 'revision', u.revision, 'polled_at', u.polled::text, 'tasks_in_job', j.tasks) AS evidence
-  FROM untimed u JOIN of_job j ON j.job_id = u.job_id
- WHERE j.unfinished = 1
- ORDER BY u.since, u.task_id
- LIMIT $3::int
+(SELECT 'task:' || u.task_id AS id, extract(epoch FROM u.since)::float8 AS since,
+        jsonb_build_object('kind', u.kind, 'revision', u.revision, 'polled_at', u.polled::text, 'tasks_in_job', j.tasks) AS evidence
+   FROM untimed u JOIN of_job j ON j.job_id = u.job_id
+  WHERE j.unfinished = 1
+  ORDER BY u.since, u.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM waiting) = 5000

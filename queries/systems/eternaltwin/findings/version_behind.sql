@@ -3,13 +3,13 @@
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Index: task__available_polled_at__idx, 5,000 rows from each end.
+-- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM task
-    WHERE status = 'Available' ORDER BY polled_at LIMIT 5000)
+    WHERE status = 'Available' ORDER BY polled_at LIMIT 2000)
   UNION
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time FROM task
-    WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000)
+    WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 2000)
 ),
 polled AS (
   SELECT kind, max(kind_version) AS version
@@ -19,12 +19,14 @@ polled AS (
    WHERE a.polled > now() - make_interval(secs => coalesce($2::jsonb -> a.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
    GROUP BY kind
 )
-SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
-       jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'newest_version', p.version,
-                          'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
-  FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
- WHERE coalesce(t.polled, t.created_at)
-       < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
-   AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
- ORDER BY coalesce(t.polled, t.created_at), t.task_id
- LIMIT $3::int
+(SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
+        jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'newest_version', p.version,
+                           'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
+   FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
+  WHERE coalesce(t.polled, t.created_at)
+        < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
+    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  ORDER BY coalesce(t.polled, t.created_at), t.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM available) = 4000

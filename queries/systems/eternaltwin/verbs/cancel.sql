@@ -19,13 +19,11 @@ SELECT 'task:' || t.task_id AS id, 'it is Complete already' AS why
 
 -- :rows
 SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key,
-       to_jsonb(t) - 'state' - 'output' || jsonb_build_object(
-         'state', octet_length(t.state) || ' bytes, md5 ' || md5(t.state),
-         'output', octet_length(t.output) || ' bytes, md5 ' || md5(t.output)) AS row
+\ir ../parts/task_row.sql
   FROM task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
-SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, to_jsonb(m)
+SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
   FROM task_timer m
  WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 

@@ -35,13 +35,11 @@ SELECT 'job:' || j.job_id AS id,
 
 -- :rows
 SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key,
-       to_jsonb(t) - 'state' - 'output' || jsonb_build_object(
-         'state', octet_length(t.state) || ' bytes, md5 ' || md5(t.state),
-         'output', octet_length(t.output) || ' bytes, md5 ' || md5(t.output)) AS row
+\ir ../parts/task_row.sql
   FROM task t
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
-SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, to_jsonb(m)
+SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
   FROM task_timer m JOIN task t ON t.task_id = m.task_id
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 

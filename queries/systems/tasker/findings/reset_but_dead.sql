@@ -1,6 +1,5 @@
 -- Steps that are to be tried again but never will: the engine's own reset leaves the attempts as they are.
 -- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
 -- Indexes: those of the included part.

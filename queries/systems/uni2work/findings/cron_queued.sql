@@ -4,15 +4,17 @@
 -- $3 page int: how many at most
 -- needs: write_last_exec
 -- Indexes: queued_job_pkey from its beginning, unique_cron_last_exec for each row that is found.
-SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
-       jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
-                          'last', coalesce((SELECT date_trunc('second', c."time")::text FROM cron_last_exec c WHERE c.job = w.content),
-                                           'never, as far as is recorded')) AS evidence
-  FROM (SELECT q.id, q.content, q.creation_time
-          FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
-         WHERE q.write_last_exec
-           AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
-           AND ($1::text[] IS NULL OR 'job:' || q.id = ANY ($1::text[]))
-         ORDER BY q.id
-         LIMIT $3::int) AS w
- ORDER BY w.creation_time, w.id
+(SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
+        jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
+                           'last', coalesce((SELECT date_trunc('second', c."time")::text FROM cron_last_exec c WHERE c.job = w.content),
+                                            'never, as far as is recorded')) AS evidence
+   FROM (SELECT q.id, q.content, q.creation_time
+           FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
+          WHERE q.write_last_exec
+            AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
+            AND ($1::text[] IS NULL OR 'job:' || q.id = ANY ($1::text[]))
+          ORDER BY q.id
+          LIMIT $3::int) AS w
+  ORDER BY w.creation_time, w.id)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

@@ -34,7 +34,6 @@ WITH wanted AS MATERIALIZED (
   SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
     FROM queued_job q
    WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
-     AND q.lock_instance IS NULL AND q.lock_time IS NULL
    ORDER BY q.id
      FOR UPDATE SKIP LOCKED
 )

@@ -1,0 +1,6 @@
+-- A task's row for the ledger. Its state and output, which may be very large, as size and digest; by name, because a
+-- row made whole and then cut has been spelled out before.
+       row_to_json((SELECT r FROM (
+         SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration,
+                t.poll_duration, octet_length(t.state) || ' bytes, md5 ' || md5(t.state) AS state,
+                octet_length(t.output) || ' bytes, md5 ' || md5(t.output) AS output) AS r)) AS row

@@ -1,0 +1,132 @@
+"""What open consoles take from the server: its time, and the time of a busy executor beside them.
+
+Consoles are real ones, each in a pseudo-terminal. The server's time is the CPU time of the backends that serve them,
+so that whatever else the machine does is not counted; the executor's is what it gets done while consoles are open and
+while none is, in turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Mapping
+
+import asyncpg
+import psutil
+
+from queries.database import APPLICATION
+from tests.bench import bench_console
+from tests.bench.figure import Figure
+
+SETTLED = 8.0  # seconds after which a console has connected, looked at everything once and keeps its pace
+WATCHED = 30.0
+TURN, TURNS = 5.0, 4
+MANY = 10
+
+# One step of an executor: take the task that was polled longest ago, write its state, commit. A hundred at a time, so
+# that next to all the time is the server's.
+EXECUTOR = """
+DO $$
+BEGIN
+  FOR n IN 1..100 LOOP
+    UPDATE task SET polled_at = row(now(), 1)::job_tick, revision = revision + 1, state = state
+     WHERE task_id = (SELECT task_id FROM task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
+                       ORDER BY polled_at LIMIT 1 FOR UPDATE SKIP LOCKED);
+    COMMIT;
+  END LOOP;
+END $$
+"""
+
+
+class Consoles:
+    """So many consoles on one database; what they print is read, so that none of them waits."""
+
+    def __init__(self, number: int, dsn: str, environment: Mapping[str, str]) -> None:
+        self._open = [bench_console.Open([*bench_console.COMMAND, dsn], environment) for _ in range(number)]
+        self._end = threading.Event()
+        self._readers = [threading.Thread(target=self._read, args=(console,), daemon=True) for console in self._open]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, console: bench_console.Open) -> None:
+        while not self._end.is_set():
+            with contextlib.suppress(OSError, psutil.Error):
+                console.watch(0.2)
+
+    def close(self) -> None:
+        """End them all."""
+        self._end.set()
+        for reader in self._readers:
+            reader.join()
+        for console in self._open:
+            console.close()
+
+
+@contextlib.contextmanager
+def consoles(number: int, dsn: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Consoles that have found their pace."""
+    shown = Consoles(number, dsn, environment)
+    try:
+        time.sleep(SETTLED + number)
+        yield
+    finally:
+        shown.close()
+
+
+def share(dsn: str, environment: Mapping[str, str], number: int) -> float:
+    """Per cent of one CPU that the server spends on so many consoles."""
+    with consoles(number, dsn, environment):
+        working = [psutil.Process(pid) for pid in asyncio.run(_backends(dsn))]
+        assert len(working) >= number, "not every console has connected"
+        before, began = _spent(working), time.perf_counter()
+        time.sleep(WATCHED)
+        return 100 * (_spent(working) - before) / (time.perf_counter() - began)
+
+
+async def _backends(dsn: str) -> list[int]:
+    """The server's processes that serve consoles."""
+    connection = await asyncpg.connect(dsn)
+    rows = await connection.fetch("SELECT pid FROM pg_stat_activity WHERE application_name = $1", APPLICATION)
+    await connection.close()
+    return [row["pid"] for row in rows]
+
+
+def _spent(processes: list[psutil.Process]) -> float:
+    return float(sum(sum(process.cpu_times()[:2]) for process in processes))
+
+
+def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
+    """By how many per cent an executor gets less done while a console is open: the median of the turns."""
+    losses = []
+    for _ in range(TURNS):
+        alone = asyncio.run(_steps(dsn))
+        with consoles(1, dsn, environment):
+            beside = asyncio.run(_steps(dsn))
+        again = asyncio.run(_steps(dsn))
+        losses.append(100 * (1 - 2 * beside / (alone + again)))
+    return statistics.median(losses)
+
+
+async def _steps(dsn: str) -> float:
+    """Hundreds of steps a second, over a turn."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down
+    began, done = time.perf_counter(), 0
+    while time.perf_counter() < began + TURN:
+        await connection.execute(EXECUTOR)
+        done += 1
+    took = time.perf_counter() - began
+    await connection.close()
+    return done / took
+
+
+def figures(dsn: str, environment: Mapping[str, str]) -> list[Figure]:
+    """Share and slowdown on one database of eternaltwin's."""
+    return [
+        Figure("server time for one console, % of a CPU", share(dsn, environment, 1), 1.0),
+        Figure(f"server time for {MANY} consoles, % of a CPU", share(dsn, environment, MANY), 10.0),
+        Figure("what a busy executor loses beside a console, %", slowdown(dsn, environment), 2.0),
+    ]

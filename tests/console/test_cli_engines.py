@@ -1,0 +1,134 @@
+"""``do`` for every verb of the engines: on the demo's data, a node that the verb is for, changed and recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries import act
+from queries.model import Node, Outcome
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.command import fetch, unstick
+from tests.servers import TestbedServer
+
+VARIANTS = [("agent_jobs", "mirror"), ("agent_jobs", "table"), ("estuary", ""), ("uni2work", "")]
+# What a verb wants to know, by engine and verb.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "uni2work release": {"gone": True},
+    "uni2work refill": {"value": 1000},
+    "estuary send": {"message": {"type": "shard_failed"}},
+    "estuary drop": {"position": 1},
+    "estuary release": {"early": True},
+}
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda v: " ".join(v).strip())
+def engine(
+    request: pytest.FixtureRequest, server: TestbedServer, tmp_path: Path
+) -> Iterator[tuple[str, str, str, Path]]:
+    """An engine's name and profile, the DSN of its demo's data, and a home whose settings choose that profile."""
+    name, profile = request.param
+    dsn = server.fresh(name, filled=True)
+    if profile == "table":
+        for status in ("active", "delayed", "paused"):
+            some = "SELECT id FROM jobs WHERE status = 'pending' ORDER BY created_at LIMIT 2"
+            server.sql(f"UPDATE jobs SET status = '{status}' WHERE id IN ({some})", dsn)
+        server.sql("UPDATE jobs SET updated_at = now() - interval '1 day'", dsn)
+    settings = tmp_path / "config" / "unstick" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[options.{name}]\nprofile = "{profile}"\n' if profile else "")
+    yield name, profile, dsn, tmp_path
+    server.drop(dsn)
+
+
+async def walked(reader: Reader) -> list[Node]:
+    """What is unfinished, and the first nodes of the tree."""
+    nodes = list((await reader.roots(page=100)).nodes) + list((await reader.live(page=300)).nodes)
+    for node in nodes[:200]:
+        kind = reader.system.kind(node.kind)
+        nodes += (await reader.children(node.id, page=50)).nodes if kind and kind.children else ()
+    return list({n.id: n for n in nodes}.values())
+
+
+async def verbs(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
+    """All verbs that write, with the kind they are for."""
+    workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
+    reader = workspace.systems[name]
+    await workspace.close()
+    return [(v.name, k.name) for k in reader.system.spec.kinds for v in reader.verbs(k.name) if v.writes]
+
+
+async def candidate(name: str, profile: str, dsn: str, verb: str, kind: str) -> str:
+    """A node for which the verb's rehearsal comes to something."""
+    workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
+    reader = workspace.systems[name]
+    spec = reader.system.verb(verb, kind)
+    assert spec is not None
+    why = ["there is none that is in the right phase"]
+    for node in [n for n in await walked(reader) if n.kind == kind and reader.availability(spec, n).ok]:
+        given = ARGUMENTS.get(f"{name} {verb}", {})
+        rehearsal = await act.rehearse(workspace, name, verb, {node.id: node.version}, "looking", given)
+        if rehearsal.results[0].outcome is Outcome.CHANGED:
+            await workspace.close()
+            return node.id
+        why.append(f"{node.id}: {rehearsal.results[0].why}")
+    await workspace.close()
+    raise AssertionError(f"no {kind} to {verb}: " + "; ".join(why))
+
+
+def test_every_verb_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
+    name, profile, dsn, home = engine
+    asked = asyncio.run(verbs(name, profile, dsn))
+    assert len(asked) >= 2
+    for verb, kind in asked:
+        node = asyncio.run(candidate(name, profile, dsn, verb, kind))
+        given = ARGUMENTS.get(f"{name} {verb}", {})
+        words = [w for key, value in given.items() for w in ("--arg", f"{key}={json.dumps(value)}")]
+        words = ["do", verb, node, "--reason", "to try it", "--json", *words]
+        before = rows(dsn)
+        dry = unstick(*words, "--dry-run", dsn=dsn, home=home)
+        assert (dry.code, dry.json["results"][0]["outcome"]) == (0, "changed"), (verb, dry.err)
+        assert dry.json["changes"], verb
+        assert rows(dsn) == before
+        done = unstick(*words, "--yes", dsn=dsn, home=home)
+        assert (done.code, done.json["results"]) == (0, [{"id": node, "outcome": "changed", "why": ""}]), (
+            verb,
+            done.err,
+        )
+        assert rows(dsn) != before
+        (entry,) = unstick("ledger", node, "--limit", "1", "--json", dsn=dsn, home=home).json["entries"]
+        assert (entry["verb"], entry["reason"], entry["system"]) == (verb, "to try it", name)
+
+
+def rows(dsn: str) -> list[tuple[str, ...]]:
+    """Every row of the engine's tables, with who wrote it."""
+    tables = fetch(
+        dsn,
+        "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+    )
+    return [
+        row
+        for (table,) in sorted(tables)
+        for row in fetch(dsn, f"SELECT t.xmin::text, t::text FROM {table} t ORDER BY 2, 1")
+    ]
+
+
+def test_the_profile_is_the_settings_or_what_is_recognised_and_always_shown(engine: tuple[str, str, str, Path]) -> None:
+    _, profile, dsn, home = engine
+    if not profile:
+        assert "profile" not in unstick("systems", dsn=dsn, home=home).out
+        return
+    verbs = {
+        v["verb"]["name"]: v["available"] for v in unstick("systems", "--json", dsn=dsn).json["systems"][0]["verbs"]
+    }
+    assert ("mark_failed" in verbs, verbs["cancel"]) == ((True, False) if profile == "mirror" else (False, True))
+    assert f"profile: {profile} (as the settings say)" in unstick("systems", dsn=dsn, home=home).out
+    recognised = unstick("systems", dsn=dsn).out
+    assert f"profile: {profile} (" in recognised
+    assert "as the settings say" not in recognised
