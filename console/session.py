@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from enum import StrEnum
 from time import monotonic
 
@@ -40,6 +40,25 @@ class Link(StrEnum):
 Opener = Callable[[], Awaitable[Workspace]]
 
 
+class Apart:
+    """Reads that do not keep each other from being made: a fault that leaves the connection whole is only kept."""
+
+    def __init__(self) -> None:
+        self.trouble = ""  # the first fault
+        self.failed: set[str] = set()  # labels of the systems of which not all was read
+
+    @contextlib.contextmanager
+    def each(self, label: str = "") -> Iterator[None]:
+        """One read, of one system where ``label`` names it."""
+        try:
+            yield
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            self.trouble = self.trouble or (f"{label}: {error}" if label else str(error))
+            self.failed |= {label} - {""}
+
+
 class Session:
     """One database being watched. ``open_`` makes the workspace; ``now`` is a monotonic clock in seconds."""
 
@@ -62,6 +81,7 @@ class Session:
         self._slow = Clock(interval * SLOWER, SHARE * 0.4, now)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
+        self._unread: dict[Clock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
         self._forced = False
@@ -108,6 +128,11 @@ class Session:
         if self.workspace is None or self._now() - self._since < SETTLED:
             return None
         return self.workspace.database.load.share()
+
+    @property
+    def unread(self) -> set[str]:
+        """Labels of the systems of which the last look could not read all: what is known of them may be old."""
+        return set().union(*self._unread.values())
 
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""
@@ -181,25 +206,22 @@ class Session:
             return
         trouble = ""
         if self._fast.wait() <= 0:
-            trouble = await self._part(self._look(), self._fast)
+            trouble = await self._part(self._look, self._fast)
             self.changed()
         if self._slow.wait() <= 0:
-            trouble = await self._part(self._seek(), self._slow) or trouble
+            trouble = await self._part(self._seek, self._slow) or trouble
         self.trouble = trouble
 
-    async def _part(self, look: Awaitable[None], clock: Clock) -> str:
-        """One part of a round: a fault that leaves the connection whole does not keep the others from being read."""
-        before = self._worked
+    async def _part(self, look: Callable[[Apart], Awaitable[None]], clock: Clock) -> str:
+        """One part of a round. What is wrong with it, which keeps the others from nothing."""
+        before, apart = self._worked, Apart()
         clock.begin()
         try:
-            await look
-        except (LostError, UnreachableError):
-            raise
-        except DatabaseError as error:
-            return str(error)
+            await look(apart)
         finally:
             clock.end(self._worked - before)
-        return ""
+        self._unread[clock] = apart.failed
+        return apart.trouble
 
     @property
     def _worked(self) -> float:
@@ -218,27 +240,32 @@ class Session:
         self._slow.hurry()
         self.changed()
 
-    async def _look(self) -> None:
+    async def _look(self, apart: Apart) -> None:
         if self.viewer is not None:
-            await self.viewer()
+            with apart.each():
+                await self.viewer()
             if not self.begun.is_set():  # the rows are what one waits for
                 self.begun.set()
                 self.changed()
                 await asyncio.sleep(PAINT)
         for label, reader in self.systems.items():
-            self.counts[label] = await reader.counts()
-        if self._server_time is not None:  # a page that read nothing itself is as fresh as the counts above it
+            with apart.each(label):
+                self.counts[label] = await reader.counts()
+        # A page that read nothing itself is as fresh as the counts above it.
+        if self._server_time is not None and not apart.trouble:
             self.read(self._server_time + self._now() - self._read_at)
 
-    async def _seek(self) -> None:
+    async def _seek(self, apart: Apart) -> None:
         unchecked: list[Unchecked] = []
         for label, reader in self.systems.items():
-            await reader.sample()
-            findings = await reader.findings()
-            self._found[label] = (*findings.found, *reader.watched())
-            self.capped[label] = findings.capped
-            unchecked += findings.unchecked
-            self.read(findings.at)
+            with apart.each(label):
+                await reader.sample()
+            with apart.each(label):
+                findings = await reader.findings()
+                self._found[label] = (*findings.found, *reader.watched())
+                self.capped[label] = findings.capped
+                unchecked += findings.unchecked
+                self.read(findings.at)
         self.unchecked, self.looked = tuple(unchecked), True
 
     def read(self, at: float) -> None:

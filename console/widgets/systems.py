@@ -29,12 +29,14 @@ RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
 class SystemLine(Record):
-    """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet."""
+    """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
+    ``unread``: the last look could not read all of it, so that this may be old."""
 
     label: str
     counts: tuple[Count, ...] | None
     stuck: int | None
     more_stuck: bool = False
+    unread: bool = False
     chosen: bool = False
     variant: tuple[tuple[str, str], ...] = ()  # options by name that are always shown
 
@@ -89,7 +91,7 @@ class SystemsBar(Bar):
 
     def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
-            return [(0, Content.styled("counting…", "$faint"))]
+            return [(0, Content.styled("" if line.unread else "counting…", "$faint"))]
         found = {count.phase: count for count in line.counts}
         shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
         if not shown:
@@ -115,8 +117,10 @@ def _end(line: SystemLine, *, wide: bool) -> Content:
     """The end of a line: which variant of the system this is, and how much of it is stuck."""
     values = [words.visible(f"{name} {value}" if wide else value) for name, value in line.variant]
     variant = Content.styled(", ".join(values) + "  " * bool(values), "")
+    if line.unread:
+        variant = Content.styled("not read  ", "bold $warning") + variant
     if line.stuck is None:
         return variant
-    if not line.stuck:
+    if not line.stuck and not line.unread:
         return variant + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
     return variant + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -40,6 +40,24 @@ def lines(stage: Stage) -> dict[str, str]:
     return {line[3:].split()[0]: line for line in found}
 
 
+async def test_a_system_that_cannot_be_read_keeps_no_other_from_being_read(five: str, tmp_path: Path) -> None:
+    connection = await connect(five, "agent_jobs")
+    async with staged(five, tmp_path, size=(120, 30)) as stage:
+        await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
+        before = lines(stage)
+        await connection.execute("ALTER TABLE agent_jobs.jobs RENAME status TO state")
+        await connection.execute("TRUNCATE eternaltwin.job CASCADE")
+        await stage.until(lambda: "not read" in lines(stage)["agent_jobs"] and "empty" in lines(stage)["eternaltwin"])
+        found = lines(stage)
+        assert all("not read" not in line for label, line in found.items() if label != "agent_jobs")
+        assert found["agent_jobs"].split("not read")[0].split() == before["agent_jobs"].split("profile")[0].split()
+        assert "+ stuck" in found["agent_jobs"], "how many there are now is not known"
+        await stage.until(lambda: "status does not exist" in stage.text)
+        await connection.execute("ALTER TABLE agent_jobs.jobs RENAME state TO status")
+        await stage.until(lambda: "not read" not in lines(stage)["agent_jobs"])
+    await connection.close()
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 async def test_each_of_five_systems_has_its_line(five: str, tmp_path: Path, width: int) -> None:
     async with staged(five, tmp_path, size=(width, 30)) as stage:

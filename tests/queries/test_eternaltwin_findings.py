@@ -210,9 +210,12 @@ async def test_a_silent_runner(twin: Twin, workspace: Workspace) -> None:
     fresh = await twin.task(polled=None, age=5)
     assert await found(workspace, "runner_silent") == {}, "nothing waits for long"
     await twin.task(polled=100, age=HOUR)
+    for status in ("Available", "Complete"):
+        broken = await twin.task(polled=5, status=status)
+        await twin.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
     there = (await found(workspace, "runner_silent"))[RUNNER]
-    assert there.evidence["waiting"] == "2"
-    assert there.sentence.endswith("while 2 wait for a poll: the runner is down, blocked or not connected.")
+    assert there.evidence["waiting"] == "3", "and a poll at infinity is nobody's"
+    assert there.sentence.endswith("while 3 wait for a poll: the runner is down, blocked or not connected.")
     assert await found(workspace, "runner_silent", ids=[twin.id(fresh)]) == {}
     assert set(await found(workspace, "runner_silent", ids=[RUNNER])) == {RUNNER}
     await twin.task(polled=5, status="Complete")
@@ -274,6 +277,8 @@ async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: st
         return [f.node_id for f in looks.watched() if f.code == "runner_stalled"]
 
     await twin.task()
+    broken = await twin.task(status="Complete")
+    await twin.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
     assert await stalled() == [], "one look tells nothing"
     assert await stalled() == [RUNNER]
     await polls(twin)

@@ -1,15 +1,18 @@
 -- Nobody polls: tasks are Available, yet the newest poll is old. With a large table only polls of tasks that are
 -- Available again can be seen, so a database whose every task ends at its first poll is judged by those. Tasks that
 -- were all created within the threshold say nothing: a runner that had nothing to do is not silent.
+-- A poll at infinity is somebody's hand: it would hide every real one for ever.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]
 -- Index: task__available_polled_at__idx, both ends.
 WITH newest AS (
   SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($3::text[])),
+           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($3::text[])
+               AND (t.polled_at).time < 'infinity'),
            (SELECT (t.polled_at).time FROM task t
-             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll,
+             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL AND (t.polled_at).time < 'infinity'
+             ORDER BY t.polled_at DESC LIMIT 1)) AS poll,
          (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting
 )
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
