@@ -110,7 +110,8 @@ class UnstickApp(Everywhere):
     async def _hold(self) -> None:
         """Where the server is quick, paint once with rows rather than before and again with them."""
         with self.batch_update(), contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.session.begun.wait(), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await self.session.begun.wait()
         self.say(self._greeting)
         self.screen.check_idle()  # it may have put off painting until then
 

@@ -285,7 +285,8 @@ class Session:
         while (seconds := self._pause()) > 0:
             self._wake.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), seconds)
+                async with asyncio.timeout(seconds):  # before Python 3.12, wait_for may swallow a cancellation
+                    await self._wake.wait()
 
     def _pause(self) -> float:
         if self.link is not Link.LIVE:

@@ -34,7 +34,10 @@ UNSETTLED = "the connection broke around COMMIT and the server cannot say what b
 
 
 class Progress(Record):
-    """How far an action has come, and what the chunk that was just committed (or not) has done."""
+    """How far an action has come, and what the chunk that was just committed (or not) has done.
+
+    Of its changes the rows are as the server spelled them, until somebody reads them: of many, few are looked at.
+    """
 
     done: int
     total: int
@@ -84,7 +87,7 @@ async def commit(
     place = None
     async for progress in bulk(workspace, label, verb, rehearsal, operator, asyncio.Event()):
         results += progress.chunk.results
-        changes += progress.chunk.changes
+        changes += [change.read() for change in progress.chunk.changes]
         xids += [progress.chunk.xid] if progress.chunk.xid else []
         place = progress.chunk.ledger or place
     xid = " ".join(xids) or None
@@ -188,7 +191,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     xids = [p.xid for p in parts if p.xid]
     return Outcomes(
         results=tuple(sorted((r for p in parts for r in p.results()), key=lambda r: r.id)),
-        changes=tuple(c for p in parts for c in p.changes),
+        changes=tuple(c for p in parts for c in p.copies),
         xid=" ".join(xids) or None,
         ledger=workspace.ledger_place if xids else None,
     )

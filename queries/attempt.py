@@ -50,7 +50,9 @@ class Attempt:
         self.versions = dict(versions)
         self.live = sorted(versions)
         self.dropped: dict[str, Result] = {}
-        self.copies: tuple[RowChange, ...] = ()  # what has changed, rows as the server spelled them: for the ledger
+        self.copies: tuple[
+            RowChange, ...
+        ] = ()  # what has changed, rows as the server spelled them: for the ledger, which takes them unread
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
@@ -77,10 +79,7 @@ class Attempt:
     @property
     def changes(self) -> tuple[RowChange, ...]:
         """What has changed, for people."""
-        return tuple(
-            RowChange(id=c.id, table=c.table, key=c.key, before=_decoded(c.before), after=_decoded(c.after))
-            for c in self.copies
-        )
+        return tuple(copy.read() for copy in self.copies)
 
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""

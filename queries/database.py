@@ -294,7 +294,8 @@ class Database:
             if connection.is_in_transaction():
                 rollback = asyncio.ensure_future(connection.execute("ROLLBACK"))
                 rollback.add_done_callback(_heard)
-                await asyncio.wait_for(asyncio.shield(rollback), GRACE)
+                async with asyncio.timeout(GRACE):
+                    await asyncio.shield(rollback)
         except BaseException as error:
             self._drop(purpose)
             if not isinstance(error, Exception):

@@ -286,6 +286,14 @@ class RowChange(Record):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
+    def read(self) -> RowChange:
+        """With its rows as mappings, where they are still as the server spelled them."""
+        return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
+
+
+def _read(row: Any) -> Any:
+    return msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+
 
 class Rehearsal(Record):
     """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with."""

@@ -152,7 +152,7 @@ async def _commit(workspace: Workspace, verb: str, rehearsal: Rehearsal) -> Outc
     with _signals(interrupted):
         async for progress in act.bulk(workspace, rehearsal.system, verb, rehearsal, operator(), stop):
             results += progress.chunk.results
-            changes += progress.chunk.changes
+            changes += [change.read() for change in progress.chunk.changes]
             xids += [progress.chunk.xid] if progress.chunk.xid else []
             place = progress.chunk.ledger or place
             if progress.total > act.CHUNK:

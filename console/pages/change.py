@@ -40,7 +40,7 @@ def differences(changes: Sequence[RowChange], width: int, *, limit: int = ROWS) 
     """Each row with the columns that differ, before and after."""
     lines: list[Line] = []
     node = None
-    for change in changes[:limit]:
+    for change in (each.read() for each in changes[:limit]):
         if change.id != node:
             if node is not None:
                 lines.append(BLANK)

@@ -327,6 +327,47 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
     await workspace.close()
 
 
+async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
+    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.detect.SMALL", -1)
+
+    async def ready() -> tuple[int | None, Honesty]:
+        workspace = await opened(snak.dsn, tmp_path)
+        (count,) = [c for c in await reader(workspace).counts() if c.phase is Phase.READY]
+        await workspace.close()
+        return count.n, count.honesty
+
+    for n in range(16):
+        job = await snak.job()
+        await snak.sql("UPDATE jobs SET user_id = md5($1)::uuid WHERE id::text = $2", str(n), str(job))
+    assert await ready() == (16, Honesty.EXACT)
+    await snak.sql("UPDATE jobs SET user_id = $1 WHERE user_id = md5('0')::uuid", UUID(int=2**128 - 1))
+    await snak.job()  # of a 17th
+    assert await ready() == (16, Honesty.CAPPED)
+    await snak.sql("ANALYZE jobs")
+    assert await ready() == (17, Honesty.ESTIMATED)
+
+
+# Dead letters
+async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(snak: Snak, mirror: Workspace) -> None:
+    for n in range(24):
+        job = await snak.job("failed", age=10_000 - n, ended=1)
+        change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_bin('8 s', created_at, '2000-01-01')"
+        await snak.sql(f"{change} WHERE id::text = $2", str(n % 3), str(job))
+    order = await snak.connection.fetch("SELECT id FROM jobs ORDER BY created_at, id")
+    for page in (1, 2, 5, 24, 50):
+        letters: list[str] = []
+        cursor = None
+        while True:
+            dead = await reader(mirror).dead(cursor, page)
+            letters += [letter.node.id for letter in dead.letters]
+            cursor = dead.cursor
+            if cursor is None:
+                break
+        assert letters == [f"{LABEL}/job:{row['id']}" for row in order], page
+
+
 # Findings
 
 

@@ -269,7 +269,7 @@ async def test_spinning_has_a_threshold_by_kind(twin: Twin, eternaltwin: str, tm
 
 
 async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 0.001}})
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 1e-6}})
     looks = reader(workspace)
 
     async def stalled() -> list[str]:

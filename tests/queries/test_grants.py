@@ -83,6 +83,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
         assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
         assert (await seen.findings()).unchecked == (await all_.findings()).unchecked
         await seen.sample()
+        await all_.sample()
         for node in {node.kind: node for node in known.values()}.values():
             detail, whole = await seen.detail(node.id), await all_.detail(node.id)
             assert detail is not None

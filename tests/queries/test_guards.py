@@ -243,6 +243,12 @@ async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(uni: Uni, uni_wo
     assert await locked(uni_workspace, uni2work.LABEL, verb, uni.id(job), read, uni.dsn) == [job]
 
 
+async def test_a_release_locks_nothing_that_any_worker_may_take(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(age=9000)
+    read = "SELECT id FROM queued_job"
+    assert await locked(uni_workspace, uni2work.LABEL, "release", uni.id(job), read, uni.dsn) == [job]
+
+
 async def test_of_an_instance_the_old_locks_are_locked_alone(uni: Uni, uni_workspace: Workspace) -> None:
     await uni.job(held=900)
     young, other = await uni.job(held=10), await uni.job(held=900, held_by=OTHER)

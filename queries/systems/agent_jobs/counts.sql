@@ -1,7 +1,8 @@
 -- How many jobs are in each phase, each count with its honesty.
 -- $1 have text[]: needs that are satisfied here; where the table is small, everything is counted
--- Indexes: one on jobs(status, created_at) of the unfinished, or else that on jobs(user_id, status, created_at), for the
--- first 500 users. Up to 10,000 of each status are counted; more, and the finished, come from the server's statistics.
+-- Indexes: one on jobs(status, created_at) of the unfinished: up to 10,000 of each status are counted. Or else that on
+-- jobs(user_id, status, created_at), for the first 16 users: where there are more, the server's statistics tell, and what
+-- was counted is the least it can be. The finished come from the statistics.
 WITH RECURSIVE known AS (
   SELECT 'jobs_scan' = ANY ($1::text[]) AS whole,
          NOT 'jobs_scan' = ANY ($1::text[]) AND 'unfinished' = ANY ($1::text[]) AS by_status,
@@ -13,7 +14,15 @@ leaps AS (
   SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id LIMIT 1)
     FROM leaps l WHERE l.user_id IS NOT NULL
 ),
-users AS MATERIALIZED (SELECT l.user_id FROM leaps l WHERE l.user_id IS NOT NULL LIMIT 500),
+users AS MATERIALIZED (SELECT l.user_id FROM leaps l WHERE l.user_id IS NOT NULL LIMIT 17),
+unfinished AS MATERIALIZED (
+  SELECT j.status::text AS status
+    FROM (SELECT u.user_id FROM users u LIMIT 16) AS u
+   CROSS JOIN LATERAL (SELECT j.status FROM jobs j
+                        WHERE j.user_id = u.user_id AND j.status IN ('pending', 'active', 'delayed', 'paused') LIMIT 20001) AS j
+   WHERE (SELECT by_user FROM known)
+   LIMIT 20001
+),
 counted AS MATERIALIZED (
   SELECT j.status::text AS status, count(*) AS n, true AS all FROM jobs j WHERE (SELECT whole FROM known) GROUP BY j.status
   UNION ALL
@@ -24,12 +33,11 @@ counted AS MATERIALIZED (
                  ('paused', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'paused' LIMIT 10001) AS o))) AS s(status, n)
    WHERE (SELECT by_status FROM known)
   UNION ALL
-  SELECT s.status, s.n, s.n <= 10000 AND (SELECT count(*) FROM users) < 500
-    FROM (VALUES ('pending', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'pending' LIMIT 10001) AS i LIMIT 10001) AS o)),
-                 ('active', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' LIMIT 10001) AS i LIMIT 10001) AS o)),
-                 ('delayed', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'delayed' LIMIT 10001) AS i LIMIT 10001) AS o)),
-                 ('paused', (SELECT count(*) FROM (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'paused' LIMIT 10001) AS i LIMIT 10001) AS o))) AS s(status, n)
+  SELECT s.status, count(o.status), count(o.status) <= 10000 AND (SELECT count(*) FROM users) <= 16 AND (SELECT count(*) FROM unfinished) <= 20000
+    FROM (VALUES ('pending'), ('active'), ('delayed'), ('paused')) AS s(status)
+    LEFT JOIN unfinished o ON o.status = s.status
    WHERE (SELECT by_user FROM known)
+   GROUP BY s.status
 ),
 estimate AS (
   SELECT f.status, (c.reltuples * f.freq)::int8 AS n

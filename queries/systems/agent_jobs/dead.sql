@@ -5,7 +5,7 @@
 -- $2 cursor text: created_at|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page comes from as many users at most as it has rows:
--- those whose oldest failed jobs are the oldest.
+-- those whose oldest failed jobs are the oldest, and of each only up to where the page is full, by the index alone.
 WITH RECURSIVE
 \ir parts/users.sql
 , c AS MATERIALIZED (
@@ -23,12 +23,23 @@ heads AS MATERIALIZED (
    ORDER BY h.created_at
    FETCH FIRST ($3::int) ROWS WITH TIES
 ),
+full_at AS MATERIALIZED (
+  SELECT t.created_at
+    FROM c
+   CROSS JOIN heads h
+   CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+                        WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at > c.at
+                        ORDER BY j.created_at LIMIT $3::int) AS t
+   ORDER BY t.created_at
+   LIMIT 1 OFFSET $3::int - 1
+),
 failed AS (
   SELECT f.id
     FROM c
    CROSS JOIN heads h
    CROSS JOIN LATERAL (SELECT j.id FROM jobs j
                         WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                          AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                         ORDER BY j.created_at, j.id LIMIT $3::int) AS f
   UNION ALL
   SELECT j.id FROM jobs j
