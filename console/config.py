@@ -16,8 +16,8 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from queries import duration, places
-from queries.payload import visible
 from queries.redaction import redact
+from queries.visible import visible
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]

@@ -57,9 +57,18 @@ def run(
     """
 
     async def open_() -> Workspace:
-        return await Workspace.open(
+        workspace = await Workspace.open(
             text, config.overrides(), read_only=read_only or bool(context and context.read_only), later=True
         )
+        try:
+            first = (context and workspace.systems.get(context.system)) or next(iter(workspace.systems.values()), None)
+            if first is not None:
+                with contextlib.suppress(DatabaseError):  # who reads it next is told
+                    await first.read_ahead()
+        except BaseException:
+            await workspace.close()
+            raise
+        return workspace
 
     async def start() -> int:
         ahead = Ahead(open_)

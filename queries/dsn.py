@@ -7,7 +7,6 @@ No message repeats what was given: it may be a password.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -82,6 +81,8 @@ def _known(words: Mapping[str, str]) -> dict[str, str]:
     known = _PASSED_ON | _LEFT_OUT | _SEEN_TO
     for word in words:
         if word not in known:
+            import difflib
+
             near = difflib.get_close_matches(word, known, n=1)
             raise ValueError("it has a word that psql does not know" + (f'; did you mean "{near[0]}"?' if near else ""))
     return dict(words)

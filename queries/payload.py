@@ -14,32 +14,14 @@ from itertools import islice
 
 from queries.json_layout import NotJson, layout
 from queries.model import Payload
+from queries.visible import visible
 
 LINES = 5000
 
-# Control, format and separator characters (categories Cc, Cf, Cs, Zl, Zp), apart from the joiners that words and
-# emoji need and the number signs that are drawn. They move the cursor, reorder a line, or hide.
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\ud800-\udfff]"
-)
-_BINARY = re.compile(
-    r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]"
-)  # text may hold tabs, breaks and the escapes of a coloured log
+# text may hold tabs, breaks and the escapes of a coloured log
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAYBE_JSON = re.compile(r'[ \t\r\n]*+[\[{"\-0-9tfn]')
 _ROWS = ((78, 16), (43, 8), (0, 4))  # a hexdump of so many bytes a row needs that width
-
-
-def visible(text: str) -> str:
-    """``text`` with each character that hides or steers a terminal shown as ``␛`` or ``<U+202E>``, line breaks too."""
-    return _HIDDEN.sub(_picture, text)
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"
 
 
 def size(n: int) -> str:

@@ -58,6 +58,7 @@ class Reader(Variant):
     ) -> None:
         super().__init__(database, found, settings or {})
         self.read_only = read_only
+        self._ahead: Page | None = None
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
@@ -66,8 +67,15 @@ class Reader(Variant):
 
     # Pages of nodes
 
+    async def read_ahead(self) -> None:
+        """Read the first page of roots now; it is given to who asks for it first. Raises DatabaseError."""
+        self._ahead = await self.roots()
+
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
         """The nodes at the top of the tree, from ``cursor`` on. Raises DatabaseError."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and (cursor, page) == (None, PAGE):
+            return ahead
         which = self._choose("roots")
         if which is not None and cursor is None and not self._recognised:
             with contextlib.suppress(DeniedError, SlowError):  # what cannot be read all at once is read one by one

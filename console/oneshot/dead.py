@@ -12,8 +12,8 @@ from console.oneshot.target import Target, chosen, closed, opened
 from queries import letters
 from queries.fault import DatabaseError, LostError
 from queries.model import Dead, Group, Letter
-from queries.payload import visible
 from queries.read import Reader
+from queries.visible import visible
 
 
 async def dead(target: Target, *, system: str | None, limit: int) -> int:

@@ -17,9 +17,9 @@ from console.oneshot.target import Target, named, opened
 from queries import act
 from queries.ledger import TABLE, operator
 from queries.model import Danger, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
-from queries.payload import visible
 from queries.read import Reader
 from queries.spec import Verb
+from queries.visible import visible
 from queries.workspace import Workspace
 
 DROPPED, UNKNOWN = 3, 5

@@ -8,7 +8,7 @@ from console import words
 from console.oneshot import plain
 from console.oneshot.look import SEVERAL, SystemHere
 from queries.model import Findings
-from queries.payload import visible
+from queries.visible import visible
 
 
 def system(of: SystemHere) -> Iterator[str]:

@@ -58,7 +58,7 @@ _PLAIN = str.maketrans({"–": "-", "…": "~", "·": "-", "→": "->", "≈": "
 
 def say(*lines: str) -> None:
     """Write to stderr, controls made visible."""
-    from queries.payload import visible
+    from queries.visible import visible
 
     with _readers_may_leave(sys.stderr):
         for line in lines:

@@ -10,7 +10,7 @@ import msgspec
 
 from console import words
 from queries.model import Count, LedgerEntry, Node, Result, RowChange
-from queries.payload import visible
+from queries.visible import visible
 
 
 def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:

@@ -10,8 +10,9 @@ from console.oneshot import plain
 from console.oneshot.output import say
 from console.oneshot.target import Target, opened
 from queries.model import Costly, Detail, Node, Section
-from queries.payload import describe, render, visible
+from queries.payload import describe, render
 from queries.read import Reader
+from queries.visible import visible
 
 WIDTH = 100  # of stored values, where there is no terminal to fit
 TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")

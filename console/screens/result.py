@@ -41,7 +41,7 @@ class ResultScreen(Dialog[None]):
                 yield Button("Close", id="close", variant="primary")
 
     def on_mount(self) -> None:
-        self.query_one(Page).focus()
+        self.query_one("#close" if self._work.seen else "#page").focus()
         self.set_interval(0.5, self.renew)
         self.renew()
 
@@ -56,11 +56,9 @@ class ResultScreen(Dialog[None]):
         self.query_one("#stop").display = not work.ended and work.total > len(work.results)
         self.query_one("#more").display = bool(work.stopped)
         close = self.query_one("#close", Button)
-        if close.disabled == work.ended:
-            close.disabled = not work.ended
-            if work.ended:
-                close.focus()
+        close.disabled = not work.ended
         if work.ended:
+            close.focus()
             work.seen = True
             self.query_one(Page).put(self._lines)
 

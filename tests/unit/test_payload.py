@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.model import Payload
-from queries.payload import cropped, describe, render, size, visible
+from queries.payload import cropped, describe, render, size
+from queries.visible import visible
 
 DRAWN = set("\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 
