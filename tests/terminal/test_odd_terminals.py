@@ -18,7 +18,7 @@ def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, 
     columns, height = size
     with Terminal(eternaltwin_demo, home=tmp_path, size=size) as terminal:
         at = terminal.until(JOB, "ready", lambda: terminal.at > 0).at
-        assert "? help" in terminal.rows[-1]
+        terminal.until(lambda: "? help" in terminal.rows[-1])
         terminal.press("down").until(lambda: terminal.at == at + 1)
         go_to_finding(terminal, "lost wake-up")
         terminal.press("enter").until("eternaltwin/task:", "W Wake")
