@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from textual.app import SystemCommand
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES
@@ -23,6 +24,7 @@ from .keys import Key
 from .screens.frame import Frame, bindings
 from .session import Opener, Session
 from .sheet import Sheet
+from .terminal import Terminal
 from .widgets.ascii import AsciiFilter
 
 PATIENCE = 0.15  # seconds until "Connecting" is painted
@@ -100,6 +102,9 @@ class UnstickApp(Everywhere):
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
         return [*filters, self._ascii_filter] if self.ascii else filters
+
+    def get_driver_class(self) -> type[Driver]:
+        return Terminal
 
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -115,17 +117,43 @@ async def _app() -> type[UnstickApp]:
 async def _run(app: UnstickApp) -> int:
     collecting = asyncio.create_task(_collect(app.session.begun))
     try:
-        await app.run_async()
+        with _told_to_leave(app.exit):
+            await app.run_async()
     finally:
         collecting.cancel()
         if any(not work.ended for work in app.session.works):
-            print("Waiting for the change under way ...", file=sys.stderr)  # noqa: T201
+            _say("Waiting for the change under way ...")
         await app.session.close()
         for line in app.session.unseen():
-            print(line, file=sys.stderr)  # noqa: T201
+            _say(line)
     if app.fault is not None:
         raise app.fault
     return 0 if app.session.workspace is not None else 1
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody is there to read it
+        print(line, file=sys.stderr)  # noqa: T201
+
+
+@contextlib.contextmanager
+def _told_to_leave(leave: Callable[[], object]) -> Iterator[None]:
+    """Have the first SIGINT call ``leave``, in the running loop. The next ones are asyncio's, which cancels.
+
+    Cancelling first would not do: a cancellation that meets Textual while it waits for a part of itself is swallowed.
+    """
+    loop = asyncio.get_running_loop()
+    before = signal.getsignal(signal.SIGINT)
+
+    def first(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        loop.call_soon_threadsafe(leave)
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 async def _collect(begun: asyncio.Event) -> None:

@@ -68,6 +68,7 @@ class Terminal:
         home: Path,
         size: tuple[int, int] = (120, 36),
         command: tuple[str, ...] = (sys.executable, "-m", "console.cli"),
+        ignore_sighup: bool = False,
         **env: str,
     ) -> None:
         columns, rows = size
@@ -83,7 +84,13 @@ class Terminal:
         }
         env = {**clean, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **env}
         self._child = pexpect.spawn(
-            command[0], [*command[1:], *arguments], cwd=str(ROOT), env=env, dimensions=(rows, columns), timeout=SECONDS
+            command[0],
+            [*command[1:], *arguments],
+            cwd=str(ROOT),
+            env=env,
+            dimensions=(rows, columns),
+            timeout=SECONDS,
+            ignore_sighup=ignore_sighup,
         )
         self._child.delaybeforesend = None
 
@@ -218,7 +225,7 @@ class Terminal:
     def ended(self, seconds: float = SECONDS) -> int:
         """Wait until it has ended; its exit code."""
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(ValueError, pexpect.EOF):  # ValueError: the terminal was closed
+        with contextlib.suppress(ValueError, OSError, pexpect.EOF):  # ValueError, OSError: the terminal was closed
             while self._read(0.1, to_the_end=True) or self._alive():
                 assert time.monotonic() < deadline, f"does not end:\n{self.text}"
         while self._alive():

@@ -68,8 +68,9 @@ def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
     assert "Traceback" not in terminal.text
 
 
-def test_closing_the_window_leaves_nothing(place: Path) -> None:
-    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+@pytest.mark.parametrize("ignore_sighup", [False, True], ids=["told", "untold"])
+def test_closing_the_window_leaves_nothing(ignore_sighup: bool, place: Path) -> None:
+    with Terminal("demo", home=place, ignore_sighup=ignore_sighup, TMPDIR=str(place)) as terminal:
         terminal.until(*READY)
         family = [terminal.process, *terminal.process.children(recursive=True)]
         terminal.hang_up()

@@ -1,0 +1,48 @@
+"""The terminal the console runs in, which may be closed under it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any, TextIO, cast
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class Terminal(LinuxDriver):
+    """Textual's driver, which ends the app when the terminal is gone.
+
+    Textual's own writer dies of the first error, and whoever writes after that waits for it for ever.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
+
+
+class Output(io.TextIOBase):
+    """What is written to ``file``, until that cannot be done any more: then ``gone`` is called, once."""
+
+    def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
+        self._file = file
+        self._gone = gone
+        self._lost = False
+
+    def write(self, text: str) -> int:
+        self._do(lambda: self._file.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._do(self._file.flush)
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def _do(self, what: Callable[[], object]) -> None:
+        if self._lost:
+            return
+        try:
+            what()
+        except OSError:
+            self._lost = True
+            self._gone()
