@@ -213,4 +213,4 @@ async def _tried(part: Part, reading: Awaitable[None]) -> None:
     except (LostError, UnreachableError):
         raise
     except DatabaseError as error:
-        part.trouble, part.due = str(error).replace("\n", " "), False
+        part.trouble, part.due = error.line, False

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from enum import StrEnum
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from queries.database import Backoff
 from queries.fault import DatabaseError, LostError, UnreachableError
@@ -20,6 +21,9 @@ from queries.workspace import Workspace
 
 from .clock import SHARE, Clock
 from .work import Work
+
+if TYPE_CHECKING:
+    from .config import Context
 
 SLOWER = 5  # findings are looked for at every fifth interval
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
@@ -38,6 +42,12 @@ class Link(StrEnum):
 
 
 Opener = Callable[[], Awaitable[Workspace]]
+
+
+def in_front(systems: Mapping[str, Reader], context: Context | None) -> str | None:
+    """The label of the system that is shown first: the context's, else the first there is."""
+    wanted = context.system if context else ""
+    return wanted if wanted in systems else next(iter(systems), None)
 
 
 class Apart:

@@ -15,7 +15,7 @@ from queries.fault import DatabaseError
 from queries.workspace import Workspace
 
 from .config import Config, Context
-from .session import Opener
+from .session import Opener, in_front
 
 if TYPE_CHECKING:
     from .app import UnstickApp
@@ -63,10 +63,10 @@ def run(
             text, config.overrides(), read_only=read_only or bool(context and context.read_only), later=True
         )
         try:
-            first = (context and workspace.systems.get(context.system)) or next(iter(workspace.systems.values()), None)
-            if first is not None:
+            label = in_front(workspace.systems, context)
+            if label is not None:
                 with contextlib.suppress(DatabaseError):  # who reads it next is told
-                    await first.read_ahead()
+                    await workspace.systems[label].read_ahead()
         except BaseException:
             await workspace.close()
             raise

@@ -94,7 +94,7 @@ class Work:
                 self.place = step.chunk.ledger or self.place
                 self._changed()
         except DatabaseError as error:
-            self._rest(Outcome.REFUSED, str(error).replace("\n", " "))
+            self._rest(Outcome.REFUSED, error.line)
         except Exception as error:
             # A fault of ours: whether the chunk under way was committed is not known, and must not look as if it were.
             self._rest(Outcome.UNKNOWN, f"the console failed on the way: {type(error).__name__}: {error}")

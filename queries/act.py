@@ -211,10 +211,10 @@ async def _attempt(
         moved = nothing(request, missed, Outcome.MOVED, "it changed under the statement")
         return [moved, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableBusyError as error:
-        return [nothing(request, versions, Outcome.BUSY, _line(error))]
+        return [nothing(request, versions, Outcome.BUSY, error.line)]
     except DeniedError as error:
         needed = f"The verb needs {', '.join(request.verb.privileges)}; to write to the ledger, INSERT there."
-        return [nothing(request, versions, Outcome.DENIED, f"{_line(error)} {needed}")]
+        return [nothing(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             items = sorted(versions.items())
@@ -222,7 +222,7 @@ async def _attempt(
             return [a for h in halves for a in await _attempt(workspace, request, h, commit=commit, until=until)]
         if not commit and not _narrows(error):
             raise
-        return [nothing(request, versions, _outcome(request, error), f"{_line(error)} Nothing was changed.")]
+        return [nothing(request, versions, _outcome(request, error), f"{error.line} Nothing was changed.")]
     return [attempt]
 
 
@@ -249,7 +249,7 @@ async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *,
         try:
             status = await _ended(transaction)
         except ConflictError as error:
-            attempt.fail(Outcome.CONFLICT, _line(error))
+            attempt.fail(Outcome.CONFLICT, error.line)
             _tell(file, request, attempt, entry)
             raise
     if status is None:
@@ -308,7 +308,3 @@ def _outcome(request: Request, error: DatabaseError) -> Outcome:
     if isinstance(error, BusyError):
         return Outcome.BUSY
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED
-
-
-def _line(error: DatabaseError) -> str:
-    return str(error).replace("\n", " ")

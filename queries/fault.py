@@ -14,6 +14,11 @@ class DatabaseError(Exception):
         self.code = code
         self.constraint = constraint
 
+    @property
+    def line(self) -> str:
+        """The same in one line."""
+        return str(self).replace("\n", " ")
+
 
 class UnreachableError(DatabaseError):
     """No connection could be made; trying again later may help."""

@@ -319,7 +319,7 @@ class Reader(Variant):
                         raise
                     except DatabaseError as error:
                         # This transaction is broken off now; the others are looked for in a new one.
-                        why = str(error).replace("\n", " ")
+                        why = error.line
                         unchecked.append(Unchecked(system=self.label, code=spec.code, why=why))
                         break
         return found, unchecked, capped

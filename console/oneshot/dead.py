@@ -48,7 +48,7 @@ async def _part(reader: Reader, limit: int) -> Dead:
     except LostError:
         raise
     except DatabaseError as error:
-        return Dead(system=reader.label, meaning=meaning, unreadable=str(error).replace("\n", " "))
+        return Dead(system=reader.label, meaning=meaning, unreadable=error.line)
     capped = len(found) > limit or blind
     groups = letters.grouped(found[:limit], capped=capped)
     return Dead(

@@ -64,7 +64,7 @@ async def _here(reader: Reader) -> SystemHere:
     except LostError:
         raise
     except DatabaseError as error:
-        why = str(error).replace("\n", " ")
+        why = error.line
     spec = reader.system.spec
     verbs = []
     for verb in reader.system.verbs_here:

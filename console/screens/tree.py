@@ -12,6 +12,7 @@ from console import keys, words
 from console.keys import Key
 from console.listing import Listing, News, Shape
 from console.pages import nothing
+from console.session import in_front
 from console.widgets.columns import TASKS, Column, recorded
 from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
@@ -112,9 +113,9 @@ class TreeScreen(Reading):
 
     def _current(self) -> Listing | None:
         """The list to show; where the systems have just become known, the tree of the context's or of the first."""
-        systems, context = self.session.systems, self.unstick.context
+        systems = self.session.systems
         if self._label not in systems:
-            self._label = context.system if context and context.system in systems else next(iter(systems), None)
+            self._label = in_front(systems, self.unstick.context)
         if self._label is None:
             return None
         key = (self._label, self._shape)

@@ -177,11 +177,9 @@ class Data:
             for name, rows in self.rows.items():
                 if rows:
                     await connection.execute(SQL[f"fill_{name}"], *(list(column) for column in zip(*rows, strict=True)))
-            if not await connection.fetchval("SELECT to_regclass('pgmq.meta')"):
+            if not await connection.fetchval(SQL["has_queues"]):
                 return
             await connection.execute(SQL["queues"])
             for queue, body, age, reads in self.messages:
                 sent = await connection.fetchval(SQL["send"], queue, json.dumps(body))
-                aged = "enqueued_at = now() - make_interval(secs => $2), read_ct = $3"
-                update = f'UPDATE pgmq."q_{queue}" SET {aged} WHERE msg_id = $1'
-                await connection.execute(update, sent, float(age), reads)
+                await connection.execute(SQL["aged"].replace("QUEUE", f"q_{queue}"), sent, float(age), reads)

@@ -194,6 +194,13 @@ JOIN tasks t ON t.task_uuid = r.task
 JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
 JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid;
 
+-- name: has_queues
+SELECT to_regclass('pgmq.meta');
+
+-- name: aged
+-- $1 message, $2 age in seconds, $3 how often it was read; the table's name is put in
+UPDATE pgmq."QUEUE" SET enqueued_at = now() - make_interval(secs => $2), read_ct = $3 WHERE msg_id = $1;
+
 -- name: queues
 SELECT pgmq.create('worker_' || name || '_queue') FROM task_namespaces;
 

@@ -19,10 +19,7 @@ SELECT r.id, r.why
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
--- :rows
-SELECT 'job:' || j.id AS id, 'jobs' AS "table", j.id::text AS key, to_jsonb(j) AS row
-  FROM jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+\ir ../parts/rows.sql
 
 -- :change
 DELETE FROM jobs j

@@ -4,12 +4,7 @@
 -- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
 -- Index: jobs_pkey.
 
--- :lock
-SELECT 'job:' || j.id AS id, j.status || '|' || j.updated_at || ':' || j.xmin AS version
-  FROM jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
- ORDER BY j.id
-   FOR NO KEY UPDATE SKIP LOCKED
+\ir ../parts/lock.sql
 
 -- :refused
 SELECT r.id, r.why
@@ -20,10 +15,7 @@ SELECT r.id, r.why
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
--- :rows
-SELECT 'job:' || j.id AS id, 'jobs' AS "table", j.id::text AS key, to_jsonb(j) AS row
-  FROM jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+\ir ../parts/rows.sql
 
 -- :change
 UPDATE jobs j SET status = 'pending', error = NULL, started_at = NULL, completed_at = NULL, updated_at = clock_timestamp()

@@ -7,15 +7,10 @@ WITH
     FROM seen n, workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'error'
-  RETURNING x.workflow_step_uuid, n.task_uuid
+  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'pending' AS becomes,
+            '{"type":"ResetForRetry"}' AS event
 )
-INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
-SELECT l.workflow_step_uuid, 'pending', 'error',
-       jsonb_build_object('event', '{"type":"ResetForRetry"}', 'timestamp', now(), 'correlation_id', t.correlation_id,
-                          'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
-       (SELECT max(x.sort_key) + 1 FROM workflow_step_transitions x WHERE x.workflow_step_uuid = l.workflow_step_uuid),
-       true, now(), now()
-  FROM left_behind l JOIN tasks t ON t.task_uuid = l.task_uuid
+\ir step_transitions.sql
 
 -- :change
 -- A new budget for those, and for steps that were reset before and have none. A step that counts no attempt is always

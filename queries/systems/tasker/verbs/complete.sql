@@ -41,20 +41,15 @@ WITH
     FROM seen n, workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'resolved_manually')
-  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid
-)
-INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
-SELECT l.workflow_step_uuid, 'complete', l.to_state,
-       jsonb_build_object('event', jsonb_build_object('type', 'CompleteManually', 'data', jsonb_build_object(
-         'step_uuid', l.workflow_step_uuid, 'success', true, 'result', $5::jsonb -> 'result', 'status', 'completed', 'error', NULL,
+  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'complete' AS becomes,
+            jsonb_build_object('type', 'CompleteManually', 'data', jsonb_build_object(
+         'step_uuid', x.workflow_step_uuid, 'success', true, 'result', $5::jsonb -> 'result', 'status', 'completed', 'error', NULL,
          'metadata', jsonb_build_object('execution_time_ms', 0, 'handler_version', NULL, 'retryable', false, 'completed_at', now(),
            'worker_id', NULL, 'worker_hostname', NULL, 'started_at', NULL, 'error_code', NULL, 'error_type', NULL,
            'context', '{}'::jsonb, 'custom', jsonb_build_object('manually_completed', true, 'completed_by', $3::text, 'completion_reason', $4::text)),
-         'orchestration_metadata', jsonb_build_object('headers', '{}'::jsonb, 'error_context', NULL, 'backoff_hint', NULL, 'custom', '{}'::jsonb)))::text, 'timestamp', now(), 'correlation_id', t.correlation_id,
-                          'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
-       (SELECT max(x.sort_key) + 1 FROM workflow_step_transitions x WHERE x.workflow_step_uuid = l.workflow_step_uuid),
-       true, now(), now()
-  FROM left_behind l JOIN tasks t ON t.task_uuid = l.task_uuid
+         'orchestration_metadata', jsonb_build_object('headers', '{}'::jsonb, 'error_context', NULL, 'backoff_hint', NULL, 'custom', '{}'::jsonb)))::text AS event
+)
+\ir ../parts/step_transitions.sql
 
 -- :change
 WITH
