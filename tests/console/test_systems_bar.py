@@ -103,16 +103,6 @@ async def test_on_a_low_screen_the_current_one_alone_has_a_line(five: str, tmp_p
         assert "agent_jobs" not in text
 
 
-@pytest.fixture
-async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
-    """Rows for a new database of agent_jobs."""
-    dsn = server.fresh("agent_jobs")
-    snak = await Snak.open(dsn)
-    yield snak
-    await snak.connection.close()
-    server.drop(dsn)
-
-
 async def test_one_key_groups_the_tree_otherwise(snak: Snak, tmp_path: Path) -> None:
     clerk, cook = await snak.agent(ANNA, "clerk"), await snak.agent(BERT, "cook")
     for user, agent in ((ANNA, clerk), (BERT, clerk), (BERT, cook)):
