@@ -12,6 +12,7 @@ from textual.strip import Strip
 from console import words
 from console.forest import Row, Tail
 
+from .ascii import TABLE
 from .columns import GAP, Layout, Look
 
 GUTTER = 2
@@ -82,6 +83,8 @@ def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: fr
     flag = (signs.unfolded if row.expanded else signs.folded) if row.expandable else NOTHING
     runs = [(gutter, (*base, "marker")), ((guides + flag)[:room], (*base, "guides"))]
     runs += _cells(row, layout, room - len(guides) - FLAG, look, base, changed)
+    if look.ascii:
+        runs = [(text.translate(TABLE), names) for text, names in runs]
     return Strip(_segments(runs, ink), _width(layout))
 
 
