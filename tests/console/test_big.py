@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from console.listing import Listing
+from console.screens.frame import MODES
 from console.screens.tree import TreeScreen
 from console.window import PAGES
 from tests.queries.builders import Twin
@@ -55,10 +56,11 @@ async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
     before = proxy.trips
     yield
     await stage.until(lambda: proxy.trips > before)
+    mode, page = stage.app.current_mode, stage.app.screen
     await stage.press("question_mark")
     await stage.until("Keys everywhere")
-    await stage.press("1")
-    await stage.until(lambda: isinstance(stage.app.screen, TreeScreen))
+    await stage.press(next(key for key, name in MODES if name == mode))
+    await stage.until(lambda: stage.app.screen is page)
     assert not proxy.open.is_set()
     proxy.open.set()
 
@@ -152,7 +154,10 @@ async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternalt
         await stage.until("Heavy v1", "● live")
         await stage.press("right")
         await stage.until("└")
-        await stage.press("down", "enter")
+        await stage.press("down")
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
         await stage.until("state", "100 MB")
         assert len(stage.text) < 10_000
 
@@ -164,8 +169,6 @@ async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwi
         async with answering(stage, proxy):
             await stage.press("2")
             await stage.until("timer overdue")
-        await stage.press("2")
-        await stage.until("timer overdue")
         await stage.press("end")
         await stage.press("enter")
         await stage.until("timer overdue", lambda: len(stage.app.screen_stack) > 1)
@@ -216,7 +219,9 @@ async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], p
         await stage.until("● live", lambda: loaded(stage))
         forest = listing(stage).forest
         assert forest.move_to(Rows.id(task))
-        await stage.press("enter")
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
         await stage.until("inbox", "100000")
 
 
@@ -238,14 +243,18 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
         ]
         assert forest.move_to(ids[0])
         for above, below in pairwise(ids[:3]):
-            await stage.press("right")
+            async with answering(stage, proxy):
+                await stage.press("right")
             await stage.until(lambda above=above, below=below: forest.children(above) == (below,))
             await stage.press("right")
             await stage.until(lambda below=below: forest.cursor == below)
         await stage.press("f")
         await stage.until("Find in estuary")
         await stage.type(ids[3].partition(":")[2])
-        await stage.press("enter")
+        async with answering(stage, proxy):
+            await stage.press("enter")
         await stage.until(lambda: listing(stage).forest.cursor == ids[3])
-        await stage.press("enter")
-        await stage.until(lambda: len(stage.app.screen_stack) > 1)
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
+        await stage.until("As recorded")
