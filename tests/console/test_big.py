@@ -158,8 +158,13 @@ async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternalt
         async with answering(stage, proxy):
             await stage.press("enter")
             await stage.until("Reading …")
-        await stage.until("state", "100 MB")
+        await stage.until("state", "100 MB (the first 64 kB); m fetches more")
         assert len(stage.text) < 10_000
+        for more in ("512 kB); m fetches more", "4 MB)"):
+            await stage.press("m")
+            await stage.until(f"100 MB (the first {more}")
+        await stage.press("m")
+        await stage.until("No more than the first 4 MB can be shown here.")
 
 
 async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
