@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import string
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from queries import letters
+from queries import letters, sentence
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
@@ -115,6 +114,17 @@ class Reader(Variant):
         local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
+
+    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE) -> tuple[Node, ...]:
+        """What is above a node, from its parent up: so many levels, not beyond one whose id is ``known``."""
+        found: list[Node] = []
+        async with self._reading() as transaction:
+            while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
+                nodes = (await self._nodes(transaction, [self.local(parent)])).nodes
+                found += nodes
+                if not nodes or parent in known:
+                    break
+        return tuple(found)
 
     async def counts(self) -> tuple[Count, ...]:
         """How many nodes there are in each phase."""
@@ -357,7 +367,7 @@ class Reader(Variant):
             node_id=node_id,
             code=spec.code,
             title=spec.title,
-            sentence=_Sentence().vformat(spec.sentence, (), evidence),
+            sentence=sentence.fill(spec.sentence, evidence),
             severity=spec.severity,
             proof=spec.proof,
             since=since,
@@ -380,14 +390,6 @@ class Reader(Variant):
         drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
         values = tuple(tuple(r.values()) for r in rows)
         return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
-
-
-class _Sentence(string.Formatter):
-    """Fills a sentence; a value that the evidence lacks reads "?" instead of failing."""
-
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = kwargs.get(str(key))
-        return "?" if value is None else value
 
 
 async def _now(transaction: Transaction) -> float:

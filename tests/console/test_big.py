@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -63,6 +62,13 @@ async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
     await stage.until(lambda: stage.app.screen is page)
     assert not proxy.open.is_set()
     proxy.open.set()
+
+
+async def find(stage: Stage, node_id: str) -> None:
+    """Type an id to be found; enter is left to press."""
+    await stage.press("f")
+    await stage.until("Find in")
+    await stage.type(node_id.partition(":")[2])
 
 
 async def walk(stage: Stage, key: str, until: Callable[[], bool]) -> None:
@@ -242,24 +248,37 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
     async with staged(proxy.through(dsn), tmp_path) as stage:
         await stage.until("● live", lambda: loaded(stage))
         forest = listing(stage).forest
-        ids = [
-            Rows.id(await database.value("SELECT lpad(to_hex($1::int), 16, '0')::macaddr8::text", i))
-            for i in (1, 2, 3, 10000)
-        ]
-        assert forest.move_to(ids[0])
-        for above, below in pairwise(ids[:3]):
+        ids = {i: Rows.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
+        assert forest.move_to(ids[1])
+        for above, below in ((ids[1], ids[2]), (ids[2], ids[3])):
             async with answering(stage, proxy):
                 await stage.press("right")
             await stage.until(lambda above=above, below=below: forest.children(above) == (below,))
             await stage.press("right")
             await stage.until(lambda below=below: forest.cursor == below)
-        await stage.press("f")
-        await stage.until("Find in estuary")
-        await stage.type(ids[3].partition(":")[2])
+        await find(stage, ids[10000])
         async with answering(stage, proxy):
             await stage.press("enter")
-        await stage.until(lambda: listing(stage).forest.cursor == ids[3])
+        await stage.until(lambda: listing(stage).forest.cursor == ids[10000])
         async with answering(stage, proxy):
             await stage.press("enter")
             await stage.until("Reading …")
         await stage.until("As recorded")
+        await stage.press("o")
+        await stage.until("levels so far")
+        await stage.press("up")
+        await stage.until(lambda: all(worker.is_finished for worker in stage.app.workers if worker.group == "read"))
+        assert ids[10000] not in forest, "a key has stopped the way there"
+        await find(stage, ids[300])
+        await stage.press("enter")
+        await stage.until(lambda: listing(stage).forest.cursor == ids[300])
+        await stage.press("enter")
+        await stage.until("As recorded")
+        await stage.press("o")
+        await stage.until(lambda: tree(stage).listing and listing(stage).forest is forest and forest.cursor == ids[300])
+        assert forest.ancestors(ids[300])[-1] == ids[1]
+        rows_ = len(forest)
+        await stage.press("down")
+        await stage.until("enter reads what is beside it")
+        await stage.press("enter")
+        await stage.until(lambda: len(forest) == rows_ - 1)
