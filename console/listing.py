@@ -47,6 +47,7 @@ class Listing:
         self.shape = shape
         self.text = text
         self.at = 0.0  # server time of the last read
+        self.only = ""  # what alone is looked at, where that is not everything
         self.read = False  # whether the first page has come
         self.costly: dict[str | None, Costly] = {}
         self._reader = reader
@@ -239,7 +240,9 @@ class Listing:
             return None
         if self.shape is Shape.FOUND:
             return await reader.find(self.text)
-        return await (reader.roots(cursor, PAGE) if self.shape is Shape.TREE else reader.live(cursor, PAGE))
+        page = await (reader.roots(cursor, PAGE) if self.shape is Shape.TREE else reader.live(cursor, PAGE))
+        self.only = page.only or self.only if cursor else page.only
+        return page
 
     async def _children(self, parent_id: str, cursor: str | None, *, asked: bool = False) -> Page | None:
         reader = self._reader()

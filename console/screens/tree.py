@@ -65,7 +65,8 @@ class TreeScreen(Reading):
             return []
         listing = self.listing
         all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
-        shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        only = f" ({words.only(listing.only)})" if listing and listing.only else ""
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, most urgent first{only}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
@@ -80,7 +81,7 @@ class TreeScreen(Reading):
             return ""
         forest = listing.forest
         marked = f"{len(forest.marks)} marked  " if forest.marks else ""
-        more = "+" if listing.has_more(None) else ""
+        more = "+" if listing.has_more(None) or listing.only else ""
         if self._filter.terms:
             return f"{marked}{forest.matched} of {forest.loaded}{more}"
         return f"{marked}{forest.loaded}{more}"
