@@ -53,5 +53,6 @@ page AS MATERIALIZED (
       ORDER BY s.workflow_step_uuid LIMIT 1) AS e ON true
   ORDER BY - p.severity, p.at, p.id)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 letters' END,
+       NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM letters) = 5000)

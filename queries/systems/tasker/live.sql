@@ -1,6 +1,6 @@
 -- Everything unfinished: tasks by priority as the engine takes them, the newest first within one; then steps that are
 -- not processed, the oldest first. Looks at 20,000 of each from the cursor on: what has failed or was cancelled keeps
--- its place among the open ones for ever.
+-- its place among the open ones for ever. A row without an id: there may be others.
 -- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
@@ -39,7 +39,13 @@ steps_ AS (
            WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
            LIMIT $2::int) AS o
 )
-SELECT u.id, u.cursor
+(SELECT u.id, u.cursor
   FROM (SELECT * FROM tasks_ UNION ALL SELECT * FROM steps_) AS u
  ORDER BY u.part, u.n
- LIMIT $2::int
+ LIMIT $2::int)
+UNION ALL
+SELECT NULL, '20,000 open ones at a time'
+ WHERE CASE WHEN (SELECT count(*) FROM tasks_) < $2::int
+            THEN (SELECT count(*) FROM open_tasks) = 20000
+                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < $2::int
+                    AND (SELECT count(*) FROM open_steps) = 20000 END
