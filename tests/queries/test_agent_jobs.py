@@ -433,7 +433,7 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
     agent = await snak.agent()
     await snak.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, created_at, status, completed_at)"
-        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, now() - interval '1 hour', 'completed', now() - interval '50 min'"
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, now() - interval '1 h', 'completed', now() - interval '50 min'"
         " FROM generate_series(1, 600) AS n",
         agent,
     )
