@@ -432,8 +432,8 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
     await snak.job(age=4000)
     agent = await snak.agent()
     await snak.sql(
-        "INSERT INTO jobs (job_id, agent_id, user_id, created_at, status, completed_at)"
-        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, now() - interval '1 h', 'completed', now() - interval '50 min'"
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed', now() - interval '1 h', now() - interval '1 h'"
         " FROM generate_series(1, 600) AS n",
         agent,
     )
