@@ -27,6 +27,12 @@ from queries.system import System
 FILLS = Path(__file__).parent / "large"
 LARGE = 100  # blocks; what is smaller by the system's nature may be read whole
 SCANS = {"Seq Scan", "Parallel Seq Scan"}
+PLAIN = """
+    SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS ddl
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+     WHERE c.oid >= 16384 AND c.relkind = 'r' AND c.relpersistence = 'p'
+       AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+"""  # indexes that no constraint is made of
 
 
 class Cost(NamedTuple):
@@ -52,7 +58,13 @@ async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> Non
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
-        await connection.execute((FILLS / f"{system}.sql").read_text("utf-8"), timeout=3600)
+        await connection.execute("SET work_mem = '64MB'; SET maintenance_work_mem = '1GB'; SET synchronous_commit = off")
+        indexes = await connection.fetch(PLAIN)
+        for index in indexes:  # made anew at once they cost a fraction of what every row would
+            await connection.execute(f"DROP INDEX {index['name']}")
+        await connection.execute((FILLS / f"{system}.sql").read_text("utf-8"), timeout=7200)
+        for index in indexes:
+            await connection.execute(index["ddl"], timeout=3600)
         await connection.execute("VACUUM (ANALYZE)", timeout=3600)
     finally:
         await connection.close()
