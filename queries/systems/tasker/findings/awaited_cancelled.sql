@@ -1,5 +1,6 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
 -- The others are open, so the search begins with them.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 5,000 open steps.

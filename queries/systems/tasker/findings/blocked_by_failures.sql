@@ -1,4 +1,5 @@
 -- Tasks that rest because a step failed for good.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,5 +1,6 @@
 -- Tasks and steps none of whose transitions is the current one: the engine reads that as pending. Of each sort those
 -- asked for, or the newest 5,000 that are open.
+-- kinds: step task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,5 +1,6 @@
 -- Tasks with steps that are ready, which the poller does not look at any more: it forgets whatever has waited for more
 -- than 60 minutes (30 for a retry), while the staleness detector may leave it alone for longer.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $3 page int: how many at most
 -- $4 have text[]

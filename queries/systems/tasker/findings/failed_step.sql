@@ -1,4 +1,5 @@
 -- Steps in error: the engine never tries them again by itself.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

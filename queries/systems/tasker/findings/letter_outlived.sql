@@ -1,4 +1,5 @@
 -- Dead letters nobody has decided on, whose task is not in error (any more).
+-- kinds: letter
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: those of the included part, idx_task_transitions_state_lookup.

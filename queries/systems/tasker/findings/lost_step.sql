@@ -1,4 +1,5 @@
 -- Steps handed to the workers whose message is in no queue: it is sent after the state is written, and may get lost.
+-- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb

@@ -1,4 +1,5 @@
 -- Waiting tasks all of whose steps are done: discovery looks for ready steps, and there are none.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,4 +1,5 @@
 -- Tasks that wait for steps in process while none is: the word that should have moved them on was lost.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

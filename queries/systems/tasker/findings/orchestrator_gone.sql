@@ -1,4 +1,5 @@
 -- Tasks in the middle of an orchestrator's work for minutes: neither the poller nor the staleness detector sees them.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,4 +1,5 @@
 -- Steps claimed by a worker long ago: nothing tells whether it lives, so the step's usual run time is the measure.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,4 +1,5 @@
 -- Messages that come back again and again: read often, or about a step that has ended (nobody acknowledges those).
+-- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb

@@ -1,4 +1,5 @@
 -- Steps that are to be tried again but never will: the engine's own reset leaves the attempts as they are.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $3 page int: how many at most
 -- $4 have text[]

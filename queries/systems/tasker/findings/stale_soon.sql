@@ -1,5 +1,6 @@
 -- Tasks that the staleness detector will put into error, or is about to: as long in their state as their template (or
 -- else the threshold) allows, or too old altogether.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
