@@ -58,7 +58,7 @@ async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> Non
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
-        await connection.execute("SET work_mem = '64MB'; SET maintenance_work_mem = '1GB'; SET synchronous_commit = off")
+        await connection.execute("SET work_mem = '64MB'; SET maintenance_work_mem = '1GB'")
         indexes = await connection.fetch(PLAIN)
         for index in indexes:  # made anew at once they cost a fraction of what every row would
             await connection.execute(f"DROP INDEX {index['name']}")
