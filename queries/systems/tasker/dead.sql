@@ -6,7 +6,7 @@
 -- $4 have text[]
 -- Indexes: those of the included parts, tasks_dlq_pkey, idx_dlq_unique_pending_task, idx_workflow_steps_task_covering,
 -- the state_lookups.
-WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql
 ,
 \ir parts/letters.sql

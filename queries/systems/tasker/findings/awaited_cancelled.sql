@@ -9,20 +9,22 @@ WITH open AS MATERIALIZED (
    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
 pairs AS MATERIALIZED (
-  SELECT e.from_step_uuid, o.workflow_step_uuid AS to_step_uuid
-    FROM open o
-   CROSS JOIN LATERAL (SELECT e.from_step_uuid FROM workflow_step_edges e WHERE e.to_step_uuid = o.workflow_step_uuid OFFSET 0) AS e
+  SELECT e.from_step_uuid, e.to_step_uuid
+    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open o))
   UNION ALL
   SELECT e.from_step_uuid, e.to_step_uuid
     FROM workflow_step_edges e
    WHERE e.from_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
+),
+cancelled AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.to_state = 'cancelled' AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p))
 )
 (SELECT 'step:' || p.from_step_uuid AS id, extract(epoch FROM min(x.created_at))::float8 AS since,
         jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY p.to_step_uuid), 200), 'waiting', count(*),
                            'cancelled', date_trunc('second', min(x.created_at))::text) AS evidence
    FROM pairs p
-  CROSS JOIN LATERAL (SELECT x.created_at FROM workflow_step_transitions x
-                       WHERE x.workflow_step_uuid = p.from_step_uuid AND x.most_recent AND x.to_state = 'cancelled' OFFSET 0) AS x
+   JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid
   CROSS JOIN LATERAL (SELECT FROM workflow_step_transitions y
                        WHERE y.workflow_step_uuid = p.to_step_uuid AND y.most_recent AND y.to_state = 'pending' OFFSET 0) AS y
   CROSS JOIN LATERAL (SELECT s.task_uuid, s.named_step_uuid FROM workflow_steps s

@@ -5,16 +5,15 @@
 -- $3 page int: how many at most
 -- $4 have text[]
 -- Indexes: those of the included part, workflow_steps' task_covering.
-WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir ../parts/open_tasks.sql
 (SELECT 'task:' || b.task_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
         jsonb_build_object('failed', f.steps, 'steps', coalesce(f.names, 'none'), 'message', coalesce(f.message, 'no message'),
                            'entered', date_trunc('second', b.at)::text) AS evidence
-   FROM (SELECT o.task_uuid, x.created_at AS at
+   FROM (SELECT o.task_uuid, o.at
            FROM open_tasks o
-           CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
-          WHERE x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
-          ORDER BY x.created_at, o.task_uuid
+          WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
+          ORDER BY o.at, o.task_uuid
           LIMIT $3::int) AS b
    LEFT JOIN LATERAL (
      SELECT count(*) AS steps, left(string_agg(n.name, ', ' ORDER BY s.workflow_step_uuid), 200) AS names,

@@ -5,13 +5,13 @@
 -- $3 page int: how many at most
 -- $4 have text[]
 -- Indexes: those of the included part; the engine's own view of 200 tasks at most.
-WITH wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (
-  SELECT o.task_uuid, o.to_state, x.created_at AS at
-    FROM open_tasks o CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
-   WHERE x.created_at < now() - CASE o.to_state WHEN 'waiting_for_retry' THEN interval '30 minutes' ELSE interval '60 minutes' END
-   ORDER BY x.created_at, o.task_uuid LIMIT 200
+  SELECT o.task_uuid, o.to_state, o.at
+    FROM open_tasks o
+   WHERE o.at < now() - CASE o.to_state WHEN 'waiting_for_retry' THEN interval '30 minutes' ELSE interval '60 minutes' END
+   ORDER BY o.at, o.task_uuid LIMIT 200
 )
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
         jsonb_build_object('state', w.to_state, 'waited', date_trunc('second', now() - w.at)::text, 'ready', k.ready_steps) AS evidence
