@@ -19,19 +19,27 @@ pairs AS MATERIALIZED (
 cancelled AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled' AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p))
-)
+),
+pending AS MATERIALIZED (
+  SELECT y.workflow_step_uuid FROM workflow_step_transitions y
+   WHERE y.most_recent AND y.to_state = 'pending'
+     AND y.workflow_step_uuid = ANY (ARRAY(SELECT p.to_step_uuid FROM pairs p JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid))
+),
+open_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid
+    FROM workflow_steps s
+   WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT y.workflow_step_uuid FROM pending y))
+),
+\ir ../parts/ended_tasks.sql
 (SELECT 'step:' || p.from_step_uuid AS id, extract(epoch FROM min(x.created_at))::float8 AS since,
         jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY p.to_step_uuid), 200), 'waiting', count(*),
                            'cancelled', date_trunc('second', min(x.created_at))::text) AS evidence
    FROM pairs p
    JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid
-  CROSS JOIN LATERAL (SELECT FROM workflow_step_transitions y
-                       WHERE y.workflow_step_uuid = p.to_step_uuid AND y.most_recent AND y.to_state = 'pending' OFFSET 0) AS y
-  CROSS JOIN LATERAL (SELECT s.task_uuid, s.named_step_uuid FROM workflow_steps s
-                       WHERE s.workflow_step_uuid = p.to_step_uuid AND s.processed = false OFFSET 0) AS s
+   JOIN pending y ON y.workflow_step_uuid = p.to_step_uuid
+   JOIN open_steps s ON s.workflow_step_uuid = p.to_step_uuid
    JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-  WHERE coalesce((SELECT t.to_state FROM task_transitions t WHERE t.task_uuid = s.task_uuid AND t.most_recent LIMIT 1), 'pending')
-        NOT IN ('complete', 'cancelled', 'resolved_manually')
+  WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
   GROUP BY p.from_step_uuid
   ORDER BY min(x.created_at), p.from_step_uuid
   LIMIT $2::int)
