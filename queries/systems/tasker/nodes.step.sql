@@ -24,7 +24,10 @@ found AS MATERIALIZED (
 ),
 asked AS (SELECT task_uuid FROM found),
 \ir parts/levels.sql
-, parents AS MATERIALIZED (SELECT e.up, e.down FROM edges e WHERE e.down IN (SELECT workflow_step_uuid FROM found)),
+, parents AS MATERIALIZED (
+  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down
+    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
+),
 parent_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.up FROM parents p))
@@ -32,7 +35,7 @@ parent_states AS MATERIALIZED (
 open AS (
   SELECT p.down AS step
     FROM parents p
-    LEFT JOIN parent_states x ON x.workflow_step_uuid = p.up
+    FULL JOIN parent_states x ON x.workflow_step_uuid = p.up -- never by nested loops
    WHERE coalesce(x.to_state, 'pending') NOT IN ('complete', 'resolved_manually')
    GROUP BY p.down
 )

@@ -2,7 +2,8 @@
 -- kinds: task
 -- $1 ids text[]: local ids
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and that on
--- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once.
+-- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once. What may be many rows is
+-- joined in full, which is never done by nested loops.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
@@ -25,7 +26,7 @@ step_states AS MATERIALIZED (
 ),
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, x.to_state
-    FROM their_steps s LEFT JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
+    FROM their_steps s FULL JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
 ),
 sums AS (
   SELECT task_uuid, count(*) AS total, count(*) FILTER (WHERE to_state IN ('complete', 'resolved_manually')) AS done,
@@ -47,7 +48,7 @@ waits AS (
   SELECT s.task_uuid,
          min(calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
     FROM waiting s
-    LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
+    FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid
 ),
 failed AS MATERIALIZED (

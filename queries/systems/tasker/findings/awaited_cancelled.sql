@@ -20,28 +20,31 @@ cancelled AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled' AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p))
 ),
+awaited AS MATERIALIZED (
+  SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
+),
 pending AS MATERIALIZED (
   SELECT y.workflow_step_uuid FROM workflow_step_transitions y
    WHERE y.most_recent AND y.to_state = 'pending'
-     AND y.workflow_step_uuid = ANY (ARRAY(SELECT p.to_step_uuid FROM pairs p JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid))
+     AND y.workflow_step_uuid = ANY (ARRAY(SELECT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL))
 ),
 open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid
     FROM workflow_steps s
    WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT y.workflow_step_uuid FROM pending y))
 ),
+waiting AS MATERIALIZED (
+  SELECT a.*, s.task_uuid, s.named_step_uuid FROM awaited a FULL JOIN open_steps s ON s.workflow_step_uuid = a.to_step_uuid
+),
 \ir ../parts/ended_tasks.sql
-(SELECT 'step:' || p.from_step_uuid AS id, extract(epoch FROM min(x.created_at))::float8 AS since,
-        jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY p.to_step_uuid), 200), 'waiting', count(*),
-                           'cancelled', date_trunc('second', min(x.created_at))::text) AS evidence
-   FROM pairs p
-   JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid
-   JOIN pending y ON y.workflow_step_uuid = p.to_step_uuid
-   JOIN open_steps s ON s.workflow_step_uuid = p.to_step_uuid
+(SELECT 'step:' || s.from_step_uuid AS id, extract(epoch FROM min(s.created_at))::float8 AS since,
+        jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200), 'waiting', count(*),
+                           'cancelled', date_trunc('second', min(s.created_at))::text) AS evidence
+   FROM waiting s
    JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-  WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
-  GROUP BY p.from_step_uuid
-  ORDER BY min(x.created_at), p.from_step_uuid
+  WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+  GROUP BY s.from_step_uuid
+  ORDER BY min(s.created_at), s.from_step_uuid
   LIMIT $2::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM open) = 5000

@@ -16,7 +16,7 @@ moved AS MATERIALIZED (
      AND (y.to_state = 'in_progress' OR y.to_state LIKE 'enqueued%'
           OR y.created_at > now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8))
 ),
-in_flight AS (SELECT s.task_uuid FROM steps s JOIN moved m ON m.workflow_step_uuid = s.workflow_step_uuid)
+in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moved m)) IS TRUE) -- hashed
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
         jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text) AS evidence
    FROM open_tasks o

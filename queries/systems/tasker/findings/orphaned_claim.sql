@@ -14,7 +14,7 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT 1000
 ),
-usual AS (
+usual AS MATERIALIZED (
   SELECT k.named_step_uuid, u.p95
     FROM (SELECT DISTINCT named_step_uuid FROM claimed) AS k
    CROSS JOIN LATERAL (

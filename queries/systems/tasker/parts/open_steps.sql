@@ -1,7 +1,7 @@
 -- Steps that are not processed in the states of `wanted(to_state)`: those asked for; where an index leads with the state,
 -- those among the 1,000 that are in each for longest; else those among the newest 5,000, where failed ones stay for ever.
 -- `more` has a row where there may be others. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup,
--- index-only, or that on workflow_step_transitions(to_state, created_at). Keys are looked up as with open tasks.
+-- index-only, or that on workflow_step_transitions(to_state, created_at). Keys are looked up and joined as with open tasks.
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM workflow_steps s
     WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
@@ -25,7 +25,7 @@ in_state AS MATERIALIZED (
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
 entered AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.created_at, x.metadata FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state, x.created_at AS at, x.metadata FROM workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),
 unprocessed AS MATERIALIZED (
@@ -34,13 +34,11 @@ unprocessed AS MATERIALIZED (
     FROM workflow_steps s
    WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),
--- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
-open_steps AS MATERIALIZED (
-  SELECT s.*, i.to_state, e.created_at AS at, e.metadata
-    FROM in_state i
-    JOIN unprocessed s ON s.workflow_step_uuid = i.workflow_step_uuid
-    JOIN entered e ON e.workflow_step_uuid = i.workflow_step_uuid
+step_rows AS MATERIALIZED (
+  SELECT s.*, e.to_state, e.at, e.metadata FROM unprocessed s FULL JOIN entered e ON e.workflow_step_uuid = s.workflow_step_uuid
 ),
+-- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
+open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NULL),
 more AS (
   SELECT FROM (SELECT) AS always
    WHERE $1::text[] IS NULL

@@ -2,7 +2,8 @@
 -- state, the 1,000 that are in each for longest; else those among the newest 5,000, where what failed or was cancelled
 -- stays for ever. `more` has a row where there may be others. Indexes: idx_tasks_active_with_priority_covering and the
 -- state_lookup, index-only, or that on task_transitions(to_state, created_at). Many keys are looked up as one array: from
--- PostgreSQL 17 on keys that are neighbours cost one page instead of a way through the index each.
+-- PostgreSQL 17 on keys that are neighbours cost one page instead of a way through the index each. What was looked up so
+-- is joined in full: few rows are expected of an array, and only a full join is never done by nested loops.
 \ir newest_tasks.sql
 ,
 candidates AS MATERIALIZED (
@@ -25,12 +26,9 @@ in_state AS MATERIALIZED (
                         WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'task_by_state' = ANY ($4::text[])
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
-entered AS MATERIALIZED (
-  SELECT x.task_uuid, x.created_at, x.processor_uuid FROM task_transitions x
-   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT i.task_uuid FROM in_state i))
-),
 open_tasks AS MATERIALIZED (
-  SELECT i.task_uuid, i.to_state, e.created_at AS at, e.processor_uuid FROM in_state i JOIN entered e ON e.task_uuid = i.task_uuid
+  SELECT x.task_uuid, x.to_state, x.created_at AS at, x.processor_uuid
+    FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT i.task_uuid FROM in_state i))
 ),
 more AS (
   SELECT FROM (SELECT) AS always
