@@ -4,7 +4,7 @@
 -- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
--- of each, index-only: for the first ones all at once, which nearly always fill a page, for the others one by one.
+-- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once.
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
@@ -25,18 +25,25 @@ first_tasks AS MATERIALIZED (
    ORDER BY o.priority DESC, o.task_uuid DESC
    LIMIT $2::int
 ),
+other_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.priority
+    FROM tasks t
+   WHERE t.complete = false
+     AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
+                                      (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
+     AND (SELECT count(*) FROM first_tasks) < $2::int
+   ORDER BY t.priority DESC, t.task_uuid DESC
+   LIMIT 20000
+),
+other_task_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM other_tasks o))
+),
 more_tasks AS MATERIALIZED (
   SELECT o.task_uuid, o.priority
-    FROM (SELECT t.task_uuid, t.priority
-            FROM tasks t
-           WHERE t.complete = false
-             AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
-                                              (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
-             AND (SELECT count(*) FROM first_tasks) < $2::int
-           ORDER BY t.priority DESC, t.task_uuid DESC
-           LIMIT 20000) AS o
-    LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
+    FROM other_tasks o LEFT JOIN other_task_states x ON x.task_uuid = o.task_uuid
    WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
+   ORDER BY o.priority DESC, o.task_uuid DESC
    LIMIT $2::int - (SELECT count(*) FROM first_tasks)
 ),
 tasks_ AS MATERIALIZED (SELECT * FROM first_tasks UNION ALL SELECT * FROM more_tasks),
@@ -60,18 +67,24 @@ first_steps AS MATERIALIZED (
    ORDER BY o.workflow_step_uuid
    LIMIT $2::int
 ),
+other_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid
+    FROM workflow_steps s
+   WHERE s.processed = false
+     AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
+     AND (SELECT count(*) FROM first_steps) < $2::int - (SELECT count(*) FROM tasks_)
+   ORDER BY s.workflow_step_uuid
+   LIMIT 20000
+),
+other_step_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM other_steps o))
+),
 more_steps AS MATERIALIZED (
   SELECT o.workflow_step_uuid
-    FROM (SELECT s.workflow_step_uuid
-            FROM workflow_steps s
-           WHERE s.processed = false
-             AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
-             AND (SELECT count(*) FROM first_steps) < $2::int
-           ORDER BY s.workflow_step_uuid
-           LIMIT 20000) AS o
-    LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = o.workflow_step_uuid AND x.most_recent OFFSET 0) AS x ON true
+    FROM other_steps o LEFT JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid
    WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
+   ORDER BY o.workflow_step_uuid
    LIMIT $2::int - (SELECT count(*) FROM first_steps)
 )
 SELECT u.id, u.cursor

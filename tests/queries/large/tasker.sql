@@ -15,7 +15,7 @@ SELECT md5('template ' || n)::uuid, md5('namespace ' || n % 3)::uuid, 'template_
 INSERT INTO named_steps (named_step_uuid, name, created_at, updated_at)
 SELECT md5('named step ' || n)::uuid, 'step_' || n, localtimestamp, localtimestamp FROM generate_series(0, 5) AS n;
 
--- Number, key and state of each task. Keys are in the order of time, as the engine's are, also those of transitions.
+-- Number, key and state of each task. Keys are in the order of time, as the engine's are, also those of transitions and letters.
 CREATE TEMPORARY TABLE made AS
 SELECT n, localtimestamp - make_interval(secs => 7200 + (r.rows - n) % 1000000) AS at,
        (lpad(to_hex(n + 1e12::int8), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid AS task,
@@ -66,12 +66,12 @@ SELECT (left(s.step::text, 24) || lpad(to_hex(x.number), 12, '0'))::uuid, s.step
   FROM steps s CROSS JOIN LATERAL (VALUES (s.n * 4 + s.place * 2, false), (s.n * 4 + s.place * 2 + 1, true)) AS x(number, last);
 
 INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, task_snapshot)
-SELECT md5('letter ' || m.n)::uuid, m.task, 'waiting_for_retry',
+SELECT (left(m.task::text, 24) || lpad(to_hex(m.n), 12, '0'))::uuid, m.task, 'waiting_for_retry',
        (ARRAY['staleness_timeout', 'max_retries_exceeded', 'worker_unavailable'])[1 + m.n % 3]::dlq_reason, m.at,
        CASE WHEN m.n % 10 = 0 OR m.n <= current_setting('large.rows')::int8 - current_setting('large.live')::int8 THEN 'manually_resolved'
             ELSE 'pending' END::dlq_resolution_status,
        jsonb_build_object('namespace', 'space_' || m.n % 3, 'task_name', 'template_' || m.n % 9)
-  FROM made m WHERE m.state = 'error' OR m.n % 60 = 7 ORDER BY m.n;
+  FROM made m WHERE m.state = 'error' OR m.n % 60 = 7;
 
 -- The engine's queues are there; what lies in them is about steps, old and new, read up to seven times.
 DO $$
