@@ -12,7 +12,7 @@ WITH open_tasks AS MATERIALIZED (
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
-   LIMIT 3 * $2::int
+   LIMIT 2 * $2::int
 ),
 task_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM task_transitions x
@@ -54,7 +54,7 @@ open_steps AS MATERIALIZED (
      AND ($1::text IS NULL OR $1::text LIKE 't|%' OR s.workflow_step_uuid > split_part($1::text, '|', 3)::uuid)
      AND (SELECT count(*) FROM tasks_) < $2::int
    ORDER BY s.workflow_step_uuid
-   LIMIT 3 * $2::int
+   LIMIT 2 * $2::int
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x

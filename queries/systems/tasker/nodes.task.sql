@@ -33,11 +33,18 @@ sums AS (
          min(workflow_step_uuid::text) FILTER (WHERE to_state = 'error')::uuid AS failed
     FROM steps GROUP BY task_uuid
 ),
-waiting AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, s.backoff_request_seconds, s.last_attempted_at, s.attempts
+looked_at AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.processed, s.backoff_request_seconds, s.last_attempted_at, s.attempts,
+         s.results #>> '{error,message}' AS message
     FROM workflow_steps s
-   WHERE s.processed = false AND s.attempts > 0
-     AND s.workflow_step_uuid = ANY (ARRAY(SELECT p.workflow_step_uuid FROM steps p WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')))
+   WHERE s.workflow_step_uuid = ANY (ARRAY(
+           SELECT p.workflow_step_uuid FROM steps p WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
+            UNION ALL
+           SELECT u.failed FROM sums u))
+),
+waiting AS (
+  SELECT l.* FROM looked_at l
+   WHERE l.processed = false AND l.attempts > 0 AND l.workflow_step_uuid NOT IN (SELECT u.failed FROM sums u WHERE u.failed IS NOT NULL)
 ),
 failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
@@ -50,10 +57,6 @@ waits AS (
     FROM waiting s
     FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid
-),
-failed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.named_step_uuid, s.results FROM workflow_steps s
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT u.failed FROM sums u))
 )
 SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_id, NULL::text AS job_id, 'task' AS kind,
        n.name || ' v' || n.version || ' · ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
@@ -70,11 +73,11 @@ SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_
        extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
        CASE WHEN f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN extract(epoch FROM w.due_at)::float8 END AS due_at,
        f.processor_uuid::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       e.name || ': ' || coalesce(left(s.results #>> '{error,message}', 300), 'failed without a message') AS error,
+       e.name || ': ' || coalesce(left(s.message, 300), 'failed without a message') AS error,
        coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
   FROM found f
   JOIN named_tasks n ON n.named_task_uuid = f.named_task_uuid
   LEFT JOIN sums u ON u.task_uuid = f.task_uuid
   LEFT JOIN waits w ON w.task_uuid = f.task_uuid
-  LEFT JOIN failed s ON s.workflow_step_uuid = u.failed
+  LEFT JOIN looked_at s ON s.workflow_step_uuid = u.failed
   LEFT JOIN named_steps e ON e.named_step_uuid = s.named_step_uuid
