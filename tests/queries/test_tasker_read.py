@@ -465,10 +465,11 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
 
 FAILED = """
 WITH made AS (
-  INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at, correlation_id)
-  SELECT (lpad(to_hex(n), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid, (SELECT named_task_uuid FROM named_tasks LIMIT 1),
+  INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at,
+                     correlation_id)
+  SELECT (lpad(to_hex(n), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid, t.named_task_uuid,
          now(), n, 9, now(), now(), md5(n::text)::uuid
-    FROM generate_series(1, $1::int8) AS n
+    FROM generate_series(1, $1::int8) AS n CROSS JOIN (SELECT named_task_uuid FROM named_tasks LIMIT 1) AS t
   RETURNING task_uuid
 )
 INSERT INTO task_transitions (task_uuid, to_state, sort_key, most_recent, created_at, updated_at)
