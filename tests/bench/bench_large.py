@@ -78,8 +78,9 @@ async def bench_system(server: TestbedServer, name: str, folder: Path) -> list[F
     print(f"\n{name}: buffers at {FEW:,} and {ROWS:,} rows, and how many times as many; without what is above leaves")
     worst, flat, over = 0.0, 0.0, []
     for call, many in costs[ROWS].items():
-        if call not in costs[FEW]:
-            continue  # a place so far into a list that a small table has none
+        if call not in costs[FEW]:  # a place so far into a list that a small table has none
+            print(f"  {call:50}{'':9}{many.buffers:>9}        -")
+            continue
         few = costs[FEW][call]
         times_ = many.times(few)
         level = many.flat().times(few.flat())

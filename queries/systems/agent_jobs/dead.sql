@@ -54,5 +54,5 @@ failed AS (
   ORDER BY j.created_at, j.id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500
