@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from functools import lru_cache
 from typing import Final, Literal
 
 from queries.model import Count, Honesty, Phase
@@ -163,8 +164,10 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
 
 def shorten(text: str, cells: int, ascii: bool = False) -> str:
     """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    if width(text) <= cells:
+        return text
     head, space, tail = text.rpartition(" ")
-    if not tail[-1:].isdigit() or len(tail) > SHORT or cells < 3 * SHORT or width(text) <= cells:
+    if not tail[-1:].isdigit() or len(tail) > SHORT or cells < 3 * SHORT:
         return crop(text, cells, ascii)
     return crop(head, cells - len(tail) - 1, ascii) + space + tail
 
@@ -173,6 +176,11 @@ def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> st
     """The text in exactly ``cells`` cells, cropped or padded."""
     if text.isascii() and len(text) <= cells:
         return text.rjust(cells) if align == "right" else text.ljust(cells)
+    return _fitted(text[: 4 * cells + 5], cells, align, ascii)  # as much as is looked at: a value may be megabytes long
+
+
+@lru_cache(4096)
+def _fitted(text: str, cells: int, align: Align, ascii: bool) -> str:
     text = crop(text, cells, ascii)
     space = " " * (cells - width(text))
     return space + text if align == "right" else text + space
@@ -209,6 +217,11 @@ def count(value: Count) -> str:
     if value.honesty is Honesty.CAPPED:
         return short(value.n) + "+"
     return "≈" + short(value.n)
+
+
+def only(what: str) -> str:
+    """That a list is cut: ``what`` alone was looked at."""
+    return f"only {what} were looked at"
 
 
 def plain(text: str) -> str:

@@ -124,12 +124,23 @@ class Costly(Record):
     ddl: str
 
 
+class Availability(Record):
+    """Whether a verb can be done (to a node), and if not, why, in one line."""
+
+    ok: bool
+    why: str = ""
+
+
 class Page(Record):
-    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end."""
+    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end.
+
+    ``only``: what was looked at, where that is not all and no cursor leads to the rest: ``the first 500 users``.
+    """
 
     nodes: tuple[Node, ...]
     at: float
     cursor: str | None = None
+    only: str = ""
     costly: Costly | None = None
 
 
@@ -150,15 +161,12 @@ class Letter(Record):
 
 
 class Letters(Record):
-    """Dead letters, worst and oldest first, read at ``at``; ``cursor`` and ``costly`` as in a `Page`.
-
-    ``capped``: there may be others that no cursor leads to, as not everything was looked at.
-    """
+    """Dead letters, worst and oldest first, read at ``at``; ``cursor``, ``only`` and ``costly`` as in a `Page`."""
 
     letters: tuple[Letter, ...]
     at: float
     cursor: str | None = None
-    capped: bool = False
+    only: str = ""
     costly: Costly | None = None
 
 
@@ -192,6 +200,7 @@ class Dead(Record):
     letters: tuple[Letter, ...] = ()
     groups: tuple[Group, ...] = ()
     capped: bool = False  # there are more, or may be
+    only: str = ""  # as in a `Page`
     costly: Costly | None = None
     unreadable: str = ""  # why it cannot be read
 

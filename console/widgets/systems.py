@@ -52,9 +52,10 @@ class SystemsBar(Bar):
 
     def show(self, lines: Sequence[SystemLine]) -> None:
         """Paint other lines."""
-        self._lines = lines
-        self.display = bool(lines)
-        self.renew()
+        if lines != self._lines:
+            self._lines = lines
+            self.display = bool(lines)
+            self.renew()
 
     def compose_line(self, width: int) -> Content:
         low = self.screen.has_class("-low") and len(self._lines) > 1

@@ -1,4 +1,4 @@
--- Everything unfinished of the first 500 users, oldest first.
+-- Everything unfinished of the first 500 users, oldest first. A row without an id: there may be others.
 -- needs: by_user
 -- $1 cursor text: created_at|id of the last row of the page before, or NULL
 -- $2 page int: how many at most
@@ -33,7 +33,7 @@ heads AS MATERIALIZED (
    ORDER BY h.created_at
    FETCH FIRST ($2::int) ROWS WITH TIES
 )
-SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
+(SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
   FROM c
  CROSS JOIN heads h
  CROSS JOIN LATERAL (
@@ -53,4 +53,7 @@ SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
           WHERE h.status = 'paused' AND j.user_id = h.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $2::int)) AS m
  ORDER BY m.created_at, m.id
- LIMIT $2::int
+ LIMIT $2::int)
+UNION ALL
+SELECT NULL, 'the first 500 users'
+ WHERE (SELECT count(*) FROM users) = 500
