@@ -433,7 +433,8 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
     agent = await snak.agent()
     await snak.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
-        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed', now() - '1 h'::interval, now() - '1 h'::interval"
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed',"
+        " now() - interval '1 h', now() - interval '1 h'"
         " FROM generate_series(1, 600) AS n",
         agent,
     )
