@@ -98,8 +98,7 @@ class TreeScreen(Reading):
         forest, cursor = listing.forest, self.cursor()
         if not forest.marks:
             return [] if cursor is None else [cursor]
-        ids = sorted(forest.marks, key=lambda i: (cursor is None or i != cursor.id, i))
-        return [node for node in map(forest.node, ids) if node is not None]
+        return sorted(forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
 
     # reading
 
