@@ -163,10 +163,15 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
 
 def shorten(text: str, cells: int, ascii: bool = False) -> str:
     """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    end = ending(text, cells)
+    return crop(text[: len(text) - len(end)], cells - len(end), ascii) + end
+
+
+def ending(text: str, cells: int) -> str:
+    """The short number that ends a text which is to be cut, with the blank before it: ``" 3/6"``; "" for none."""
     head, space, tail = text.rpartition(" ")
-    if not tail[-1:].isdigit() or len(tail) > SHORT or cells < 3 * SHORT or width(text) <= cells:
-        return crop(text, cells, ascii)
-    return crop(head, cells - len(tail) - 1, ascii) + space + tail
+    stays = head and tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT and width(text) > cells
+    return space + tail if stays else ""
 
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:
