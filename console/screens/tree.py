@@ -65,8 +65,8 @@ class TreeScreen(Reading):
             return []
         listing = self.listing
         all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
-        only = f" ({words.only(listing.only)})" if listing and listing.only else ""
-        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, most urgent first{only}"}.get(self._shape)
+        live = words.only(listing.only) if listing and listing.only else "most urgent first"
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, {live}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
