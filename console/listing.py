@@ -74,7 +74,7 @@ class Listing:
             return None if parent_id is not None else await self.first()
         page = await self._page(parent_id, window.after)
         if page is None:
-            return None
+            return self.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
         if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)

@@ -38,6 +38,7 @@ class StuckScreen(Frame):
         super().__init__()
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
+        self._hurried = ""  # the node for which the last look was hurried
 
     @property
     def table(self) -> Table[Finding]:
@@ -108,9 +109,11 @@ class StuckScreen(Frame):
             notice.show("Nothing is stuck, as far as the database can tell.", left)
 
     def _read_unknown(self) -> None:
-        """The cursor is on a node that was not read yet: do not wait for the next tick."""
+        """The cursor is on a node that was not read yet: do not wait for the next tick, unless that failed before."""
         finding = self.table.current
-        if finding is not None and finding.node_id not in self._known and finding.node_id not in self._gone:
+        at = finding.node_id if finding is not None else ""
+        if at and at != self._hurried and at not in self._known and at not in self._gone:
+            self._hurried = at
             self.session.hurry()
 
     @on(Table.Moved)
