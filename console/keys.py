@@ -7,6 +7,7 @@ by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from queries.spec import Verb
@@ -127,6 +128,7 @@ def verb_keys(verbs: Iterable[Verb], remapped: Mapping[str, str]) -> dict[str, s
     return found
 
 
+@cache
 def shown(key: str) -> str:
     """The first of a binding's keys as it stands on the keyboard."""
     first = key.partition(",")[0].strip()

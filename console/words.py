@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from functools import lru_cache
 from typing import Final, Literal
 
 from queries.model import Count, Honesty, Phase
@@ -163,21 +164,27 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
 
 def shorten(text: str, cells: int, ascii: bool = False) -> str:
     """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    if width(text) <= cells:
+        return text
     end = ending(text, cells)
     return crop(text[: len(text) - len(end)], cells - len(end), ascii) + end
 
 
 def ending(text: str, cells: int) -> str:
-    """The short number that ends a text which is to be cut, with the blank before it: ``" 3/6"``; "" for none."""
-    head, space, tail = text.rpartition(" ")
-    stays = head and tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT and width(text) > cells
-    return space + tail if stays else ""
+    """The short number that ends a text which is too long, with the blank before it: ``" 3/6"``; "" for none."""
+    _, space, tail = text.rpartition(" ")
+    return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
 
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:
     """The text in exactly ``cells`` cells, cropped or padded."""
     if text.isascii() and len(text) <= cells:
         return text.rjust(cells) if align == "right" else text.ljust(cells)
+    return _fitted(text[: 4 * cells + 5], cells, align, ascii)  # as much as is looked at: a value may be megabytes long
+
+
+@lru_cache(4096)
+def _fitted(text: str, cells: int, align: Align, ascii: bool) -> str:
     text = crop(text, cells, ascii)
     space = " " * (cells - width(text))
     return space + text if align == "right" else text + space

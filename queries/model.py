@@ -15,7 +15,10 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every record here: immutable, built by keyword, comparable by value."""
+    """Base of every record here: immutable, built by keyword, comparable by value.
+
+    Of those with ``gc=False`` a bulk action makes and keeps hundreds of thousands; they can be in no cycle.
+    """
 
 
 class Phase(StrEnum):
@@ -278,7 +281,7 @@ class Detail(Record):
     findings: tuple[Finding, ...] = ()
 
 
-class Result(Record):
+class Result(Record, gc=False):
     """The outcome of a verb for one node; ``why`` says it in a sentence where it is not ``changed``."""
 
     id: str
@@ -286,7 +289,7 @@ class Result(Record):
     why: str = ""
 
 
-class RowChange(Record):
+class RowChange(Record, gc=False):
     """One row a verb touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
 
     id: str

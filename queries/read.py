@@ -346,9 +346,11 @@ class Reader(Variant):
         capped: list[str],
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
+        variants = self.system.statements[key]
+        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in variants for i in ids):
+            return []
         chosen = self._choose(key)
         if chosen is None and ids is not None:
-            variants = self.system.statements[key]
             chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
             costly = self._costly(key)

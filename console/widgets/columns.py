@@ -107,9 +107,10 @@ def _due(node: Node, look: Look) -> Cell:
 
 
 def _findings(node: Node, look: Look) -> Cell:
-    codes = list(dict.fromkeys((*node.findings, *look.codes.get(node.id, ()))))
-    if not codes:
+    ours = look.codes.get(node.id, ())
+    if not node.findings and not ours:
         return "", ""
+    codes = list(dict.fromkeys((*node.findings, *ours)))
     more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
     return f"{codes[0].replace('_', ' ')}{more}", "finding"
 

@@ -33,8 +33,9 @@ class FooterBar(Bar):
 
     def show(self, verbs: Sequence[Hint], looks: Sequence[Hint], *, low: bool) -> None:
         """Paint other keys. ``low``: in one line."""
-        self._verbs, self._looks, self._low = verbs, looks, low
-        self.renew()
+        if (verbs, looks, low) != (self._verbs, self._looks, self._low):
+            self._verbs, self._looks, self._low = verbs, looks, low
+            self.renew()
 
     def compose_line(self, width: int) -> Content:
         verbs = [(hint.rank, _verb(hint)) for hint in self._verbs]

@@ -12,6 +12,7 @@ from textual.strip import Strip
 from console import words
 from console.forest import Row, Tail
 
+from .ascii import TABLE
 from .columns import GAP, Layout, Look
 
 GUTTER = 2
@@ -35,6 +36,7 @@ class Signs(NamedTuple):
 SIGNS = Signs("│ ", "├ ", "└ ", "▸ ", "▾ ", "▌", "●", "…")
 ASCII_SIGNS = Signs("| ", "|-", "`-", "+ ", "- ", ">", "*", "~")
 NOTHING = "  "
+CHANGED = "changed"
 
 TAILS = {Tail.BEFORE: "more above", Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
 
@@ -65,11 +67,10 @@ def flag_at(row: Row, layout: Layout) -> range:
     return range(start, start + FLAG)
 
 
-def header(layout: Layout, ink: Ink, width: int) -> Strip:
+def header(layout: Layout, look: Look, ink: Ink) -> Strip:
     """The titles of the columns."""
-    texts = [words.fit(column.title, cells, column.align) for column, cells in layout]
-    line = " " * GUTTER + (" " * GAP).join(texts)
-    return Strip([Segment(line, ink(("header",)))]).adjust_cell_length(width, ink(("header",)))
+    texts = [words.fit(column.title, cells, column.align, look.ascii) for column, cells in layout]
+    return Strip([Segment(" " * GUTTER + (" " * GAP).join(texts), ink(("header",)))], _width(layout))
 
 
 def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: frozenset[str]) -> Strip:
@@ -82,7 +83,13 @@ def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: fr
     flag = (signs.unfolded if row.expanded else signs.folded) if row.expandable else NOTHING
     runs = [(gutter, (*base, "marker")), ((guides + flag)[:room], (*base, "guides"))]
     runs += _cells(row, layout, room - len(guides) - FLAG, look, base, changed)
-    return Strip(_segments(runs, ink))
+    if look.ascii:
+        runs = [(text.translate(TABLE), names) for text, names in runs]
+    return Strip(_segments(runs, ink), _width(layout))
+
+
+def _width(layout: Layout) -> int:
+    return GUTTER + sum(cells for _, cells in layout) + GAP * (len(layout) - 1)
 
 
 Run = tuple[str, tuple[str, ...]]
@@ -90,17 +97,28 @@ Run = tuple[str, tuple[str, ...]]
 
 
 def _segments(runs: list[Run], ink: Ink) -> list[Segment]:
-    """Neighbours that look alike become one: each segment is handled several times on its way to the terminal."""
+    """Neighbours that look alike become one: each segment is handled several times on its way to the terminal.
+
+    A blank looks the same in any ink of its row, as long as that has no background of its own.
+    """
     segments: list[Segment] = []
-    texts: list[str] = []
-    before: tuple[str, ...] = ()
-    for text, names in runs:
-        if names != before and texts:
-            segments.append(Segment("".join(texts), ink(before)))
-            texts = []
-        before = names
-        texts.append(text)
-    segments.append(Segment("".join(texts), ink(before)))
+    text, before = runs[0]
+    blank = text.isspace()
+    for more, names in runs[1:]:
+        if names == before:
+            text += more
+            blank = blank and more.isspace()
+        elif CHANGED in before or CHANGED in names:
+            segments.append(Segment(text, ink(before)))
+            text, before, blank = more, names, more.isspace()
+        elif more.isspace():
+            text += more
+        elif blank:
+            text, before, blank = text + more, names, False
+        else:
+            segments.append(Segment(text, ink(before)))
+            text, before = more, names
+    segments.append(Segment(text, ink(before)))
     return segments
 
 
@@ -125,7 +143,7 @@ def _cells(
         text = words.fit(text, width, column.align, look.ascii)
         if changed and not changed.isdisjoint(column.fields):
             runs += [(" " * GAP, base)] if number else []
-            names = (*names, "changed")
+            names = (*names, CHANGED)
         elif number:
             text = " " * GAP + text  # a blank without a background of its own looks the same in any ink
         runs.append((text, names))

@@ -26,8 +26,9 @@ class StatusBar(Bar):
 
     def say(self, text: str, tone: str = "") -> None:
         """Say something. ``tone`` is one of TONES."""
-        self._text, self._tone = text, tone
-        self.renew()
+        if (text, tone) != (self._text, self._tone):
+            self._text, self._tone = text, tone
+            self.renew()
 
     def compose_line(self, width: int) -> Content:
         line = words.visible(self._text.replace("\n", " "))

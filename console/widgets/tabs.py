@@ -26,8 +26,9 @@ class TabsBar(Bar):
 
     def show(self, chosen: str, badges: dict[str, str], crumbs: Sequence[str], note: str = "") -> None:
         """Paint another place. ``badges`` are small numbers behind a mode's name."""
-        self._chosen, self._badges, self._crumbs, self._note = chosen, badges, crumbs, note
-        self.renew()
+        if (chosen, badges, crumbs, note) != (self._chosen, self._badges, self._crumbs, self._note):
+            self._chosen, self._badges, self._crumbs, self._note = chosen, badges, crumbs, note
+            self.renew()
 
     def compose_line(self, width: int) -> Content:
         narrow = width < 64

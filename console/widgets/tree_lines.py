@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.color import Color, ColorParseError
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from console.forest import Forest, Row
@@ -18,6 +20,7 @@ from queries.model import Phase
 
 from . import paint
 from .columns import Column, Layout, Look, layout
+from .rail import Rail
 
 PHASES = tuple(f"phase-{phase}" for phase in Phase)
 ROW_STYLES = frozenset({"cursor", "cursor-blurred", "changed"})  # those that have a background
@@ -54,22 +57,25 @@ class TreeLines(ScrollView):
         self._columns = columns
         self._look = Look(ascii=ascii)
         self._cells: Mapping[str, frozenset[str]] = {}
+        self._breadth, self._page = 80, 1
+        self._span = 80  # cells of a line: the breadth without the scrollbar, where there is one
         self._widths: Layout = layout(columns, 80)
         self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(512)
         self._painted: dict[int, Strip] = {}
         self._inks: dict[tuple[str, ...], Style] = {}
         self._hold: tuple[str, int] | None = None  # a row and its line of the screen, to be kept through changes
 
-    def scrolled(self) -> None:
-        """Other rows are on the screen, or more of them."""
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = Rail(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     @property
     def _top(self) -> int:
         return round(self.scroll_y)
-
-    @property
-    def _page(self) -> int:
-        return max(self.size.height - 1, 1)
 
     def _row(self) -> Row:
         return self.forest.row(self._index())
@@ -116,7 +122,10 @@ class TreeLines(ScrollView):
         super().watch_scroll_y(old_value, new_value)
         self._painted.clear()
         self._remember()
-        self.scrolled()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Beside the bar, lines are shorter."""
+        self._lay_out()
 
     def on_resize(self, event: events.Resize) -> None:
         """Another width has room for other columns; the cursor stays in sight."""
@@ -125,7 +134,6 @@ class TreeLines(ScrollView):
         self._grow()
         if was_visible:
             self._follow()
-        self.scrolled()
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         super().watch_has_focus(_has_focus)
@@ -141,30 +149,25 @@ class TreeLines(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines as they are: without borders and paddings there is nothing to wrap around each of them."""
-        strips = [self.render_line(y) for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):
+        painted = self._painted
+        strips = [painted[y] if y in painted else self.render_line(y) for y in crop.line_range]
+        if crop.column_span != (0, self._breadth):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
         strip = self._painted.get(y)
         if strip is None:
-            width = self.size.width
-            strip = self._painted[y] = self._line(self._top + y - 1, width) if y else self._header(width)
+            self._painted[y] = strip = self._line(self._top + y - 1) if y else self._header()
         return strip
 
-    def _header(self, width: int) -> Strip:
-        return self._filtered(paint.header(self._widths, self._ink, width))
+    def _header(self) -> Strip:
+        strip = paint.header(self._widths, self._look, self._ink)
+        return strip.adjust_cell_length(self._span, self._ink(("header",)))
 
-    def _filtered(self, strip: Strip) -> Strip:
-        """The line in the colours that the terminal has."""
-        for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
-        return strip
-
-    def _line(self, index: int, width: int) -> Strip:
+    def _line(self, index: int) -> Strip:
         if index >= len(self.forest):
-            return Strip.blank(width, self._ink(()))
+            return Strip.blank(self._span, self._ink(()))
         row_id = self.forest.id_at(index)
         state = ""
         if row_id == self.forest.cursor:
@@ -173,7 +176,7 @@ class TreeLines(ScrollView):
         if strip is None:
             changed = self._cells.get(row_id, frozenset())
             strip = paint.line(self.forest.row(index), self._widths, self._look, self._ink, state, changed)
-            strip = self._filtered(strip.adjust_cell_length(width, self._ink((state,) if state else ())))
+            strip = strip.adjust_cell_length(self._span, self._ink((state,) if state else ()))
             self._strips[row_id, state] = strip
         return strip
 
@@ -181,7 +184,7 @@ class TreeLines(ScrollView):
         """Make the visible lines anew; have those that differ sent to the terminal."""
         self._strips.clear()
         for y, before in [(y, strip) for y, strip in self._painted.items() if y]:
-            fresh = self._line(self._top + y - 1, self.size.width)
+            fresh = self._line(self._top + y - 1)
             if fresh != before:
                 self._painted[y] = fresh
                 self._send(y)
@@ -191,11 +194,15 @@ class TreeLines(ScrollView):
         self._send(y)
 
     def _send(self, y: int) -> None:
-        if 0 < y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        if 0 < y <= self._page:
+            self.refresh(Region(0, y, self._breadth, 1))
 
     def _lay_out(self) -> None:
-        self._widths = layout(self._columns, self.size.width - paint.GUTTER)
+        self._breadth, height = self.size
+        self._page = max(height - 1, 1)
+        room = self._breadth - self.scrollbar_size_vertical
+        self._span = room if self.show_vertical_scrollbar else self._breadth
+        self._widths = layout(self._columns, room - paint.GUTTER)
         self._strips.clear()
         self._painted.clear()
         self.refresh()
@@ -206,6 +213,8 @@ class TreeLines(ScrollView):
             style = self.rich_style
             for name in names:
                 style += self._component(name)
+            for line_filter in self.get_line_filters():  # the colours that the terminal has
+                style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
             self._inks[names] = style
         return style
 

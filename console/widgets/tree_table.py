@@ -298,10 +298,11 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             for index in (self.forest.index(before), self._index()):
                 if index is not None:
                     self._paint_line(index - top + 1)
+        else:
+            self._ask()
         at = self.forest.cursor
         if at is not None:
             self.post_message(self.Cursor(self, at))
-        self._ask()
 
     def _ask(self) -> None:
         """Ask for pages whose end is within a screen of what is visible, once until the next ``sync``."""

@@ -10,9 +10,11 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
+from textual.scrollbar import ScrollBar
 from textual.theme import Theme
 
 from console.forest import Tail
+from console.widgets.ascii import AsciiFilter
 from console.widgets.columns import TASKS, Column, layout, recorded
 from console.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
@@ -226,7 +228,7 @@ async def test_every_width_gives_full_lines() -> None:
             await pilot.resize_terminal(width, 6)
             app.table.sync()
             for y in range(6):
-                assert app.table.render_line(y).cell_length == app.table.size.width
+                assert app.table.render_line(y).cell_length == app.table.size.width - app.table.show_vertical_scrollbar
 
 
 async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
@@ -457,6 +459,28 @@ async def test_changed_cells_are_shown_until_the_next_update() -> None:
         await pilot.press("down")
         app.table.sync({}, now=NOW + 1)
         assert backgrounds(app, 2) == plain
+
+
+@pytest.mark.parametrize("ascii", [False, True])
+async def test_the_bar_is_textuals_and_hides_no_text(ascii: bool) -> None:
+    app = Stage(ascii=ascii)
+    if ascii:
+        app.get_line_filters = lambda: [AsciiFilter()]  # type: ignore[method-assign]
+    async with app.run_test(size=(60, 12)) as pilot:
+        fill(app, range(3))
+        await pilot.pause()
+        assert app.table.render_line(1).cell_length == 60  # no bar: the line goes on to the edge
+        fill(app, range(200))
+        bars = []
+        for keys in (["down"], ["pagedown"] * 3, ["end"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            bar, region = app.table.vertical_scrollbar, Region(0, 0, 1, 12)
+            assert bar.render_lines(region) == ScrollBar.render_lines(bar, region)
+            assert app.table.render_line(1).cell_length == 59
+            assert bar.render_lines(region.shrink((3, 0, 2, 0)).at_offset((0, 3))) == bar.render_lines(region)[3:10]
+            bars.append(bar.render_lines(region))
+        assert bars[0] != bars[1] != bars[2]
 
 
 async def test_only_lines_that_differ_are_painted_again() -> None:

@@ -390,6 +390,21 @@ async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
     assert await found(mirror, "frozen") == []
 
 
+async def test_the_oldest_of_many_late_jobs_are_told_first(snak: Snak, mirror: Workspace) -> None:
+    """Judged until a page is full, whatever user or agent they are of."""
+    made = []
+    for n in range(24):
+        user = UUID(int=n * 7 % 24 + 1)
+        made.append(snak.id(await snak.job(age=9000 - n * 10, user=user)))
+        if n % 3 == 0:
+            await snak.job("completed", age=800, ended=790, user=user)
+    for page in (1, 2, 8, 30):
+        seen = await reader(mirror).findings(page=page)
+        for code, nodes in (("overtaken", made[::3]), ("overdue", [m for n, m in enumerate(made) if n % 3])):
+            told = [f.node_id for f in seen.found if f.code == code]
+            assert (told, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
+
+
 async def test_what_operators_write_off_overtakes_nobody(snak: Snak, mirror: Workspace) -> None:
     old = await snak.job(age=5000)
     await snak.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
@@ -409,6 +424,24 @@ async def test_frozen(snak: Snak, mirror: Workspace, profile: str, says: str) ->
     assert "3 jobs are pending" in finding.sentence
     await snak.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
     assert await found(mirror, "frozen") == []
+
+
+async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queue_moves(
+    snak: Snak, mirror: Workspace
+) -> None:
+    await snak.job(age=4000)
+    agent = await snak.agent()
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed',"
+        " now() - interval '1 h', now() - interval '1 h'"
+        " FROM generate_series(1, 600) AS n",
+        agent,
+    )
+    assert "frozen" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
+    await snak.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 100'")
+    seen = await reader(mirror).findings()
+    assert "frozen" not in {*seen.capped, *(f.code for f in seen.found)}
 
 
 async def test_active_for_long_is_for_tables_only(snak: Snak, mirror: Workspace, table: Workspace) -> None:

@@ -13,7 +13,7 @@ WITH RECURSIVE
          coalesce(split_part($2::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),
 heads AS MATERIALIZED (
-  SELECT u.user_id
+  SELECT u.user_id, h.created_at
     FROM c
    CROSS JOIN users u
    CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
@@ -34,22 +34,23 @@ full_at AS MATERIALIZED (
    LIMIT 1 OFFSET $3::int - 1
 ),
 failed AS (
-  SELECT f.id
+  SELECT f.*
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.id FROM jobs j
-                        WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+   CROSS JOIN LATERAL (SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
+                        WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
+                          AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                         ORDER BY j.created_at, j.id LIMIT $3::int) AS f
   UNION ALL
-  SELECT j.id FROM jobs j
+  SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
 (SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
         extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
         'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now
-   FROM failed f JOIN jobs j ON j.id = f.id
+   FROM failed j
   ORDER BY j.created_at, j.id
   LIMIT $3::int)
 UNION ALL

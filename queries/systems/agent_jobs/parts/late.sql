@@ -24,6 +24,7 @@
            WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
 ),
+-- In the order in which they are told, so that no more are judged than it takes to fill a page; each once.
 judged AS (
   SELECT l.*, (SELECT o.job_id
                  FROM (SELECT n.job_id, n.completed_at, n.error FROM jobs n
@@ -31,7 +32,8 @@ judged AS (
                         ORDER BY n.created_at LIMIT 50) AS o
                 WHERE o.completed_at IS NOT NULL AND coalesce(o.error, '') NOT LIKE '% by operator %'
                 LIMIT 1) AS overtaker
-    FROM late l
+    FROM (SELECT * FROM late ORDER BY created_at, id) AS l
+   ORDER BY l.created_at, l.id OFFSET 0
 ),
 more AS (
   -- Whether there may be others.
