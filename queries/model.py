@@ -134,7 +134,7 @@ class Availability(Record):
 class Page(Record):
     """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end.
 
-    ``only``: what was looked at, where that is not all and no cursor leads to the rest: ``the first 500 users``.
+    ``only``: what was looked at, where that is not all and no cursor leads to the rest: ``500 users``.
     """
 
     nodes: tuple[Node, ...]

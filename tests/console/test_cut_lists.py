@@ -17,7 +17,7 @@ from tests.servers import TestbedServer
 
 from .stage import staged
 
-ONLY = "only the first 500 users were looked at"
+ONLY = "only 500 users were looked at"
 
 
 @pytest.fixture(autouse=True)

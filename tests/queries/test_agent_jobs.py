@@ -327,6 +327,37 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
     await workspace.close()
 
 
+@both_versions
+async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mirror: Workspace) -> None:
+    """Of the last status that a user has it is known without a look which others there are none in."""
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
+        " SELECT u || ' ' || s, $1, lpad(u::text, 32, '0')::uuid, s, t,"
+        "        CASE WHEN s IN ('completed', 'failed') THEN t END"
+        " FROM generate_series(1, 63) AS u, unnest($2::text[]) WITH ORDINALITY AS x(s, bit),"
+        " LATERAL (SELECT now() - make_interval(hours => 100 - u) AS t) AS made WHERE u >> (bit::int - 1) & 1 = 1",
+        await snak.agent(),
+        list(STATUSES),
+    )
+
+    async def ids(*statuses: str) -> set[str]:
+        rows = await snak.connection.fetch("SELECT id FROM jobs WHERE status = ANY ($1::text[])", statuses)
+        assert len(rows) == 32 * len(statuses)
+        return {f"{LABEL}/job:{row['id']}" for row in rows}
+
+    look = reader(mirror)
+    assert {n.id for n in (await look.live(page=500)).nodes} == await ids("pending", "active", "delayed", "paused")
+    assert {x.node.id for x in (await look.dead(page=500)).letters} == await ids("failed")
+    late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "overtaken")]
+    assert set(late) == await ids("pending")
+    await snak.sql("DELETE FROM jobs WHERE status = 'active'")
+    for status in ("delayed", "paused"):
+        workspace = await Workspace.open(snak.dsn)
+        assert f"there are {status} jobs" in reader(workspace).notes[0]
+        await workspace.close()
+        await snak.sql("DELETE FROM jobs WHERE status = $1", status)
+
+
 async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
     snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,13 +464,12 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
     agent = await snak.agent()
     await snak.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
-        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed',"
-        " now() - interval '1 h', now() - interval '1 h'"
-        " FROM generate_series(1, 600) AS n",
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed', t, t"
+        " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
     assert "frozen" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
-    await snak.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 100'")
+    await snak.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings()
     assert "frozen" not in {*seen.capped, *(f.code for f in seen.found)}
 

@@ -1,4 +1,4 @@
--- Failed jobs of the first 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- Failed jobs of 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
 -- A row without an id: there may be others.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
@@ -17,7 +17,7 @@ heads AS MATERIALIZED (
     FROM c
    CROSS JOIN users u
    CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
-                        WHERE j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                        WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                         ORDER BY j.created_at LIMIT 1) AS h
    WHERE $1::text[] IS NULL
    ORDER BY h.created_at
@@ -54,5 +54,5 @@ failed AS (
   ORDER BY j.created_at, j.id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, 'the first 500 users', NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500

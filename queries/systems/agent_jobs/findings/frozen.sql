@@ -10,7 +10,7 @@ WITH RECURSIVE
   SELECT min(p.created_at) AS at, count(*) AS n
     FROM (SELECT j.created_at
             FROM users u
-           CROSS JOIN LATERAL (SELECT created_at FROM jobs WHERE user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
+           CROSS JOIN LATERAL (SELECT created_at FROM jobs WHERE u.last = 'pending' AND user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
            LIMIT 10000) AS p
 ),
 ended AS MATERIALIZED (
@@ -18,7 +18,7 @@ ended AS MATERIALIZED (
     FROM users u
    CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
                        (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'

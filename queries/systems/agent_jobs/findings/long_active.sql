@@ -1,5 +1,5 @@
 -- Active for long: only an executor that works by this table makes jobs active. At most 2,000 are looked at: those asked
--- for; where an index leads with status and created_at, the oldest; else those of the first 500 users.
+-- for; where an index leads with status and created_at, the oldest; else those of 500 users.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
