@@ -161,6 +161,8 @@ class TreeLines(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines as they are: without borders and paddings there is nothing to wrap around each of them."""
+        if self.size != (self._breadth, self._page + 1):
+            self._measure()
         painted = self._painted
         strips = [painted[y] if y in painted else self.render_line(y) for y in crop.line_range]
         if crop.column_span != (0, self._breadth):
@@ -210,6 +212,10 @@ class TreeLines(ScrollView):
             self.refresh(Region(0, y, self._breadth, 1))
 
     def _lay_out(self) -> None:
+        self._measure()
+        self.refresh()
+
+    def _measure(self) -> None:
         self._breadth, height = self.size
         self._page = max(height - 1, 1)
         room = self._breadth - self.scrollbar_size_vertical
@@ -217,7 +223,6 @@ class TreeLines(ScrollView):
         self._widths = layout(self._columns, room - paint.GUTTER)
         self._strips.clear()
         self._painted.clear()
-        self.refresh()
 
     def _ink(self, names: tuple[str, ...]) -> Style:
         style = self._inks.get(names)
