@@ -126,7 +126,7 @@ class UnstickApp(Everywhere):
             except TimeoutError:
                 self.screen.refresh()  # nothing is new that would have it painted
         self.say(self._greeting)
-        self.screen.check_idle()  # it has put off painting until then
+        self.screen._on_timer_update()  # what it would do at the next tick of its clock
 
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""
