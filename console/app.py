@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from time import monotonic
 from typing import Any
 
 from textual.app import SystemCommand
@@ -79,9 +80,10 @@ class UnstickApp(Everywhere):
         ascii: bool = False,
         interval: float | None = None,
         greeting: str = "",
+        now: Callable[[], float] = monotonic,
     ) -> None:
         _check(config)
-        super().__init__(Session(open_, interval if interval is not None else config.interval))
+        super().__init__(Session(open_, interval if interval is not None else config.interval, now))
         self.stylesheet = Sheet(variables=self.get_css_variables())
         self.context = context
         self._greeting = greeting

@@ -13,6 +13,7 @@ class Clock:
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval
+        self.looks = 0  # how many have ended
         self._share = share
         self._now = now
         self._began: float | None = None
@@ -35,6 +36,7 @@ class Clock:
         """It ended; the server worked ``cost`` seconds for it. A cost falls by halves only, so that one cheap look
         among dear ones does not make haste."""
         self._cost = max(cost, self._cost / 2)
+        self.looks += 1
 
     def hurry(self) -> None:
         """The next look is due at once, as somebody asked for it."""

@@ -46,7 +46,7 @@ class Part:
         self.read = False  # whether a round has come to its end
         self.due = True  # whether a round is wanted soon
         self.more = False  # whether there are letters beyond the cap
-        self.blind = False  # whether there may be others, as not everything is looked at
+        self.only = ""  # what is looked at, where that is not everything
         self._cap = CAP
         self._cursor: str | None = None
         self._met: set[str] = set()
@@ -62,13 +62,13 @@ class Part:
     @property
     def whole(self) -> bool:
         """Whether these are all."""
-        return self.read and not (self.more or self.blind)
+        return self.read and not (self.more or self.only)
 
     async def step(self, reader: Reader) -> None:
         """Read the next page; at the end of the round forget what was not met. Raises DatabaseError."""
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.costly, self._cursor, self.trouble = page.at, page.costly, page.cursor, ""
-        self.blind = page.capped
+        self.only = page.only
         self.letters |= {letter.node.id: letter for letter in page.letters}
         self._met |= {letter.node.id for letter in page.letters}
         if page.cursor is None or len(self._met) >= self._cap:

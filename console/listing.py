@@ -19,6 +19,7 @@ from .forest import Change, Forest, Tail
 from .window import Window
 
 PAGE = 100
+FAR = 100  # levels above a node that was looked up; from there on only what leads to it is read
 HELD = 20_000  # nodes from which on those below folded ones are let go
 
 
@@ -47,6 +48,7 @@ class Listing:
         self.shape = shape
         self.text = text
         self.at = 0.0  # server time of the last read
+        self.only = ""  # what alone is looked at, where that is not everything
         self.read = False  # whether the first page has come
         self.costly: dict[str | None, Costly] = {}
         self._reader = reader
@@ -67,7 +69,9 @@ class Listing:
         if parent_id is not None and self.forest.children(parent_id) is None:
             return await self.below(parent_id)
         window = self._windows.get(parent_id)
-        if window is None or window.after is None:
+        if window is None:
+            return await (self.first() if parent_id is None else self._beside(parent_id))
+        if window.after is None:
             return None if parent_id is not None else await self.first()
         page = await self._page(parent_id, window.after)
         if page is None:
@@ -123,6 +127,17 @@ class Listing:
         page = await self._children(parent_id, None, asked=asked)
         return None if page is None else self._begin(parent_id, page)
 
+    async def _beside(self, parent_id: str) -> Change | None:
+        """Read the first children of a node of which only one is there, as the way to another led over it."""
+        page = await self._children(parent_id, None)
+        if page is None:
+            return None
+        if self._costly(parent_id, page) and page.costly is not None:
+            return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
+        self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
+        self.forest.set_tail(parent_id, Tail.MORE if page.cursor is not None else None)
+        return self._merge(parent_id, page.nodes)
+
     async def refresh(self, ids: Sequence[str]) -> News:
         """Read the nodes on the screen again, and one page each of the roots and of one parent on the screen."""
         reader = self._reader()
@@ -169,24 +184,32 @@ class Listing:
         window = self._windows.get(parent_id)
         return window is not None and (window.after is not None or window.low > 0)
 
-    async def reveal(self, node: Node) -> bool:
-        """Have a node in the forest, with its ancestors, wherever in the order of pages it is. False: it is gone."""
+    async def reveal(self, node: Node, go_on: Callable[[int], bool] = lambda levels: True) -> bool:
+        """Have a node in the forest, with its ancestors, wherever in the order of pages it is. False: it is gone, or
+        ``go_on``, which is asked with the levels read so far, says no. What is beside ancestors far above is not read.
+        """
         reader = self._reader()
         if reader is None:
             return False
         if not self.read:
             await self.first()
-        line = [node]
-        while line[0].id not in self.forest and line[0].parent_id is not None:
-            page = await reader.nodes([line[0].parent_id])
-            if not page.nodes or page.nodes[0] in line:
+        line, met = [node], {node.id}
+        while line[-1].id not in self.forest and line[-1].parent_id is not None:
+            above = await reader.above(line[-1], self.forest)
+            met |= {each.id for each in above}
+            line += above
+            if not above or len(met) < len(line) or not go_on(len(line)):  # gone, a loop in the data, or enough of it
                 return False
-            line.insert(0, page.nodes[0])
-        for above, below in zip([None, *line[:-1]], line, strict=True):
-            if below.id not in self.forest:
-                if above is not None and self.forest.children(above.id) is None:
-                    await self.below(above.id)
-                self._merge(above.id if above is not None else None, [below])
+        for left in reversed(range(len(line))):
+            below, parent_id = line[left], line[left + 1].id if left + 1 < len(line) else None
+            if below.id in self.forest:
+                continue
+            beside = parent_id is not None and self.forest.children(parent_id) is None
+            if parent_id is not None and beside and left < FAR:
+                await self.below(parent_id)
+            self._merge(parent_id, [below])
+            if beside and left >= FAR:
+                self.forest.set_tail(parent_id, Tail.MORE, "enter reads what is beside it")
         return node.id in self.forest
 
     def _dear(self, parent_id: str) -> bool:
@@ -234,7 +257,9 @@ class Listing:
             return None
         if self.shape is Shape.FOUND:
             return await reader.find(self.text)
-        return await (reader.roots(cursor, PAGE) if self.shape is Shape.TREE else reader.live(cursor, PAGE))
+        page = await (reader.roots(cursor, PAGE) if self.shape is Shape.TREE else reader.live(cursor, PAGE))
+        self.only = page.only or self.only if cursor else page.only
+        return page
 
     async def _children(self, parent_id: str, cursor: str | None, *, asked: bool = False) -> Page | None:
         reader = self._reader()

@@ -219,6 +219,11 @@ def count(value: Count) -> str:
     return "≈" + short(value.n)
 
 
+def only(what: str) -> str:
+    """That a list is cut: ``what`` alone was looked at."""
+    return f"only {what} were looked at"
+
+
 def plain(text: str) -> str:
     """Words of this module in ASCII (``≈`` as ``~``, ``µs`` as ``us``). Not for text from a database."""
     return text.translate(_PLAIN)

@@ -83,8 +83,7 @@ class Attempt:
 
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
-        changed = {i: Result(id=i, outcome=Outcome.CHANGED) for i in self.live}
-        return tuple({**changed, **self.dropped}[i] for i in sorted(self.versions))
+        return tuple(self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED) for i in sorted(self.versions))
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""

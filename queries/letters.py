@@ -24,15 +24,10 @@ def fold(error: str) -> str:
     return _VARYING.sub(lambda match: f"<{match.lastgroup}>", _BLANKS.sub(" ", error[:LONGEST]).strip())
 
 
-def page(read: Page, rows: Mapping[str | None, Mapping[str, Any]], size: int) -> Letters:
-    """Nodes and what ``dead.sql`` told of them; a row without an id tells that not everything was looked at."""
-    told = [row for key, row in rows.items() if key is not None]
-    return Letters(
-        letters=tuple(_letter(node, rows[node.id]) for node in read.nodes),
-        at=read.at,
-        cursor=told[-1]["cursor"] if len(told) == size else None,
-        capped=None in rows,
-    )
+def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> Letters:
+    """A page of nodes and what ``dead.sql`` told of them."""
+    letters = tuple(_letter(node, rows[node.id]) for node in read.nodes)
+    return Letters(letters=letters, at=read.at, cursor=read.cursor, only=read.only)
 
 
 def _letter(node: Node, row: Mapping[str, Any]) -> Letter:

@@ -15,7 +15,10 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every record here: immutable, built by keyword, comparable by value."""
+    """Base of every record here: immutable, built by keyword, comparable by value.
+
+    Of those with ``gc=False`` a bulk action makes and keeps hundreds of thousands; they can be in no cycle.
+    """
 
 
 class Phase(StrEnum):
@@ -121,12 +124,23 @@ class Costly(Record):
     ddl: str
 
 
+class Availability(Record):
+    """Whether a verb can be done (to a node), and if not, why, in one line."""
+
+    ok: bool
+    why: str = ""
+
+
 class Page(Record):
-    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end."""
+    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end.
+
+    ``only``: what was looked at, where that is not all and no cursor leads to the rest: ``500 users``.
+    """
 
     nodes: tuple[Node, ...]
     at: float
     cursor: str | None = None
+    only: str = ""
     costly: Costly | None = None
 
 
@@ -147,15 +161,12 @@ class Letter(Record):
 
 
 class Letters(Record):
-    """Dead letters, worst and oldest first, read at ``at``; ``cursor`` and ``costly`` as in a `Page`.
-
-    ``capped``: there may be others that no cursor leads to, as not everything was looked at.
-    """
+    """Dead letters, worst and oldest first, read at ``at``; ``cursor``, ``only`` and ``costly`` as in a `Page`."""
 
     letters: tuple[Letter, ...]
     at: float
     cursor: str | None = None
-    capped: bool = False
+    only: str = ""
     costly: Costly | None = None
 
 
@@ -189,6 +200,7 @@ class Dead(Record):
     letters: tuple[Letter, ...] = ()
     groups: tuple[Group, ...] = ()
     capped: bool = False  # there are more, or may be
+    only: str = ""  # as in a `Page`
     costly: Costly | None = None
     unreadable: str = ""  # why it cannot be read
 
@@ -269,7 +281,7 @@ class Detail(Record):
     findings: tuple[Finding, ...] = ()
 
 
-class Result(Record):
+class Result(Record, gc=False):
     """The outcome of a verb for one node; ``why`` says it in a sentence where it is not ``changed``."""
 
     id: str
@@ -277,7 +289,7 @@ class Result(Record):
     why: str = ""
 
 
-class RowChange(Record):
+class RowChange(Record, gc=False):
     """One row a verb touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
 
     id: str

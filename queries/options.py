@@ -16,11 +16,6 @@ def check(system: System, label: str, option: str, value: object) -> None:
         raise DatabaseError(f"{label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
 
-def shown(system: System) -> tuple[tuple[str, str], ...]:
-    """Options on which the meaning of its verbs depends, by name, with their values."""
-    return tuple((name, str(system.limits[name])) for name, option in system.spec.options.items() if option.shown)
-
-
 def view(system: System | None) -> tuple[str, str]:
     """The option by which its trees are grouped, and its value; empty where there is one way only."""
     if system is None:

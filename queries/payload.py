@@ -9,7 +9,8 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from queries.json_layout import NotJson, layout
@@ -41,8 +42,8 @@ def render(payload: Payload, width: int, limit: int = LINES) -> list[str]:
 
     What does not fit is cut with ``…``; a last line says so where bytes or lines are missing.
     """
-    _, lines = _classified(payload, width, limit)
-    note = ""
+    _, shown = _classified(payload, width, limit)
+    lines, note = list(shown), ""
     if len(lines) > limit:
         note = "… more lines"
     elif len(payload.head) < payload.size:
@@ -52,11 +53,14 @@ def render(payload: Payload, width: int, limit: int = LINES) -> list[str]:
     return lines
 
 
-def describe(payload: Payload) -> str:
-    """What it is, how large, and how much of it is here: ``JSON, 10 MB (the first 64 kB)``."""
+def describe(payload: Payload, width: int = 80) -> str:
+    """What it is, how large, and how much of it is here: ``JSON, 10 MB (the first 64 kB)``.
+
+    Costs nothing more where ``width`` is the one that it is rendered for.
+    """
     if payload.size == 0:
         return "empty"
-    kind, _ = _classified(payload, 80, LINES)
+    kind, _ = _classified(payload, width, LINES)
     missing = len(payload.head) < payload.size
     return f"{kind}, {size(payload.size)}" + (f" (the first {size(len(payload.head))})" if missing else "")
 
@@ -81,7 +85,8 @@ def _cells(character: str) -> int:
     return 0 if unicodedata.category(character) in ("Mn", "Me", "Cf") else 1
 
 
-def _classified(payload: Payload, width: int, limit: int) -> tuple[str, list[str]]:
+@lru_cache(maxsize=4)  # a page is made anew at every look, and megabytes of JSON take a while
+def _classified(payload: Payload, width: int, limit: int) -> tuple[str, Sequence[str]]:
     """The kind of payload, and its lines: one more than ``limit`` where there are more."""
     whole = len(payload.head) >= payload.size
     text = _decoded(payload.head, whole)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import string
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from queries import letters
+from queries import letters, sentence
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.files import statement
 from queries.model import (
     DRAWN,
+    Availability,
     Costly,
     Count,
     Detail,
@@ -41,13 +41,6 @@ PAGE = 100
 FINDINGS = 200
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 HEAD = 65536  # bytes of a payload that are sent unless more is asked for
-
-
-class Availability(NamedTuple):
-    """Whether a verb can be done (to a node), and if not, why, in one line."""
-
-    ok: bool
-    why: str = ""
 
 
 class Reader(Variant):
@@ -107,14 +100,25 @@ class Reader(Variant):
                 costly = self._costly("dead") if "dead" in self.system.statements else None
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            read = await self._nodes(transaction, [row["id"] for row in rows if row["id"] is not None])
-        return letters.page(read, {row["id"] and self._full(row["id"]): row for row in rows}, page)
+            read = await self._told(transaction, rows, page)
+        return letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
         local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
+
+    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE) -> tuple[Node, ...]:
+        """What is above a node, from its parent up: so many levels, not beyond one whose id is ``known``."""
+        found: list[Node] = []
+        async with self._reading() as transaction:
+            while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
+                nodes = (await self._nodes(transaction, [self.local(parent)])).nodes
+                found += nodes
+                if not nodes or parent in known:
+                    break
+        return tuple(found)
 
     async def counts(self) -> tuple[Count, ...]:
         """How many nodes there are in each phase."""
@@ -191,24 +195,26 @@ class Reader(Variant):
     def availability(self, verb: Verb, node: Node | None = None, *, bulk: bool = False) -> Availability:
         """Whether the verb can be done here and now (to this node), and the reason if not."""
         if not verb.writes:
-            return Availability(False, f"{verb.support}: {verb.why}")
+            return Availability(ok=False, why=f"{verb.support}: {verb.why}")
         server = self.database.server
         if self.read_only:
-            return Availability(False, "this console is read-only")
+            return Availability(ok=False, why="this console is read-only")
         if server and server.standby:
-            return Availability(False, "this server is a standby: connect to the primary to change anything")
+            return Availability(ok=False, why="this server is a standby: connect to the primary to change anything")
         lacking = [p for p in verb.privileges if not self.found.may(p)]
         if lacking:
-            return Availability(False, f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
+            return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
         needs = self.system.spec.needs
         for name in verb.needs:
             if name not in (self.found.indexed if bulk and verb.bulk_needs_index else self.found.have):
-                return Availability(False, needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else ""))
+                return Availability(
+                    ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
+                )
         if node and node.kind not in verb.kinds:
-            return Availability(False, f"not for a {node.kind}")
+            return Availability(ok=False, why=f"not for a {node.kind}")
         if node and verb.phases and node.phase not in verb.phases:
-            return Availability(False, f"not while it is {node.phase}")
-        return Availability(True)
+            return Availability(ok=False, why=f"not while it is {node.phase}")
+        return Availability(ok=True)
 
     async def existing(self, transaction: Transaction, ids: Iterable[str]) -> tuple[Node, ...]:
         """Those of these nodes that are there, within a transaction that is under way."""
@@ -253,9 +259,15 @@ class Reader(Variant):
         in_order = not asked and which != "find"
         async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT, in_order=in_order) as transaction:
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
-            read = await self._nodes(transaction, list(dict.fromkeys(r["id"] for r in rows)))
-        more = rows[-1].get("cursor") if len(rows) == page else None
-        return msgspec.structs.replace(read, cursor=more)
+            return await self._told(transaction, rows, page)
+
+    async def _told(self, transaction: Transaction, rows: Rows, page: int) -> Page:
+        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at."""
+        named = [row for row in rows if row["id"] is not None]
+        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))
+        more = named[-1].get("cursor") if len(named) == page else None
+        only = next((row["cursor"] for row in rows if row["id"] is None), "")
+        return msgspec.structs.replace(read, cursor=more, only=only)
 
     async def _first(self, which: Statement, page: int) -> Page:
         """The first roots, with which variant this is, in two or three round trips."""
@@ -334,9 +346,11 @@ class Reader(Variant):
         capped: list[str],
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
+        variants = self.system.statements[key]
+        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in variants for i in ids):
+            return []
         chosen = self._choose(key)
         if chosen is None and ids is not None:
-            variants = self.system.statements[key]
             chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
             costly = self._costly(key)
@@ -357,7 +371,7 @@ class Reader(Variant):
             node_id=node_id,
             code=spec.code,
             title=spec.title,
-            sentence=_Sentence().vformat(spec.sentence, (), evidence),
+            sentence=sentence.fill(spec.sentence, evidence),
             severity=spec.severity,
             proof=spec.proof,
             since=since,
@@ -380,14 +394,6 @@ class Reader(Variant):
         drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
         values = tuple(tuple(r.values()) for r in rows)
         return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
-
-
-class _Sentence(string.Formatter):
-    """Fills a sentence; a value that the evidence lacks reads "?" instead of failing."""
-
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = kwargs.get(str(key))
-        return "?" if value is None else value
 
 
 async def _now(transaction: Transaction) -> float:

@@ -131,8 +131,7 @@ class Verb(Record, forbid_unknown_fields=True):
 class Option(Record, forbid_unknown_fields=True):
     """A setting of a system that is no threshold: one of ``choices``, any text, or a table of names to texts.
 
-    ``view``: what its trees are grouped by; a key of the console goes to the next choice. ``shown``: what the system's
-    verbs mean depends on it, so that its value is always on the screen.
+    ``view``: what its trees are grouped by; a key of the console goes to the next choice.
     """
 
     title: str
@@ -140,7 +139,6 @@ class Option(Record, forbid_unknown_fields=True):
     choices: tuple[str, ...] = ()
     default: str | dict[str, str] = ""
     view: bool = False
-    shown: bool = False
 
 
 class Spec(Record, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ class Statement(Record):
     """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
     to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
     section its ``-- title:`` and what it is ``-- drawn:`` as (:data:`queries.model.DRAWN` tells the columns), and which
-    ``-- kinds:`` of nodes (of parents) it is about.
+    ``-- kinds:`` of nodes (of parents) it is about: a finding is not looked for among others.
     A part of a verb that tells its own needs is left out where they are not met.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use

@@ -165,8 +165,8 @@ def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[S
                     raise ReadingError(
                         f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
                     )
-                for kind in sorted(set(statement.kinds) - kinds):
-                    raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
+            for kind in sorted(set(statement.kinds) - kinds):
+                raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
 
 Fault = tuple[tuple[str | int, ...], str]  # where in system.toml, and a sentence

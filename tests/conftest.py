@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.queries.builders import Twin
+from tests.queries.snak import Snak
+from tests.queries.tasker_rows import Shop
 from tests.servers import Servers, TestbedServer
 
 
@@ -54,3 +58,37 @@ def eternaltwin_demo(server: TestbedServer) -> Iterator[str]:
     dsn = server.fresh("eternaltwin", filled=True)
     yield dsn
     server.drop(dsn)
+
+
+@pytest.fixture
+async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
+    """Rows for the fresh database of ``eternaltwin``."""
+    twin = await Twin.open(eternaltwin)
+    yield twin
+    await twin.connection.close()
+
+
+@pytest.fixture
+async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
+    """Rows for a fresh database of agent_jobs."""
+    dsn = server.fresh("agent_jobs")
+    snak = await Snak.open(dsn)
+    yield snak
+    await snak.connection.close()
+    server.drop(dsn)
+
+
+@pytest.fixture
+def tasker(server: TestbedServer) -> Iterator[str]:
+    """DSN of a fresh database with tasker's tables and its queues, empty."""
+    dsn = server.fresh("tasker")
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
+    """Rows for it, as a bystander writes them and as another operator does."""
+    shop = await Shop.open(tasker, tmp_path)
+    yield shop
+    await shop.close()

@@ -57,6 +57,8 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
             value = ", ".join(f"{key} {inner}" for key, inner in value.items() if inner is not None)
         elif isinstance(value, list):
             value = ", ".join(value)
+        elif name == "load":
+            value = f"{value:.1%} of wall time, for this command"
         rows.append([name, str(value)])
     return table(rows)
 

@@ -37,19 +37,19 @@ async def dead(target: Target, *, system: str | None, limit: int) -> int:
 async def _part(reader: Reader, limit: int) -> Dead:
     meaning = reader.system.spec.dead
     found: list[Letter] = []
-    cursor, at, costly, blind = None, None, None, False
+    cursor, at, costly, only = None, None, None, ""
     try:
         while True:
             page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
             found += page.letters
-            cursor, at, costly, blind = page.cursor, page.at, page.costly, page.capped
+            cursor, at, costly, only = page.cursor, page.at, page.costly, page.only
             if cursor is None or len(found) > limit:
                 break
     except LostError:
         raise
     except DatabaseError as error:
         return Dead(system=reader.label, meaning=meaning, unreadable=error.line)
-    capped = len(found) > limit or blind
+    capped = len(found) > limit or bool(only)
     groups = letters.grouped(found[:limit], capped=capped)
     return Dead(
         system=reader.label,
@@ -58,6 +58,7 @@ async def _part(reader: Reader, limit: int) -> Dead:
         letters=tuple(letter for pile in groups.values() for letter in pile),
         groups=tuple(groups),
         capped=capped,
+        only=only,
         costly=costly,
     )
 
@@ -76,8 +77,10 @@ def _text(part: Dead) -> Iterator[str]:
         for letter in islice(rest, group.n):
             since = "" if letter.since is None else f"  for {words.age(at - letter.since)}"
             yield visible(f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}")
-    if part.capped:
-        yield "  There may be more: --limit shows more, where it is not all that was looked at."
+    if part.only:
+        yield visible(f"  There may be more: {words.only(part.only)}.")
+    elif part.capped:
+        yield "  There is more: --limit shows more."
 
 
 def _span(group: Group, at: float) -> str:

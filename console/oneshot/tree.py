@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
+from console import words
 from console.filter import Filter, FilterError, matches, parse
 from console.oneshot import plain
 from console.oneshot.output import say
@@ -15,6 +16,7 @@ from console.oneshot.target import Target, chosen, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Costly, Node, Page
 from queries.read import Reader
+from queries.visible import visible
 
 AT_ONCE = 100  # nodes of a page
 
@@ -33,6 +35,7 @@ class Found:
         self.rows: list[Row] = []
         self.at = 0.0
         self.costly: dict[tuple[str, str], Costly] = {}  # by system and kind of parent ("" for the top)
+        self.only: dict[str, str] = {}  # what alone was looked at, by system
         self.more: list[str] = []  # at which places there is more than was read
         self.below: list[str] = []  # the nodes below which there is
 
@@ -41,12 +44,16 @@ class Found:
         self.at = max(self.at, page.at)
         if page.costly is not None:
             self.costly[label, kind] = page.costly
+        if page.only:
+            self.only[label] = words.only(page.only)
 
     def left_out(self) -> Iterator[str]:
         """What was not read, and what would read it."""
         for costly in dict.fromkeys(self.costly.values()):
             yield f"Not read: {costly.why}. --asked reads it all the same; an index would make it cheap:"
             yield f"  {costly.ddl}"
+        for label, only in self.only.items():
+            yield visible(f"There may be more in {label}: {only}.")
         below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
         for place in self.more + (below if self.below else []):
             yield f"There is more {place}: --limit shows more."
@@ -75,7 +82,8 @@ async def tree(
                 continue
             found.rows += _narrow(rows, narrowed, found.at)
     costly = next(iter(found.costly.values()), None)
-    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, costly=costly)
+    only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, costly=costly)
     target.output.answer(page, lambda: _lines(found, target.output.ascii))
     for line in found.left_out():
         say(line)

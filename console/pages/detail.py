@@ -13,6 +13,7 @@ from queries.spec import Kind, Status
 
 from .lines import BLANK, Line, heading, pairs, plain, table, wrapped
 
+MOST = 4 * 1024 * 1024  # bytes of a stored value that are fetched: to lay out more would keep keys waiting
 SEVERITIES = ((8, "$phase-failed"), (5, "$phase-blocked"), (0, "$phase-scheduled"))
 
 
@@ -150,9 +151,10 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line
     if section.costly is not None:
         return [heading(section.title), *costly(section.costly, width)]
     if section.payload is not None:
-        body = payload.render(section.payload, max(width - 2, 8))
-        more = len(section.payload.head) < section.payload.size
-        note = payload.describe(section.payload) + ("; m fetches more" if more else "")
+        room = max(width - 2, 8)
+        body = payload.render(section.payload, room)
+        more = len(section.payload.head) < min(section.payload.size, MOST)
+        note = payload.describe(section.payload, room) + ("; m fetches more" if more else "")
         return [heading(section.title, note), *(plain(line) for line in body)]
     if section.drawn:
         note, drawn = drawings.draw(section, width, now, ascii=ascii)

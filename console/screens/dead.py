@@ -196,7 +196,9 @@ class DeadScreen(Frame):
             return _of_group(row.group, width)
         part = self._desk.parts.get(row.system)
         ddl = part.costly.ddl if part and part.costly else ""
-        return wrapped(self._meaning(row.system), width, "", 0) + (wrapped(ddl, width, "bold", 0) if ddl else [])
+        only = words.only(part.only) if part and part.only else ""
+        told = wrapped(self._meaning(row.system), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
+        return told + (wrapped(ddl, width, "bold", 0) if ddl else [])
 
     def _of_letter(self, letter: Letter, width: int) -> list[Line]:
         died = f"died {words.instant(letter.since)}, " if letter.since is not None else ""

@@ -9,12 +9,11 @@ from console.keys import Key
 from console.pages import detail as pages
 from console.pages.lines import BLANK, Line, heading, wrapped
 from console.widgets.page import Page
+from queries import payload
 from queries.model import Detail, LedgerEntry, Node
 from queries.read import HEAD
 
 from .frame import Frame, bindings
-
-MOST = 64 * 1024 * 1024  # bytes of a payload that are fetched at all
 
 
 class DetailScreen(Frame):
@@ -93,7 +92,7 @@ class DetailScreen(Frame):
         self.dismiss()
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id != "detail.more" or self._largest() > self._bytes)
+        return super().offers(key) and (key.id != "detail.more" or min(self._largest(), pages.MOST) > self._bytes)
 
     def _largest(self) -> int:
         """The size of the largest stored value, in bytes."""
@@ -104,7 +103,10 @@ class DetailScreen(Frame):
         if self._largest() <= self._bytes:
             self.say("All stored bytes are here already.", "faint")
             return
-        self._bytes = min(self._bytes * 8, MOST)
+        if self._bytes >= pages.MOST:
+            self.say(f"No more than the first {payload.size(pages.MOST)} can be shown here.", "faint")
+            return
+        self._bytes = min(self._bytes * 8, pages.MOST)
         self.say("Fetching more …", "faint")
         self.session.hurry()
 

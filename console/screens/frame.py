@@ -18,7 +18,6 @@ from console.widgets.header import Header, HeaderBar
 from console.widgets.status import StatusBar
 from console.widgets.systems import SystemLine, SystemsBar
 from console.widgets.tabs import TabsBar
-from queries import options
 from queries.database import Server
 from queries.model import Node
 from queries.spec import Verb
@@ -232,7 +231,6 @@ class Frame(Screen[None]):
                     more_stuck=bool(self.session.capped.get(label)) or label in unread,
                     unread=label in unread,
                     chosen=label == self.label(),
-                    variant=options.shown(reader.system),
                 )
                 for label, reader in self.session.systems.items()
             ]

@@ -10,7 +10,7 @@ from textual.widgets import Input
 from console import filter as filters
 from console import keys, words
 from console.keys import Key
-from console.listing import Listing, News, Shape
+from console.listing import FAR, Listing, News, Shape
 from console.pages import nothing
 from console.session import in_front
 from console.widgets.columns import TASKS, Column, recorded
@@ -62,7 +62,8 @@ class TreeScreen(Reading):
             return []
         listing = self.listing
         all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
-        shape = {Shape.TREE: all_jobs, Shape.LIVE: "unfinished, most urgent first"}.get(self._shape)
+        only = f" ({words.only(listing.only)})" if listing and listing.only else ""
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, most urgent first{only}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
@@ -77,7 +78,7 @@ class TreeScreen(Reading):
             return ""
         forest = listing.forest
         marked = f"{len(forest.marks)} marked  " if forest.marks else ""
-        more = "+" if listing.has_more(None) else ""
+        more = "+" if listing.has_more(None) or listing.only else ""
         if self._filter.terms:
             return f"{marked}{forest.matched} of {forest.loaded}{more}"
         return f"{marked}{forest.loaded}{more}"
@@ -322,15 +323,23 @@ class TreeScreen(Reading):
         if listing is not None:
             self.run_worker(self._reveal(listing, node), group="read", exit_on_error=True)
 
+    def _on_the_way(self, levels: int) -> bool:
+        if levels > FAR:
+            self.say(f"Reading what leads to it: {levels:,} levels so far. An arrow key stops here.")
+        return self._ending
+
     async def _reveal(self, listing: Listing, node: Node) -> None:
         try:
             if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
                 page = await self.session.systems[node.system].nodes([node.job_id])
                 node = next(iter(page.nodes), node)
-            found = await listing.reveal(node)
+            self._ending = True
+            found = await listing.reveal(node, self._on_the_way)
         except DatabaseError as error:
             self.session.failed(error)
             self.say(str(error), "bad")
+            return
+        if not self._ending:
             return
         self._news = News()
         self.renew()

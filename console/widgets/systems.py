@@ -38,7 +38,6 @@ class SystemLine(Record):
     more_stuck: bool = False
     unread: bool = False
     chosen: bool = False
-    variant: tuple[tuple[str, str], ...] = ()  # options by name that are always shown
 
 
 class SystemsBar(Bar):
@@ -115,13 +114,10 @@ def _certain(count: Count) -> bool:
 
 
 def _end(line: SystemLine, *, wide: bool) -> Content:
-    """The end of a line: which variant of the system this is, and how much of it is stuck."""
-    values = [words.visible(f"{name} {value}" if wide else value) for name, value in line.variant]
-    variant = Content.styled(", ".join(values) + "  " * bool(values), "")
-    if line.unread:
-        variant = Content.styled("not read  ", "bold $warning") + variant
+    """The end of a line: how much of the system is stuck, and whether that could be read."""
+    unread = Content.styled("not read  " if line.unread else "", "bold $warning")
     if line.stuck is None:
-        return variant
+        return unread
     if not line.stuck and not line.unread:
-        return variant + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
-    return variant + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")
+        return unread + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
+    return unread + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -19,6 +19,14 @@ CREATE TABLE IF NOT EXISTS unstick.ledger (
   changes     json NOT NULL -- only ever read whole: a large chunk is written twice as fast
 );
 
+-- What a chunk of 500 nodes has touched is half a megabyte, and most of an entry's price is to compress it: lz4 takes a
+-- tenth of the time for the same size. A server that was built without it goes on as it did.
+DO $$
+BEGIN
+  ALTER TABLE unstick.ledger ALTER results SET COMPRESSION lz4, ALTER changes SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+END $$;
+
 CREATE INDEX IF NOT EXISTS ledger_results_idx ON unstick.ledger USING gin (results jsonb_path_ops);
 
 COMMENT ON TABLE unstick.ledger IS 'What operators did through unstick; append-only for them.';

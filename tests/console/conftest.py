@@ -7,17 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from queries import ledger
-from tests.queries.builders import Twin
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer
-
-
-@pytest.fixture
-async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
-    """Rows for the fresh database of ``eternaltwin``."""
-    twin = await Twin.open(eternaltwin)
-    yield twin
-    await twin.connection.close()
 
 
 @pytest.fixture

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from time import monotonic
 
 from textual.pilot import Pilot
 
 from console.app import UnstickApp
 from console.config import Config, Context
+from queries.database import Load
 from queries.workspace import Workspace
 
 DEADLINE = 20.0  # seconds until a state that does not come is a failure
@@ -72,14 +74,17 @@ async def staged(
     ascii: bool = False,
     keys: Mapping[str, str] | None = None,
     interval: float = 0.2,
+    now: Callable[[], float] = monotonic,
 ) -> AsyncIterator[Stage]:
     """The console on ``dsn``; its ledger file is in ``folder``."""
 
     async def open_() -> Workspace:
-        return await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl", later=True)
+        workspace = await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl", later=True)
+        workspace.database.load = Load(now)
+        return workspace
 
     config = Config(path=folder / "config.toml", keys=dict(keys or {}))
-    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval)
+    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield Stage(app, pilot)

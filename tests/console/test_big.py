@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from console.listing import Listing
+from console.screens.frame import MODES
 from console.screens.tree import TreeScreen
 from console.window import PAGES
 from tests.queries.builders import Twin
@@ -55,12 +55,20 @@ async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
     before = proxy.trips
     yield
     await stage.until(lambda: proxy.trips > before)
+    mode, page = stage.app.current_mode, stage.app.screen
     await stage.press("question_mark")
     await stage.until("Keys everywhere")
-    await stage.press("1")
-    await stage.until(lambda: isinstance(stage.app.screen, TreeScreen))
+    await stage.press(next(key for key, name in MODES if name == mode))
+    await stage.until(lambda: stage.app.screen is page)
     assert not proxy.open.is_set()
     proxy.open.set()
+
+
+async def find(stage: Stage, node_id: str) -> None:
+    """Type an id to be found; enter is left to press."""
+    await stage.press("f")
+    await stage.until("Find in")
+    await stage.type(node_id.partition(":")[2])
 
 
 async def walk(stage: Stage, key: str, until: Callable[[], bool]) -> None:
@@ -152,9 +160,17 @@ async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternalt
         await stage.until("Heavy v1", "● live")
         await stage.press("right")
         await stage.until("└")
-        await stage.press("down", "enter")
-        await stage.until("state", "100 MB")
+        await stage.press("down")
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
+        await stage.until("state", "100 MB (the first 64 kB); m fetches more")
         assert len(stage.text) < 10_000
+        for more in ("512 kB); m fetches more", "4 MB)"):
+            await stage.press("m")
+            await stage.until(f"100 MB (the first {more}")
+        await stage.press("m")
+        await stage.until("No more than the first 4 MB can be shown here.")
 
 
 async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
@@ -164,8 +180,6 @@ async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwi
         async with answering(stage, proxy):
             await stage.press("2")
             await stage.until("timer overdue")
-        await stage.press("2")
-        await stage.until("timer overdue")
         await stage.press("end")
         await stage.press("enter")
         await stage.until("timer overdue", lambda: len(stage.app.screen_stack) > 1)
@@ -216,7 +230,9 @@ async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], p
         await stage.until("● live", lambda: loaded(stage))
         forest = listing(stage).forest
         assert forest.move_to(Rows.id(task))
-        await stage.press("enter")
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
         await stage.until("inbox", "100000")
 
 
@@ -232,20 +248,37 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
     async with staged(proxy.through(dsn), tmp_path) as stage:
         await stage.until("● live", lambda: loaded(stage))
         forest = listing(stage).forest
-        ids = [
-            Rows.id(await database.value("SELECT lpad(to_hex($1::int), 16, '0')::macaddr8::text", i))
-            for i in (1, 2, 3, 10000)
-        ]
-        assert forest.move_to(ids[0])
-        for above, below in pairwise(ids[:3]):
-            await stage.press("right")
+        ids = {i: Rows.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
+        assert forest.move_to(ids[1])
+        for above, below in ((ids[1], ids[2]), (ids[2], ids[3])):
+            async with answering(stage, proxy):
+                await stage.press("right")
             await stage.until(lambda above=above, below=below: forest.children(above) == (below,))
             await stage.press("right")
             await stage.until(lambda below=below: forest.cursor == below)
-        await stage.press("f")
-        await stage.until("Find in estuary")
-        await stage.type(ids[3].partition(":")[2])
+        await find(stage, ids[10000])
+        async with answering(stage, proxy):
+            await stage.press("enter")
+        await stage.until(lambda: listing(stage).forest.cursor == ids[10000])
+        async with answering(stage, proxy):
+            await stage.press("enter")
+            await stage.until("Reading …")
+        await stage.until("As recorded")
+        await stage.press("o")
+        await stage.until("levels so far")
+        await stage.press("up")
+        await stage.until(lambda: all(worker.is_finished for worker in stage.app.workers if worker.group == "read"))
+        assert ids[10000] not in forest, "a key has stopped the way there"
+        await find(stage, ids[300])
         await stage.press("enter")
-        await stage.until(lambda: listing(stage).forest.cursor == ids[3])
+        await stage.until(lambda: listing(stage).forest.cursor == ids[300])
         await stage.press("enter")
-        await stage.until(lambda: len(stage.app.screen_stack) > 1)
+        await stage.until("As recorded")
+        await stage.press("o")
+        await stage.until(lambda: tree(stage).listing and listing(stage).forest is forest and forest.cursor == ids[300])
+        assert forest.ancestors(ids[300])[-1] == ids[1]
+        rows_ = len(forest)
+        await stage.press("down")
+        await stage.until("enter reads what is beside it")
+        await stage.press("enter")
+        await stage.until(lambda: len(forest) == rows_ - 1)

@@ -59,7 +59,7 @@ def test_a_limit_marks_what_it_leaves_out(tasker: str) -> None:
     text = unstick("dead", "--limit", "2", dsn=tasker).out
     assert text.count("tasker/") == 2
     assert "1+" in text
-    assert "There may be more: --limit shows more" in text
+    assert "There is more: --limit shows more" in text
     (part,) = unstick("dead", "--limit", "2", "--json", dsn=tasker).json["dead"]
     assert part["capped"]
     assert len(part["letters"]) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
@@ -22,22 +21,6 @@ from .stage import Stage, staged
 
 REFUND = "staleness_timeout · shop/refund · refund_card: <n> after <n> ms"
 STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $1"
-
-
-@pytest.fixture
-def tasker(server: TestbedServer) -> AsyncIterator[str]:
-    """DSN of a new database with tasker's tables, all empty."""
-    dsn = server.fresh("tasker")
-    yield dsn
-    server.drop(dsn)
-
-
-@pytest.fixture
-async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
-    """The same database as a bystander sees it, and as another operator does."""
-    shop = await Shop.open(tasker, tmp_path)
-    yield shop
-    await shop.close()
 
 
 def dead(data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, apart: float = 1) -> list[UUID]:

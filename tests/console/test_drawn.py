@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,22 +20,6 @@ from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer
 
 from .stage import Stage, staged
-
-
-@pytest.fixture
-def tasker(server: TestbedServer) -> Iterator[str]:
-    """DSN of a new database with tasker's tables, empty."""
-    dsn = server.fresh("tasker")
-    yield dsn
-    server.drop(dsn)
-
-
-@pytest.fixture
-async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
-    """Rows for it."""
-    shop = await Shop.open(tasker, tmp_path)
-    yield shop
-    await shop.close()
 
 
 async def opened(stage: Stage, title: str) -> str:

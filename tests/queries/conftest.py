@@ -9,19 +9,10 @@ import pytest
 
 from queries import ledger
 from queries.workspace import Workspace
-from tests.queries.builders import Twin, opened
+from tests.queries.builders import opened
 from tests.queries.snak import Snak
-from tests.queries.tasker_rows import Shop
 from tests.queries.uni import Uni
 from tests.servers import TestbedServer
-
-
-@pytest.fixture
-async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
-    """Rows for the fresh database of ``eternaltwin``."""
-    twin = await Twin.open(eternaltwin)
-    yield twin
-    await twin.connection.close()
 
 
 @pytest.fixture
@@ -61,16 +52,6 @@ async def uni_workspace(uni: Uni, tmp_path: Path) -> AsyncIterator[Workspace]:
 
 
 @pytest.fixture
-async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
-    """Rows for a fresh database of agent_jobs."""
-    dsn = server.fresh("agent_jobs")
-    snak = await Snak.open(dsn)
-    yield snak
-    await snak.connection.close()
-    server.drop(dsn)
-
-
-@pytest.fixture
 async def mirror(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console's view of that database as the mirror of a queue in Redis."""
     workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "mirror"}})
@@ -84,13 +65,3 @@ async def table(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
     workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
     yield workspace
     await workspace.close()
-
-
-@pytest.fixture
-async def shop(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
-    """A new database with tasker's tables and its queues, empty."""
-    dsn = server.fresh("tasker")
-    shop = await Shop.open(dsn, tmp_path)
-    yield shop
-    await shop.close()
-    server.drop(dsn)

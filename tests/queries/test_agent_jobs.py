@@ -327,6 +327,37 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
     await workspace.close()
 
 
+@both_versions
+async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mirror: Workspace) -> None:
+    """Of the last status that a user has it is known without a look which others there are none in."""
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
+        " SELECT u || ' ' || s, $1, lpad(u::text, 32, '0')::uuid, s, t,"
+        "        CASE WHEN s IN ('completed', 'failed') THEN t END"
+        " FROM generate_series(1, 63) AS u, unnest($2::text[]) WITH ORDINALITY AS x(s, bit),"
+        " LATERAL (SELECT now() - make_interval(hours => 100 - u) AS t) AS made WHERE u >> (bit::int - 1) & 1 = 1",
+        await snak.agent(),
+        list(STATUSES),
+    )
+
+    async def ids(*statuses: str) -> set[str]:
+        rows = await snak.connection.fetch("SELECT id FROM jobs WHERE status = ANY ($1::text[])", statuses)
+        assert len(rows) == 32 * len(statuses)
+        return {f"{LABEL}/job:{row['id']}" for row in rows}
+
+    look = reader(mirror)
+    assert {n.id for n in (await look.live(page=500)).nodes} == await ids("pending", "active", "delayed", "paused")
+    assert {x.node.id for x in (await look.dead(page=500)).letters} == await ids("failed")
+    late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "overtaken")]
+    assert set(late) == await ids("pending")
+    await snak.sql("DELETE FROM jobs WHERE status = 'active'")
+    for status in ("delayed", "paused"):
+        workspace = await Workspace.open(snak.dsn)
+        assert f"there are {status} jobs" in reader(workspace).notes[0]
+        await workspace.close()
+        await snak.sql("DELETE FROM jobs WHERE status = $1", status)
+
+
 async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
     snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +421,21 @@ async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
     assert await found(mirror, "frozen") == []
 
 
+async def test_the_oldest_of_many_late_jobs_are_told_first(snak: Snak, mirror: Workspace) -> None:
+    """Judged until a page is full, whatever user or agent they are of."""
+    made = []
+    for n in range(24):
+        user = UUID(int=n * 7 % 24 + 1)
+        made.append(snak.id(await snak.job(age=9000 - n * 10, user=user)))
+        if n % 3 == 0:
+            await snak.job("completed", age=800, ended=790, user=user)
+    for page in (1, 2, 8, 30):
+        seen = await reader(mirror).findings(page=page)
+        for code, nodes in (("overtaken", made[::3]), ("overdue", [m for n, m in enumerate(made) if n % 3])):
+            told = [f.node_id for f in seen.found if f.code == code]
+            assert (told, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
+
+
 async def test_what_operators_write_off_overtakes_nobody(snak: Snak, mirror: Workspace) -> None:
     old = await snak.job(age=5000)
     await snak.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
@@ -409,6 +455,23 @@ async def test_frozen(snak: Snak, mirror: Workspace, profile: str, says: str) ->
     assert "3 jobs are pending" in finding.sentence
     await snak.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
     assert await found(mirror, "frozen") == []
+
+
+async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queue_moves(
+    snak: Snak, mirror: Workspace
+) -> None:
+    await snak.job(age=4000)
+    agent = await snak.agent()
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
+        " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed', t, t"
+        " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
+        agent,
+    )
+    assert "frozen" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
+    await snak.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
+    seen = await reader(mirror).findings()
+    assert "frozen" not in {*seen.capped, *(f.code for f in seen.found)}
 
 
 async def test_active_for_long_is_for_tables_only(snak: Snak, mirror: Workspace, table: Workspace) -> None:

@@ -121,6 +121,29 @@ async def test_making_it_twice_changes_nothing(twin: Twin, server: TestbedServer
     assert await twin.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
 
 
+@both_versions
+async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Also those of a ledger that was made without it, from its next ``init`` on; what is in it stays readable."""
+    await twin.sql(ledger.ddl())
+    await twin.sql("ALTER TABLE unstick.ledger ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz")
+    workspace = await opened(eternaltwin, tmp_path)
+    methods = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
+    quick = "lz4" if "lz4" in await twin.value(methods) else "pglz"
+    expected = []
+    for method in ("pglz", quick):
+        ids = [twin.id(task) for task in await twin.tasks(await twin.jobs(60))]
+        outcomes = await do(workspace, "cancel", ids)
+        expected.append(outcomes.changes)
+        newest = "SELECT pg_column_compression({}) FROM unstick.ledger ORDER BY id DESC LIMIT 1"
+        assert await twin.value(newest.format("changes")) == await twin.value(newest.format("results")) == method
+        await ledger.create(workspace.database, [])
+    entries, _ = await workspace.ledger()
+    assert [entry.changes for entry in reversed(entries)] == expected
+    await workspace.close()
+
+
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_pages_of_entries_and_those_about_one_node(
     twin: Twin, eternaltwin: str, tmp_path: Path, place: str

@@ -56,7 +56,7 @@ async def _costs(server: TestbedServer, engine: system.System, rows: int, tmp_pa
             if indexes == "helped":
                 await plans.index(dsn, engine)
             workspace = await Workspace.open(dsn, SMALL, file=tmp_path / "ledger")
-            for call, cost in (await plans.automatic(workspace.systems[engine.name], far=1000)).items():
+            for call, cost in (await plans.automatic(workspace.systems[engine.name], far=500)).items():
                 costs[f"{indexes}: {call}"] = cost
             await workspace.close()
     finally:

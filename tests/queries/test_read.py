@@ -326,6 +326,20 @@ async def test_times_at_the_ends_of_the_range_and_intervals_with_months(twin: Tw
     assert (await reader(workspace).findings()).unchecked == ()
 
 
+@pytest.mark.parametrize(
+    ("tasks", "row"), [(1000, ("SendEmail v1", "Available", "1000")), (1001, ("too many to sum", None, "1,000+"))]
+)
+async def test_the_tasks_of_a_large_job_are_not_summed(
+    twin: Twin, workspace: Workspace, tasks: int, row: tuple[str | None, ...]
+) -> None:
+    job = await twin.job()
+    await twin.tasks([job] * tasks)
+    detail = await reader(workspace).detail(twin.id(job, "job"))
+    assert detail is not None
+    (section,) = (s for s in detail.sections if s.name == "tasks")
+    assert [r[:3] for r in section.rows] == [row]
+
+
 async def test_of_a_large_state_only_the_beginning_is_sent(twin: Twin, workspace: Workspace) -> None:
     state = b'{"log":"' + b"\xf0\x9f\x8e\x89" * 2_600_000 + b'"}'
     task = await twin.task(state=state, output=b"")

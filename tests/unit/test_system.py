@@ -16,7 +16,7 @@ from queries.system import PARAMETERS, BrokenSystemError, System
 HOME = Path(system.__file__).parent
 SHIPPED = sorted(p for p in (HOME / "systems").rglob("*.sql") if p.parent.name != "parts")
 COMMON = sorted((HOME / "sql").glob("*.sql"))
-PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb)(: .+)?$", re.MULTILINE)
+PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb?)(: .+)?$", re.MULTILINE)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
--- Failed jobs of the first 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- Failed jobs of 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
 -- A row without an id: there may be others.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
@@ -13,11 +13,11 @@ WITH RECURSIVE
          coalesce(split_part($2::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),
 heads AS MATERIALIZED (
-  SELECT u.user_id
+  SELECT u.user_id, h.created_at
     FROM c
    CROSS JOIN users u
    CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
-                        WHERE j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                        WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                         ORDER BY j.created_at LIMIT 1) AS h
    WHERE $1::text[] IS NULL
    ORDER BY h.created_at
@@ -34,24 +34,25 @@ full_at AS MATERIALIZED (
    LIMIT 1 OFFSET $3::int - 1
 ),
 failed AS (
-  SELECT f.id
+  SELECT f.*
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.id FROM jobs j
-                        WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+   CROSS JOIN LATERAL (SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
+                        WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
+                          AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                         ORDER BY j.created_at, j.id LIMIT $3::int) AS f
   UNION ALL
-  SELECT j.id FROM jobs j
+  SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
 (SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
         extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
         'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now
-   FROM failed f JOIN jobs j ON j.id = f.id
+   FROM failed j
   ORDER BY j.created_at, j.id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500

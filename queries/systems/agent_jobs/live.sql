@@ -1,4 +1,4 @@
--- Everything unfinished of the first 500 users, oldest first.
+-- Everything unfinished of 500 users, oldest first. A row without an id: there may be others.
 -- needs: by_user
 -- $1 cursor text: created_at|id of the last row of the page before, or NULL
 -- $2 page int: how many at most
@@ -16,7 +16,7 @@ heads AS MATERIALIZED (
    CROSS JOIN users u
    CROSS JOIN LATERAL (
           (SELECT 'pending' AS status, j.created_at FROM jobs j
-            WHERE j.user_id = u.user_id AND j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+            WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
             ORDER BY j.created_at LIMIT 1)
            UNION ALL
           (SELECT 'active', j.created_at FROM jobs j
@@ -24,16 +24,16 @@ heads AS MATERIALIZED (
             ORDER BY j.created_at LIMIT 1)
            UNION ALL
           (SELECT 'delayed', j.created_at FROM jobs j
-            WHERE j.user_id = u.user_id AND j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+            WHERE u.last >= 'delayed' AND j.user_id = u.user_id AND j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
             ORDER BY j.created_at LIMIT 1)
            UNION ALL
           (SELECT 'paused', j.created_at FROM jobs j
-            WHERE j.user_id = u.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+            WHERE u.last >= 'paused' AND j.user_id = u.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
             ORDER BY j.created_at LIMIT 1)) AS h
    ORDER BY h.created_at
    FETCH FIRST ($2::int) ROWS WITH TIES
 )
-SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
+(SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
   FROM c
  CROSS JOIN heads h
  CROSS JOIN LATERAL (
@@ -53,4 +53,7 @@ SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
           WHERE h.status = 'paused' AND j.user_id = h.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $2::int)) AS m
  ORDER BY m.created_at, m.id
- LIMIT $2::int
+ LIMIT $2::int)
+UNION ALL
+SELECT NULL, '500 users'
+ WHERE (SELECT count(*) FROM users) = 500

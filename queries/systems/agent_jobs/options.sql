@@ -1,14 +1,14 @@
 -- Who owns the work: an executor that polls this table, or a queue in Redis of which the table is a mirror. Where it is
 -- a mirror, nothing ever writes `active`, `delayed`, `paused` or started_at.
 -- needs: by_user
--- Looks for those statuses user by user in the index, for the first 500 users, and at each one's newest finished jobs for
+-- Looks for those statuses user by user in the index, for 500 users, and at each one's newest finished jobs for
 -- a started_at.
 WITH RECURSIVE
 \ir parts/users.sql
 , sign AS (
   SELECT CASE WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' LIMIT 1) AS o) THEN 'there are active jobs'
-              WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'delayed' LIMIT 1) AS o) THEN 'there are delayed jobs'
-              WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'paused' LIMIT 1) AS o) THEN 'there are paused jobs'
+              WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE u.last >= 'delayed' AND j.user_id = u.user_id AND j.status = 'delayed' LIMIT 1) AS o) THEN 'there are delayed jobs'
+              WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM jobs j WHERE u.last >= 'paused' AND j.user_id = u.user_id AND j.status = 'paused' LIMIT 1) AS o) THEN 'there are paused jobs'
               WHEN EXISTS (SELECT FROM users u
                             CROSS JOIN LATERAL ((SELECT j.started_at FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 3)
                                                 UNION ALL

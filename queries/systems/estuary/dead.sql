@@ -51,7 +51,8 @@ placed AS (
   ORDER BY - p.severity, p.place, p.task_id
   LIMIT $5::int)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[] THEN 'the 5,000 tasks that are due for longest'
+                  ELSE 'tasks that an index leads to' END, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL
    AND ((SELECT count(*) FROM due) >= 5000
         OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[])

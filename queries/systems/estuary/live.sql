@@ -1,5 +1,5 @@
 -- Everything that is to be polled, longest due first: what runs, lapsed, died or is ready, then sleepers by wake_at;
--- then, where the table is small, what is suspended.
+-- then, where the table is small, what is suspended. A row without an id: there may be others.
 -- $1 cursor text: part|wake_at|task_id of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- $3 have text[]
@@ -24,11 +24,14 @@ suspended AS (
    ORDER BY t.task_id DESC
    LIMIT $2::int
 )
-(SELECT 'task:' || t.task_id AS id, 't|' || t.wake_at || '|' || t.task_id AS cursor
+((SELECT 'task:' || t.task_id AS id, 't|' || t.wake_at || '|' || t.task_id AS cursor
    FROM timed t
   ORDER BY t.wake_at, t.task_id)
 UNION ALL
 (SELECT 'task:' || s.task_id, 's||' || s.task_id
    FROM suspended s
   ORDER BY s.task_id DESC)
-LIMIT $2::int
+LIMIT $2::int)
+UNION ALL
+SELECT NULL, 'tasks that are to be polled'
+ WHERE NOT 'task_scan' = ANY ($3::text[])

@@ -1,11 +1,9 @@
 -- The nodes of these ids, one row each; ids that do not exist give no row.
 -- $1 ids text[]: local ids, task:xx:xx:xx:xx:xx:xx:xx:xx
 -- $2 limits jsonb: heartbeat_timeout by type; names
--- Index: tasks_pkey, for the tasks and for their parents. A parent that is NULL, all-zero or of no row is none.
+-- Index: tasks_pkey, for the tasks and, all at once, for their parents. A parent that is NULL, all-zero or of no row is none.
 WITH seen AS MATERIALIZED (
   SELECT t.*, t.xmin::text AS version,
-         (SELECT p.task_id FROM tasks p
-           WHERE p.task_id = t.parent_id AND p.task_id <> t.task_id AND p.task_id <> '00:00:00:00:00:00:00:00'::macaddr8) AS parent,
          t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout,
          1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0 AS created,
@@ -13,8 +11,13 @@ WITH seen AS MATERIALIZED (
     FROM tasks t
    WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i WHERE i ~* '^task:([0-9a-f]{2}(:[0-9a-f]{2}){7}|[0-9a-f]{16})$'))
 ),
+parents AS MATERIALIZED (
+  SELECT p.task_id FROM tasks p
+   WHERE p.task_id = ANY (ARRAY(SELECT s.parent_id::macaddr8 FROM seen s
+                                 WHERE s.parent_id <> s.task_id AND s.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8))
+),
 told AS (
-  SELECT s.*, CASE WHEN s.idle AND s.wake_at IS NULL THEN 'suspended'
+  SELECT s.*, p.task_id AS parent, CASE WHEN s.idle AND s.wake_at IS NULL THEN 'suspended'
                    WHEN s.idle AND s.wake_at <= now() THEN 'ready'
                    WHEN s.idle THEN 'sleeping'
                    WHEN s.heartbeat > now() - 0.75 * s.timeout THEN 'polling'
@@ -22,6 +25,7 @@ told AS (
                    WHEN s.wake_at <= now() THEN 'reclaimable'
                    ELSE 'zombie' END AS status
     FROM seen s
+    LEFT JOIN parents p ON p.task_id = s.parent_id AND p.task_id <> s.task_id
 )
 SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, NULL::text AS job_id, 'task' AS kind,
        coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)

@@ -2,11 +2,25 @@
 -- at random, so a parent_id that is no task's counts as none; a row whose parent it is itself is a root too.
 -- $1 cursor text: the last task_id of the page before, or NULL
 -- $2 page int: how many at most
--- Index: tasks_pkey backwards, and once more for each parent (as a scalar subquery: an EXISTS could become one scan).
+-- Index: tasks_pkey backwards, a page of rows at a time until enough are roots, and once for all the parents of a page.
+-- No ORDER BY at the end, because it would read on to the last page first.
+WITH RECURSIVE pages AS (
+  SELECT n.*
+    FROM (SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
+            FROM (SELECT t.task_id, t.parent_id FROM tasks t
+                   WHERE $1::text IS NULL OR t.task_id < $1::text::macaddr8 ORDER BY t.task_id DESC LIMIT $2::int) AS x) AS n
+  UNION ALL
+  SELECT n.*
+    FROM pages p
+   CROSS JOIN LATERAL (
+         SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
+           FROM (SELECT t.task_id, t.parent_id FROM tasks t
+                  WHERE t.task_id < p.ids[p.rows] ORDER BY t.task_id DESC LIMIT $2::int) AS x) AS n
+   WHERE p.rows = $2::int
+)
 SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
-  FROM tasks t
- WHERE ($1::text IS NULL OR t.task_id < $1::text::macaddr8)
-   AND (SELECT p.task_id FROM tasks p
-         WHERE p.task_id = t.parent_id AND p.task_id <> t.task_id AND p.task_id <> '00:00:00:00:00:00:00:00'::macaddr8) IS NULL
- ORDER BY t.task_id DESC
+  FROM pages p
+ CROSS JOIN LATERAL (SELECT ARRAY(SELECT q.task_id::macaddr8 FROM tasks q WHERE q.task_id = ANY (p.parents)) AS found OFFSET 0) AS f
+ CROSS JOIN LATERAL unnest(p.ids, p.parents) AS t(task_id, parent_id)
+ WHERE (t.parent_id = ANY (f.found) AND t.parent_id <> t.task_id AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8) IS NOT TRUE
  LIMIT $2::int

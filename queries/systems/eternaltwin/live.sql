@@ -7,7 +7,8 @@
 -- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
 -- A part is read only where those before it do not fill the page. Tasks polled in one tick share their polled_at, and
 -- those never polled have none: of each such heap 5,000 are listed; of timers without a sleeper, and of sleepers where
--- tasks without a timer are looked for, as many are passed over. What is small is read once, not probed row by row.
+-- tasks without a timer are looked for, as many are passed over. A row without an id, after the last page: there are
+-- others. What is small is read once, not probed row by row.
 (SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
    FROM (SELECT t.task_id, t.polled_at
            FROM task t
@@ -66,4 +67,9 @@ UNION ALL
              ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
   ORDER BY w.task_id
   LIMIT $2::int)
+UNION ALL
+(SELECT NULL, 'the first 5,000 of those never polled'
+  WHERE EXISTS (SELECT FROM task t
+                 WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
+                 ORDER BY t.polled_at OFFSET 5000 LIMIT 1))
 LIMIT $2::int

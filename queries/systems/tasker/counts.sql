@@ -1,10 +1,14 @@
 -- How many tasks are in each phase. Open ones are counted by their states, where an index leads with these: 5,000 of
--- each; else among the first 5,000; finished ones by the server's statistics, unless the table is small.
+-- each; else among the newest 5,000; finished ones by the server's statistics, unless the table is small.
 -- $1 have text[]
 -- Indexes: one on task_transitions(to_state, created_at), or idx_tasks_active_with_priority_covering and
 -- idx_task_transitions_state_lookup, index-only.
-WITH open AS MATERIALIZED (
-  SELECT t.task_uuid FROM tasks t WHERE t.complete = false AND NOT 'task_by_state' = ANY ($1::text[]) ORDER BY t.priority, t.task_uuid LIMIT 5001
+WITH RECURSIVE
+\ir parts/newest_tasks.sql
+,
+open AS MATERIALIZED (SELECT n.task_uuid FROM newest_tasks n WHERE NOT 'task_by_state' = ANY ($1::text[])),
+current AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open o))
 ),
 known(state, phase) AS (
   VALUES ('pending', 'ready'), ('initializing', 'running'), ('enqueuing_steps', 'running'), ('steps_in_process', 'running'),
@@ -12,9 +16,9 @@ known(state, phase) AS (
          ('blocked_by_failures', 'failed'), ('error', 'failed'), ('cancelled', 'cancelled'), ('resolved_manually', 'done'), ('complete', 'done')
 ),
 states AS MATERIALIZED (
-  SELECT coalesce(k.phase, 'unknown') AS phase, count(*) AS n, (SELECT count(*) FROM open) <= 5000 AS all
+  SELECT coalesce(k.phase, 'unknown') AS phase, count(*) AS n, NOT EXISTS (SELECT FROM older_tasks) AS all
     FROM open o
-    LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
+    LEFT JOIN current x ON x.task_uuid = o.task_uuid
     LEFT JOIN known k ON k.state = x.to_state
    GROUP BY 1
   UNION ALL
@@ -26,7 +30,7 @@ states AS MATERIALIZED (
    GROUP BY k.phase
 ),
 total AS (
-  SELECT (SELECT count(*) FROM open) <= 5000 AS all, coalesce((SELECT sum(s.n) FROM states s), 0) AS open,
+  SELECT 'task_by_state' = ANY ($1::text[]) OR NOT EXISTS (SELECT FROM older_tasks) AS all, coalesce((SELECT sum(s.n) FROM states s), 0) AS open,
          CASE WHEN 'task_scan' = ANY ($1::text[]) THEN (SELECT count(*) FROM tasks t WHERE t.complete) END AS done,
          (SELECT nullif(c.reltuples, -1)::int8 FROM pg_class c WHERE c.oid = 'tasks'::regclass) AS estimate
 )

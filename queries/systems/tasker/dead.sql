@@ -4,24 +4,25 @@
 -- $2 cursor text: severity|time|id of the last row of the page before, or NULL
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included parts, tasks_dlq_pkey, idx_dlq_unique_pending_task, idx_workflow_steps_task_covering,
--- the state_lookups.
-WITH wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
+-- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql
 ,
 \ir parts/letters.sql
 ,
+lettered AS MATERIALIZED (
+  SELECT d.task_uuid FROM tasks_dlq d
+   WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+),
 dead AS MATERIALIZED (
   SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, d.dlq_timestamp AS at,
          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
               WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
     FROM letters d
   UNION ALL
-  SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, x.created_at, 7
+  SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.at, 7
     FROM open_tasks o
-   CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
-   CROSS JOIN LATERAL (SELECT count(*) AS n FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending') AS l
-   WHERE l.n = 0
+   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
 ),
 page AS MATERIALIZED (
   SELECT p.*
@@ -31,7 +32,17 @@ page AS MATERIALIZED (
          > (- split_part($2::text, '|', 1)::int, split_part($2::text, '|', 2)::timestamp, split_part($2::text, '|', 3))
    ORDER BY - p.severity, p.at, p.id
    LIMIT $3::int
-)
+),
+asked AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p))
+),
+current AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p))
+),
+whole_letters AS MATERIALIZED (
+  SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
+),
+\ir parts/failed_steps.sql
 (SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
         coalesce(d.dlq_reason::text, 'failed for good') || ' · '
         || coalesce(d.task_snapshot ->> 'namespace', n.name, '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', m.name, '?') || ' · '
@@ -39,19 +50,14 @@ page AS MATERIALIZED (
         CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
         d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
    FROM page p
-   CROSS JOIN LATERAL (SELECT t.named_task_uuid FROM tasks t WHERE t.task_uuid = p.task_uuid OFFSET 0) AS t
+   JOIN asked t ON t.task_uuid = p.task_uuid
    JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
    JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
-   LEFT JOIN LATERAL (SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = p.letter OFFSET 0) AS d ON true
-   LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = p.task_uuid AND x.most_recent OFFSET 0) AS x ON true
-   LEFT JOIN LATERAL (
-     SELECT n.name, s.results #>> '{error,message}' AS message
-       FROM workflow_steps s
-       JOIN workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent AND y.to_state = 'error'
-       JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-      WHERE s.task_uuid = p.task_uuid
-      ORDER BY s.workflow_step_uuid LIMIT 1) AS e ON true
+   LEFT JOIN whole_letters d ON d.dlq_entry_uuid = p.letter
+   LEFT JOIN current x ON x.task_uuid = p.task_uuid
+   LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid
   ORDER BY - p.severity, p.at, p.id)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 letters' END,
+       NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM letters) = 5000)

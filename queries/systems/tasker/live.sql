@@ -1,45 +1,104 @@
 -- Everything unfinished: tasks by priority as the engine takes them, the newest first within one; then steps that are
 -- not processed, the oldest first. Looks at 20,000 of each from the cursor on: what has failed or was cancelled keeps
--- its place among the open ones for ever.
+-- its place among the open ones for ever. A row without an id: there may be others.
 -- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
--- of each, index-only.
-WITH open_tasks AS (
+-- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once.
+WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
    WHERE t.complete = false
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
+   LIMIT 2 * $2::int
+),
+task_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+),
+first_tasks AS MATERIALIZED (
+  SELECT o.task_uuid, o.priority
+    FROM open_tasks o LEFT JOIN task_states x ON x.task_uuid = o.task_uuid
+   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
+   ORDER BY o.priority DESC, o.task_uuid DESC
+   LIMIT $2::int
+),
+other_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.priority
+    FROM tasks t
+   WHERE t.complete = false
+     AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
+                                      (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
+     AND (SELECT count(*) FROM first_tasks) < $2::int
+   ORDER BY t.priority DESC, t.task_uuid DESC
    LIMIT 20000
 ),
-tasks_ AS (
-  SELECT 1 AS part, 'task:' || o.task_uuid AS id, 't|' || o.priority || '|' || o.task_uuid AS cursor, row_number() OVER () AS n
-    FROM (SELECT o.task_uuid, o.priority
-            FROM open_tasks o
-            LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
-           WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
-           LIMIT $2::int) AS o
+other_task_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM other_tasks o))
 ),
-open_steps AS (
+more_tasks AS MATERIALIZED (
+  SELECT o.task_uuid, o.priority
+    FROM other_tasks o LEFT JOIN other_task_states x ON x.task_uuid = o.task_uuid
+   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
+   ORDER BY o.priority DESC, o.task_uuid DESC
+   LIMIT $2::int - (SELECT count(*) FROM first_tasks)
+),
+tasks_ AS MATERIALIZED (SELECT * FROM first_tasks UNION ALL SELECT * FROM more_tasks),
+open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
     FROM workflow_steps s
    WHERE s.processed = false
      AND ($1::text IS NULL OR $1::text LIKE 't|%' OR s.workflow_step_uuid > split_part($1::text, '|', 3)::uuid)
+     AND (SELECT count(*) FROM tasks_) < $2::int
+   ORDER BY s.workflow_step_uuid
+   LIMIT 2 * $2::int
+),
+step_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open_steps o))
+),
+first_steps AS MATERIALIZED (
+  SELECT o.workflow_step_uuid
+    FROM open_steps o LEFT JOIN step_states x ON x.workflow_step_uuid = o.workflow_step_uuid
+   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
+   ORDER BY o.workflow_step_uuid
+   LIMIT $2::int
+),
+other_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid
+    FROM workflow_steps s
+   WHERE s.processed = false
+     AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
+     AND (SELECT count(*) FROM first_steps) < $2::int - (SELECT count(*) FROM tasks_)
    ORDER BY s.workflow_step_uuid
    LIMIT 20000
 ),
-steps_ AS (
-  SELECT 2 AS part, 'step:' || o.workflow_step_uuid AS id, 's||' || o.workflow_step_uuid AS cursor, row_number() OVER () AS n
-    FROM (SELECT o.workflow_step_uuid
-            FROM open_steps o
-            LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
-                                WHERE x.workflow_step_uuid = o.workflow_step_uuid AND x.most_recent OFFSET 0) AS x ON true
-           WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
-           LIMIT $2::int) AS o
-)
-SELECT u.id, u.cursor
-  FROM (SELECT * FROM tasks_ UNION ALL SELECT * FROM steps_) AS u
- ORDER BY u.part, u.n
- LIMIT $2::int
+other_step_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM other_steps o))
+),
+more_steps AS MATERIALIZED (
+  SELECT o.workflow_step_uuid
+    FROM other_steps o LEFT JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid
+   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
+   ORDER BY o.workflow_step_uuid
+   LIMIT $2::int - (SELECT count(*) FROM first_steps)
+),
+steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_steps)
+(SELECT u.id, u.cursor
+  FROM (SELECT 1 AS part, - t.priority AS place, t.task_uuid AS key, 'task:' || t.task_uuid AS id, 't|' || t.priority || '|' || t.task_uuid AS cursor
+          FROM tasks_ t
+        UNION ALL
+        SELECT 2, 0, s.workflow_step_uuid, 'step:' || s.workflow_step_uuid, 's||' || s.workflow_step_uuid
+          FROM steps_ s) AS u
+ ORDER BY u.part, u.place, CASE u.part WHEN 1 THEN u.key END DESC, u.key
+ LIMIT $2::int)
+UNION ALL
+SELECT NULL, '20,000 open ones at a time'
+ WHERE CASE WHEN (SELECT count(*) FROM tasks_) < $2::int
+            THEN (SELECT count(*) FROM other_tasks) = 20000
+                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < $2::int
+                    AND (SELECT count(*) FROM other_steps) = 20000 END

@@ -6,24 +6,38 @@
 WITH RECURSIVE wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
+current AS MATERIALIZED (
+  SELECT x.* FROM workflow_step_transitions x WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+),
+failures AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
+   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+   GROUP BY x.workflow_step_uuid
+),
 found AS MATERIALIZED (
   SELECT s.*, s.xmin AS row_version, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
          calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
     FROM workflow_steps s
-    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-    LEFT JOIN LATERAL (SELECT max(x.created_at) AS at FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'error') AS f ON true
+    LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
+    LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 asked AS (SELECT task_uuid FROM found),
 \ir parts/levels.sql
-, open AS (
-  SELECT e.to_step_uuid AS step
-    FROM workflow_step_edges e
-    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = e.from_step_uuid AND x.most_recent
-   WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
-     AND coalesce(x.to_state, 'pending') NOT IN ('complete', 'resolved_manually')
-   GROUP BY e.to_step_uuid
+, parents AS MATERIALIZED (
+  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down
+    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
+),
+parent_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.up FROM parents p))
+),
+open AS (
+  SELECT p.down AS step
+    FROM parents p
+    FULL JOIN parent_states x ON x.workflow_step_uuid = p.up -- never by nested loops
+   WHERE coalesce(x.to_state, 'pending') NOT IN ('complete', 'resolved_manually')
+   GROUP BY p.down
 )
 SELECT 'step:' || f.workflow_step_uuid AS id, coalesce('step:' || u.parent, 'task:' || f.task_uuid) AS parent_id,
        'task:' || f.task_uuid AS job_id, 'step' AS kind, n.name || CASE WHEN u.more > 0 THEN ' +' || u.more ELSE '' END AS title,

@@ -1,38 +1,62 @@
 -- Tasks with their state, how many of their steps are done, and what the first failed step says.
 -- kinds: task
 -- $1 ids text[]: local ids
--- Indexes: tasks_pkey, idx_task_transitions_state_lookup, idx_workflow_steps_task_covering,
--- idx_workflow_step_transitions_state_lookup.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and that on
+-- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once. What may be many rows is
+-- joined in full, which is never done by nested loops.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
+),
+current AS MATERIALIZED (
+  SELECT x.* FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 found AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid, t.created_at, t.xmin AS row_version,
          x.task_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.processor_uuid
     FROM tasks t
-    LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+    LEFT JOIN current x ON x.task_uuid = t.task_uuid
    WHERE t.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
+),
+their_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
+),
+step_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM their_steps))
 ),
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, x.to_state
-    FROM workflow_steps s
-    LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-   WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
+    FROM their_steps s FULL JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
 ),
 sums AS (
   SELECT task_uuid, count(*) AS total, count(*) FILTER (WHERE to_state IN ('complete', 'resolved_manually')) AS done,
          min(workflow_step_uuid::text) FILTER (WHERE to_state = 'error')::uuid AS failed
     FROM steps GROUP BY task_uuid
 ),
+looked_at AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.processed, s.backoff_request_seconds, s.last_attempted_at, s.attempts,
+         s.results #>> '{error,message}' AS message
+    FROM workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(
+           SELECT p.workflow_step_uuid FROM steps p WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
+            UNION ALL
+           SELECT u.failed FROM sums u))
+),
+waiting AS (
+  SELECT l.* FROM looked_at l
+   WHERE l.processed = false AND l.attempts > 0 AND l.workflow_step_uuid NOT IN (SELECT u.failed FROM sums u WHERE u.failed IS NOT NULL)
+),
+failures AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
+   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w))
+   GROUP BY x.workflow_step_uuid
+),
 waits AS (
-  SELECT p.task_uuid,
+  SELECT s.task_uuid,
          min(calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
-    FROM steps p
-    JOIN workflow_steps s ON s.workflow_step_uuid = p.workflow_step_uuid AND s.processed = false
-    LEFT JOIN LATERAL (SELECT max(x.created_at) AS at FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'error') AS f ON true
-   WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry') AND s.attempts > 0
-   GROUP BY p.task_uuid
+    FROM waiting s
+    FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
+   GROUP BY s.task_uuid
 )
 SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_id, NULL::text AS job_id, 'task' AS kind,
        n.name || ' v' || n.version || ' · ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
@@ -49,11 +73,11 @@ SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_
        extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
        CASE WHEN f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN extract(epoch FROM w.due_at)::float8 END AS due_at,
        f.processor_uuid::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       e.name || ': ' || coalesce(left(s.results #>> '{error,message}', 300), 'failed without a message') AS error,
+       e.name || ': ' || coalesce(left(s.message, 300), 'failed without a message') AS error,
        coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
   FROM found f
   JOIN named_tasks n ON n.named_task_uuid = f.named_task_uuid
   LEFT JOIN sums u ON u.task_uuid = f.task_uuid
   LEFT JOIN waits w ON w.task_uuid = f.task_uuid
-  LEFT JOIN workflow_steps s ON s.workflow_step_uuid = u.failed
+  LEFT JOIN looked_at s ON s.workflow_step_uuid = u.failed
   LEFT JOIN named_steps e ON e.named_step_uuid = s.named_step_uuid

@@ -44,6 +44,6 @@ placed AS (
   ORDER BY - p.severity, p.place, p.id
   LIMIT $5::int)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, 'the first ' || ($2::jsonb ->> 'head') || ' jobs', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL
    AND (EXISTS (SELECT FROM queued_job q ORDER BY q.id OFFSET ($2::jsonb ->> 'head')::float8::int LIMIT 1))

@@ -236,6 +236,22 @@ async def test_a_root_has_no_parent_that_exists(rows: Rows, workspace: Workspace
         assert (await r.children(rows.id(root))).nodes == ()
 
 
+@both_versions
+async def test_pages_of_roots_go_on_over_pages_of_children(rows: Rows, workspace: Workspace) -> None:
+    """Roots far apart, or next to each other, with many children in between, in pages of any size."""
+    roots, kin = [], []
+    for children in (0, 7, 0, 1, 23, 0):
+        roots.append(await rows.task(32767, parent=GHOST if children % 2 else None))
+        kin.append({rows.id(await rows.task(32767, parent=roots[-1])) for _ in range(children)})
+    newest_first = [rows.id(i) for i in reversed(roots)]
+    r = reader(workspace, LABEL)
+    for page in (1, 2, 3, 6, 50):
+        assert [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))] == newest_first
+    for root, children in zip(roots, kin, strict=True):
+        found = (await r.nodes([*children, rows.id(root)])).nodes
+        assert {n.id: n.parent_id for n in found} == {**dict.fromkeys(children, rows.id(root)), rows.id(root): None}
+
+
 async def test_a_ring_of_parents_harms_nothing(rows: Rows, workspace: Workspace) -> None:
     one, two = "16:00:00:00:00:00:00:01", "16:00:00:00:00:00:00:02"
     await rows.task(id_=one, parent=two, wake=1)

@@ -15,7 +15,7 @@ SELECT md5('template ' || n)::uuid, md5('namespace ' || n % 3)::uuid, 'template_
 INSERT INTO named_steps (named_step_uuid, name, created_at, updated_at)
 SELECT md5('named step ' || n)::uuid, 'step_' || n, localtimestamp, localtimestamp FROM generate_series(0, 5) AS n;
 
--- Number, key and state of each task. Keys are in the order of time, as the engine's are.
+-- Number, key and state of each task. Keys are in the order of time, as the engine's are, also those of transitions and letters.
 CREATE TEMPORARY TABLE made AS
 SELECT n, localtimestamp - make_interval(secs => 7200 + (r.rows - n) % 1000000) AS at,
        (lpad(to_hex(n + 1e12::int8), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid AS task,
@@ -29,25 +29,24 @@ SELECT n, localtimestamp - make_interval(secs => 7200 + (r.rows - n) % 1000000) 
 
 -- A step's state follows from its task's; open tasks' steps are in all of theirs.
 CREATE TEMPORARY TABLE steps AS
-SELECT m.n, m.at, m.task, p.place, (left(m.task::text, 24) || lpad(to_hex(m.n * 2 + p.place), 12, '0'))::uuid AS step,
+SELECT m.n, m.at, m.task, m.place, (left(m.task::text, 24) || lpad(to_hex(m.n * 2 + m.place), 12, '0'))::uuid AS step,
        CASE WHEN m.state IN ('complete', 'cancelled') THEN m.state
             WHEN m.state = 'resolved_manually' THEN 'complete'
-            WHEN m.state IN ('error', 'blocked_by_failures') THEN (ARRAY['error', 'pending'])[1 + p.place]
+            WHEN m.state IN ('error', 'blocked_by_failures') THEN (ARRAY['error', 'pending'])[1 + m.place]
             ELSE (ARRAY['pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration',
-                        'waiting_for_retry', 'complete', 'cancelled', 'error'])[1 + (m.n / 12 + p.place * 4) % 9] END AS state
-  FROM made m CROSS JOIN generate_series(0, 1) AS p(place);
+                        'waiting_for_retry', 'complete', 'cancelled', 'error'])[1 + (m.n / 12 + m.place * 4) % 9] END AS state
+  FROM (SELECT m.*, unnest(ARRAY[0, 1]) AS place FROM made m) AS m;
 
 INSERT INTO tasks (task_uuid, named_task_uuid, complete, requested_at, context, tags, identity_hash, priority, created_at, updated_at,
                    correlation_id)
 SELECT m.task, md5('template ' || m.n % 9)::uuid, m.state = 'complete', m.at, '{"order": 1}',
        CASE WHEN m.n % 50 = 0 THEN '["slow"]'::jsonb END, m.task::text, m.n % 3, m.at, m.at, md5('correlation ' || m.n)::uuid
-  FROM made m ORDER BY m.n;
+  FROM made m;
 
 INSERT INTO task_transitions (task_transition_uuid, task_uuid, to_state, from_state, sort_key, most_recent, created_at, updated_at, processor_uuid)
-SELECT md5('transition ' || m.n || x.last)::uuid, m.task, CASE WHEN x.last THEN m.state ELSE 'initializing' END, 'pending', 1 + x.last::int, x.last,
-       m.at, m.at, md5('orchestrator ' || m.n % 5)::uuid
-  FROM made m CROSS JOIN (VALUES (false), (true)) AS x(last)
- ORDER BY m.n;
+SELECT (left(m.task::text, 24) || lpad(to_hex(x.number), 12, '0'))::uuid, m.task, CASE WHEN x.last THEN m.state ELSE 'initializing' END, 'pending',
+       1 + x.last::int, x.last, m.at, m.at, md5('orchestrator ' || m.n % 5)::uuid
+  FROM made m CROSS JOIN LATERAL (VALUES (m.n * 2, false), (m.n * 2 + 1, true)) AS x(number, last);
 
 INSERT INTO workflow_steps (workflow_step_uuid, task_uuid, named_step_uuid, in_process, processed, processed_at, attempts,
                             last_attempted_at, results, checkpoint, created_at, updated_at)
@@ -56,24 +55,23 @@ SELECT s.step, s.task, md5('named step ' || (s.place * 3 + s.n % 3))::uuid, s.st
        CASE WHEN s.state <> 'pending' THEN s.at END,
        CASE WHEN s.state IN ('complete', 'error') THEN '{"metadata": {"execution_time_ms": 1200}, "error": {"message": "card 1234 declined"}}'::jsonb END,
        CASE WHEN s.n % 100 = 0 THEN jsonb_build_object('timestamp', to_char(s.at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'cursor', 1) END, s.at, s.at
-  FROM steps s ORDER BY s.n;
+  FROM steps s;
 
 INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)
-SELECT a.step, b.step, 'provides', a.at, a.at FROM steps a JOIN steps b ON b.n = a.n AND b.place = 1 WHERE a.place = 0 ORDER BY a.n;
+SELECT (left(s.step::text, 24) || lpad(to_hex(s.n * 2), 12, '0'))::uuid, s.step, 'provides', s.at, s.at FROM steps s WHERE s.place = 1;
 
 INSERT INTO workflow_step_transitions (workflow_step_transition_uuid, workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
-SELECT md5('step transition ' || s.step || x.last)::uuid, s.step, CASE WHEN x.last THEN s.state ELSE 'pending' END, 'pending', '{}', 1 + x.last::int,
-       x.last, s.at, s.at
-  FROM steps s CROSS JOIN (VALUES (false), (true)) AS x(last)
- ORDER BY s.n;
+SELECT (left(s.step::text, 24) || lpad(to_hex(x.number), 12, '0'))::uuid, s.step, CASE WHEN x.last THEN s.state ELSE 'pending' END, 'pending', '{}',
+       1 + x.last::int, x.last, s.at, s.at
+  FROM steps s CROSS JOIN LATERAL (VALUES (s.n * 4 + s.place * 2, false), (s.n * 4 + s.place * 2 + 1, true)) AS x(number, last);
 
 INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, task_snapshot)
-SELECT md5('letter ' || m.n)::uuid, m.task, 'waiting_for_retry',
+SELECT (left(m.task::text, 24) || lpad(to_hex(m.n), 12, '0'))::uuid, m.task, 'waiting_for_retry',
        (ARRAY['staleness_timeout', 'max_retries_exceeded', 'worker_unavailable'])[1 + m.n % 3]::dlq_reason, m.at,
        CASE WHEN m.n % 10 = 0 OR m.n <= current_setting('large.rows')::int8 - current_setting('large.live')::int8 THEN 'manually_resolved'
             ELSE 'pending' END::dlq_resolution_status,
        jsonb_build_object('namespace', 'space_' || m.n % 3, 'task_name', 'template_' || m.n % 9)
-  FROM made m WHERE m.state = 'error' OR m.n % 60 = 7 ORDER BY m.n;
+  FROM made m WHERE m.state = 'error' OR m.n % 60 = 7;
 
 -- The engine's queues are there; what lies in them is about steps, old and new, read up to seven times.
 DO $$

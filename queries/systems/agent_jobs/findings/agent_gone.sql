@@ -1,11 +1,15 @@
 -- Jobs of an agent that does not exist any more: the foreign key that would have taken them along is missing. The first
--- 1,000 agents in the order of their ids are looked at, or those asked for.
+-- 1,000 agents in the order of their ids are looked at, or those asked for; none where the foreign key is there.
 -- needs: by_agent, agent_names
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: one on jobs(agent_id, created_at), agents_pkey.
 WITH RECURSIVE leaps AS (
-  (SELECT j.agent_id AS key FROM jobs j WHERE $1::text[] IS NULL ORDER BY j.agent_id LIMIT 1)
+  (SELECT j.agent_id AS key FROM jobs j
+    WHERE $1::text[] IS NULL
+      AND NOT EXISTS (SELECT FROM pg_constraint k
+                       WHERE k.conrelid = 'jobs'::regclass AND k.confrelid = 'agents'::regclass AND k.contype = 'f' AND k.convalidated)
+    ORDER BY j.agent_id LIMIT 1)
   UNION ALL
   SELECT (SELECT j.agent_id FROM jobs j WHERE j.agent_id > l.key ORDER BY j.agent_id LIMIT 1) FROM leaps l WHERE l.key IS NOT NULL
 ),

@@ -1,5 +1,5 @@
 -- Nothing has ended since the oldest pending job was made, and that is long ago. Of more than 500 users it cannot be told:
--- a job of another may have ended.
+-- a job of another may have ended. Where one of the first 200 ends that are come across is not long ago, that settles it.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -10,24 +10,33 @@ WITH RECURSIVE
   SELECT min(p.created_at) AS at, count(*) AS n
     FROM (SELECT j.created_at
             FROM users u
-           CROSS JOIN LATERAL (SELECT created_at FROM jobs WHERE user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
+           CROSS JOIN LATERAL (SELECT created_at FROM jobs WHERE u.last = 'pending' AND user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
            LIMIT 10000) AS p
+),
+ended AS MATERIALIZED (
+  SELECT greatest(l.completed_at, l.started_at) AS at
+    FROM users u
+   CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+                       UNION ALL
+                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                       UNION ALL
+                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
+   WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
+),
+long AS (SELECT now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8) AS ago),
+unsettled AS MATERIALIZED (
+  SELECT l.ago FROM long l
+   WHERE ($1::text[] IS NULL OR 'queue:all' = ANY ($1::text[]))
+     AND NOT EXISTS (SELECT FROM (SELECT e.at FROM ended e LIMIT 200) AS e WHERE e.at >= l.ago)
 )
 SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
        jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'waiting', o.n,
                           'look', CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
                                   ELSE 'the queue is paused, the workers are down or Redis is lost. Look at bull:file-ingestion:meta-paused in Redis' END) AS evidence
   FROM oldest o
- WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
-   AND ($1::text[] IS NULL OR 'queue:all' = ANY ($1::text[]))
+ WHERE EXISTS (SELECT FROM unsettled)
+   AND o.at < (SELECT ago FROM long)
    AND (SELECT count(*) FROM users) < 500
-   AND NOT EXISTS (
-         SELECT FROM users u
-          CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
-                              UNION ALL
-                              (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
-                              UNION ALL
-                              (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
-          WHERE greatest(l.completed_at, l.started_at) >= o.at AND coalesce(l.error, '') NOT LIKE '% by operator %')
+   AND NOT EXISTS (SELECT FROM ended e WHERE e.at >= o.at)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM users) = 500 AND ($1::text[] IS NULL OR 'queue:all' = ANY ($1::text[]))
+SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM unsettled) AND (SELECT count(*) FROM users) = 500

@@ -1,4 +1,4 @@
--- Columns that contradict each other, among the newest 5 finished jobs of either sort of each of the first 500 users, or,
+-- Columns that contradict each other, among the newest 5 finished jobs of either sort of each of 500 users, or,
 -- where ids are given, among these.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
@@ -11,7 +11,7 @@ WITH RECURSIVE
     FROM users u
    CROSS JOIN LATERAL ((SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
+                       (SELECT j.* FROM jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE $1::text[] IS NULL
   UNION ALL
   SELECT j.*

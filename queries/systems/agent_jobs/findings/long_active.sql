@@ -1,5 +1,5 @@
 -- Active for long: only an executor that works by this table makes jobs active. At most 2,000 are looked at: those asked
--- for; where an index leads with status and created_at, the oldest; else those of the first 500 users.
+-- for; where an index leads with status and created_at, the oldest; else those of 500 users.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -10,12 +10,12 @@ WITH RECURSIVE
 \ir ../parts/users.sql
 , active AS MATERIALIZED (
   (SELECT j.* FROM jobs j
-    WHERE $1::text[] IS NULL AND 'unfinished' = ANY ($4::text[]) AND j.status = 'active' ORDER BY j.created_at LIMIT 2000)
+    WHERE $1::text[] IS NULL AND $2::jsonb ->> 'profile' = 'table' AND 'unfinished' = ANY ($4::text[]) AND j.status = 'active' ORDER BY j.created_at LIMIT 2000)
   UNION ALL
   (SELECT o.*
      FROM users u
     CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at LIMIT 1000) AS o
-    WHERE $1::text[] IS NULL AND NOT 'unfinished' = ANY ($4::text[])
+    WHERE $1::text[] IS NULL AND $2::jsonb ->> 'profile' = 'table' AND NOT 'unfinished' = ANY ($4::text[])
     LIMIT 2000)
   UNION ALL
   SELECT j.* FROM jobs j

@@ -1,6 +1,6 @@
 -- Jobs pending for longer than they should, with the number of a newer job of the same agent that has ended by itself,
 -- if one of the next 50 has. At most 2,000: those asked for; the oldest, where an index leads with status and
--- created_at; else those of the first 500 users, the oldest of each first.
+-- created_at; else those of 500 users, the oldest of each first.
 \ir users.sql
 , late AS MATERIALIZED (
   SELECT l.*
@@ -13,7 +13,7 @@
           (SELECT o.*
              FROM users u
             CROSS JOIN LATERAL (SELECT j.id, j.job_id, j.agent_id, j.created_at FROM jobs j
-                                 WHERE j.user_id = u.user_id AND j.status = 'pending'
+                                 WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending'
                                    AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
                                  ORDER BY j.created_at LIMIT 1000) AS o
             WHERE $1::text[] IS NULL AND NOT 'unfinished' = ANY ($4::text[])
@@ -24,6 +24,7 @@
            WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
 ),
+-- In the order in which they are told, so that no more are judged than it takes to fill a page; each once.
 judged AS (
   SELECT l.*, (SELECT o.job_id
                  FROM (SELECT n.job_id, n.completed_at, n.error FROM jobs n
@@ -31,7 +32,8 @@ judged AS (
                         ORDER BY n.created_at LIMIT 50) AS o
                 WHERE o.completed_at IS NOT NULL AND coalesce(o.error, '') NOT LIKE '% by operator %'
                 LIMIT 1) AS overtaker
-    FROM late l
+    FROM (SELECT * FROM late ORDER BY created_at, id) AS l
+   ORDER BY l.created_at, l.id OFFSET 0
 ),
 more AS (
   -- Whether there may be others.

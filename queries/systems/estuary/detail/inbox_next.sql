@@ -10,7 +10,7 @@ WITH elements AS MATERIALIZED (
               THEN regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                                   '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') END AS safe
     FROM tasks t
-   CROSS JOIN LATERAL unnest(t.inbox_next) WITH ORDINALITY AS e(element, position)
+   CROSS JOIN LATERAL unnest(t.inbox_next[array_lower(t.inbox_next, 1):array_lower(t.inbox_next, 1) + 199]) WITH ORDINALITY AS e(element, position)
    WHERE t.task_id = substr($1::text, 6)::macaddr8
    ORDER BY e.position
    LIMIT 200

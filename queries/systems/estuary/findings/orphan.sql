@@ -3,20 +3,26 @@
 -- $2 limits jsonb: yields, the types
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; everything where the table is small.
+-- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey, once for all parents; everything where the table is small.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
   (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($4::text[]) AND (wake_at > now() OR wake_at IS NULL))
   UNION ALL
   (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+),
+reporting AS MATERIALIZED (
+  SELECT d.task_id, d.parent_id FROM due d
+   WHERE d.task_type::text = ANY (string_to_array($2::jsonb ->> 'yields', ' '))
+     AND d.parent_id IS NOT NULL
+     AND d.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
+),
+parents AS MATERIALIZED (
+  SELECT p.task_id FROM tasks p WHERE p.task_id = ANY (ARRAY(SELECT DISTINCT r.parent_id::macaddr8 FROM reporting r))
 )
 (SELECT 'task:' || t.task_id AS id, NULL::float8 AS since, jsonb_build_object('parent', t.parent_id::text) AS evidence
-   FROM due t
-  WHERE t.task_type::text = ANY (string_to_array($2::jsonb ->> 'yields', ' '))
-    AND t.parent_id IS NOT NULL
-    AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
-    AND (SELECT p.task_id FROM tasks p WHERE p.task_id = t.parent_id) IS NULL
+   FROM reporting t
+  WHERE NOT EXISTS (SELECT FROM parents p WHERE p.task_id = t.parent_id)
   ORDER BY t.task_id
   LIMIT $3::int)
 UNION ALL

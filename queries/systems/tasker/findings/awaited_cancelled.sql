@@ -1,5 +1,6 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
 -- The others are open, so the search begins with them.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 5,000 open steps.
@@ -8,29 +9,42 @@ WITH open AS MATERIALIZED (
    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
 pairs AS MATERIALIZED (
-  SELECT e.from_step_uuid, o.workflow_step_uuid AS to_step_uuid
-    FROM open o
-   CROSS JOIN LATERAL (SELECT e.from_step_uuid FROM workflow_step_edges e WHERE e.to_step_uuid = o.workflow_step_uuid OFFSET 0) AS e
+  SELECT e.from_step_uuid, e.to_step_uuid
+    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open o))
   UNION ALL
   SELECT e.from_step_uuid, e.to_step_uuid
     FROM workflow_step_edges e
    WHERE e.from_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
-)
-(SELECT 'step:' || p.from_step_uuid AS id, extract(epoch FROM min(x.created_at))::float8 AS since,
-        jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY p.to_step_uuid), 200), 'waiting', count(*),
-                           'cancelled', date_trunc('second', min(x.created_at))::text) AS evidence
-   FROM pairs p
-  CROSS JOIN LATERAL (SELECT x.created_at FROM workflow_step_transitions x
-                       WHERE x.workflow_step_uuid = p.from_step_uuid AND x.most_recent AND x.to_state = 'cancelled' OFFSET 0) AS x
-  CROSS JOIN LATERAL (SELECT FROM workflow_step_transitions y
-                       WHERE y.workflow_step_uuid = p.to_step_uuid AND y.most_recent AND y.to_state = 'pending' OFFSET 0) AS y
-  CROSS JOIN LATERAL (SELECT s.task_uuid, s.named_step_uuid FROM workflow_steps s
-                       WHERE s.workflow_step_uuid = p.to_step_uuid AND s.processed = false OFFSET 0) AS s
+),
+cancelled AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.to_state = 'cancelled' AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p))
+),
+awaited AS MATERIALIZED (
+  SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
+),
+pending AS MATERIALIZED (
+  SELECT y.workflow_step_uuid FROM workflow_step_transitions y
+   WHERE y.most_recent AND y.to_state = 'pending'
+     AND y.workflow_step_uuid = ANY (ARRAY(SELECT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL))
+),
+open_steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid
+    FROM workflow_steps s
+   WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT y.workflow_step_uuid FROM pending y))
+),
+waiting AS MATERIALIZED (
+  SELECT a.*, s.task_uuid, s.named_step_uuid FROM awaited a FULL JOIN open_steps s ON s.workflow_step_uuid = a.to_step_uuid
+),
+\ir ../parts/ended_tasks.sql
+(SELECT 'step:' || s.from_step_uuid AS id, extract(epoch FROM min(s.created_at))::float8 AS since,
+        jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200), 'waiting', count(*),
+                           'cancelled', date_trunc('second', min(s.created_at))::text) AS evidence
+   FROM waiting s
    JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-  WHERE coalesce((SELECT t.to_state FROM task_transitions t WHERE t.task_uuid = s.task_uuid AND t.most_recent LIMIT 1), 'pending')
-        NOT IN ('complete', 'cancelled', 'resolved_manually')
-  GROUP BY p.from_step_uuid
-  ORDER BY min(x.created_at), p.from_step_uuid
+  WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+  GROUP BY s.from_step_uuid
+  ORDER BY min(s.created_at), s.from_step_uuid
   LIMIT $2::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM open) = 5000

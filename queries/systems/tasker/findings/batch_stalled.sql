@@ -1,4 +1,5 @@
 -- Batch steps at work whose checkpoint has not moved.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,12 +1,15 @@
 -- Tasks and steps none of whose transitions is the current one: the engine reads that as pending. Of each sort those
 -- asked for, or the newest 5,000 that are open.
+-- kinds: step task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- Indexes: those of open tasks and steps, the state_lookups, index-only.
-WITH task_ids AS MATERIALIZED (
-  (SELECT t.task_uuid FROM tasks t
-    WHERE t.complete = false AND $1::text[] IS NULL ORDER BY t.priority DESC, t.task_uuid DESC LIMIT 5000)
+WITH RECURSIVE
+\ir ../parts/newest_tasks.sql
+,
+task_ids AS MATERIALIZED (
+  SELECT n.task_uuid FROM newest_tasks n WHERE $1::text[] IS NULL
   UNION ALL
   SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%'
 ),
@@ -15,6 +18,13 @@ step_ids AS MATERIALIZED (
     WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
   SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'
+),
+current_tasks AS MATERIALIZED (
+  SELECT x.task_uuid FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM task_ids o))
+),
+current_steps AS MATERIALIZED (
+  SELECT x.workflow_step_uuid FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM step_ids o))
 )
 (SELECT b.id, extract(epoch FROM b.at)::float8 AS since,
         jsonb_build_object('what', b.what, 'transitions', b.transitions, 'last', coalesce(b.last, 'none')) AS evidence
@@ -23,21 +33,18 @@ step_ids AS MATERIALIZED (
             (SELECT count(*) FROM task_transitions y WHERE y.task_uuid = t.task_uuid) AS transitions,
             (SELECT y.to_state FROM task_transitions y WHERE y.task_uuid = t.task_uuid ORDER BY y.sort_key DESC LIMIT 1) AS last
        FROM task_ids o
-       LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
        CROSS JOIN LATERAL (SELECT t.task_uuid, t.created_at FROM tasks t WHERE t.task_uuid = o.task_uuid OFFSET 0) AS t
-      WHERE x.to_state IS NULL
+      WHERE o.task_uuid NOT IN (SELECT c.task_uuid FROM current_tasks c)
      UNION ALL
      SELECT 'step:' || s.workflow_step_uuid, 'step', s.created_at,
             (SELECT count(*) FROM workflow_step_transitions y WHERE y.workflow_step_uuid = s.workflow_step_uuid),
             (SELECT y.to_state FROM workflow_step_transitions y WHERE y.workflow_step_uuid = s.workflow_step_uuid ORDER BY y.sort_key DESC LIMIT 1)
        FROM step_ids o
-       LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
-                           WHERE x.workflow_step_uuid = o.workflow_step_uuid AND x.most_recent OFFSET 0) AS x ON true
        CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.created_at FROM workflow_steps s WHERE s.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS s
-      WHERE x.to_state IS NULL) AS b
+      WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)) AS b
   WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'broken')::float8)
   ORDER BY b.at, b.id
   LIMIT $3::int)
 UNION ALL
 SELECT NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND ((SELECT count(*) FROM task_ids) = 5000 OR (SELECT count(*) FROM step_ids) = 5000)
+ WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM older_tasks) OR (SELECT count(*) FROM step_ids) = 5000)

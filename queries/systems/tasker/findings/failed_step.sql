@@ -1,11 +1,14 @@
 -- Steps in error: the engine never tries them again by itself.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included part.
+-- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
 \ir ../parts/open_steps.sql
+,
+\ir ../parts/ended_tasks.sql
 (SELECT 'step:' || s.workflow_step_uuid AS id, extract(epoch FROM s.at)::float8 AS since,
         jsonb_build_object('attempts', coalesce(s.attempts, 0) || '/' || coalesce(s.max_attempts, 3),
           'why', CASE WHEN NOT s.retryable THEN 'it is marked as not retryable'
@@ -15,8 +18,7 @@ WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
           'error_type', s.results #>> '{error,error_type}', 'failed', date_trunc('second', s.at)::text) AS evidence
    FROM open_steps s
   WHERE s.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
-    AND coalesce((SELECT t.to_state FROM task_transitions t WHERE t.task_uuid = s.task_uuid AND t.most_recent LIMIT 1), 'pending')
-        NOT IN ('complete', 'cancelled', 'resolved_manually')
+    AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
   ORDER BY s.at, s.workflow_step_uuid
   LIMIT $3::int)
 UNION ALL

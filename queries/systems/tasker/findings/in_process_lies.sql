@@ -1,4 +1,5 @@
 -- Steps that count as being worked on and are not: flag and state are written by separate transactions of the engine.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,4 +1,5 @@
 -- Steps whose result waits to be taken in, with no message that would tell the orchestrator so.
+-- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb

@@ -1,4 +1,5 @@
 -- Steps handed to the workers whose message is in no queue: it is sent after the state is written, and may get lost.
+-- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -7,11 +8,16 @@
 -- Indexes: those of the included part. A queue of 2,000 messages or more tells nothing of what it lacks.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
 \ir ../parts/open_steps.sql
-, handed AS MATERIALIZED (
+, their_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
+),
+told AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.at, t.named_task_uuid FROM open_steps s FULL JOIN their_tasks t ON t.task_uuid = s.task_uuid
+),
+handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
-    FROM open_steps s
-   CROSS JOIN LATERAL (SELECT t.named_task_uuid FROM tasks t WHERE t.task_uuid = s.task_uuid OFFSET 0) AS t
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    FROM told s
+    JOIN named_tasks n ON n.named_task_uuid = s.named_task_uuid
     JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
 ),

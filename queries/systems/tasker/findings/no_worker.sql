@@ -1,4 +1,5 @@
 -- Namespaces whose queue grows old unread: no worker takes from it.
+-- kinds: namespace
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb

@@ -1,17 +1,22 @@
 -- Waiting tasks all of whose steps are done: discovery looks for ready steps, and there are none.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
 -- Indexes: those of the included part; the engine's own view of 200 tasks at most.
-WITH wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
-, waiting AS MATERIALIZED (
-  SELECT o.task_uuid, o.to_state, x.created_at AS at
-    FROM open_tasks o CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
-   WHERE x.created_at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
-     AND NOT EXISTS (SELECT FROM workflow_steps s WHERE s.task_uuid = o.task_uuid AND s.processed = false)
-   ORDER BY x.created_at, o.task_uuid LIMIT 200
+, unfinished AS MATERIALIZED (
+  SELECT s.task_uuid FROM workflow_steps s
+   WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+),
+waiting AS MATERIALIZED (
+  SELECT o.task_uuid, o.to_state, o.at
+    FROM open_tasks o
+   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+     AND o.task_uuid NOT IN (SELECT u.task_uuid FROM unfinished u)
+   ORDER BY o.at, o.task_uuid LIMIT 200
 )
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
         jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence

@@ -1,4 +1,5 @@
 -- Steps claimed by a worker long ago: nothing tells whether it lives, so the step's usual run time is the measure.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
@@ -13,7 +14,7 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT 1000
 ),
-usual AS (
+usual AS MATERIALIZED (
   SELECT k.named_step_uuid, u.p95
     FROM (SELECT DISTINCT named_step_uuid FROM claimed) AS k
    CROSS JOIN LATERAL (

@@ -1,4 +1,5 @@
 -- Messages that come back again and again: read often, or about a step that has ended (nobody acknowledges those).
+-- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -11,14 +12,16 @@ WITH queues AS MATERIALIZED (
      AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir ../parts/messages.sql
-, judged AS (
-  SELECT m.queue_name, m.m, x.to_state
-    FROM (SELECT m.*, (m.m ->> 'read')::int AS reads,
-                 CASE WHEN m.m ->> 'step' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.m ->> 'step')::uuid END AS step
-            FROM messages m) AS m
-    LEFT JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x WHERE x.workflow_step_uuid = m.step AND x.most_recent OFFSET 0) AS x ON true
-   WHERE m.reads > 1
-)
+, returned AS MATERIALIZED (
+  SELECT m.queue_name, m.m,
+         CASE WHEN m.m ->> 'step' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.m ->> 'step')::uuid END AS step
+    FROM messages m WHERE (m.m ->> 'read')::int > 1
+),
+current AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.step FROM returned r))
+),
+judged AS (SELECT r.queue_name, r.m, x.to_state FROM returned r LEFT JOIN current x ON x.workflow_step_uuid = r.step)
 SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
        jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),
          'step', coalesce(j.m ->> 'step', '?'),

@@ -1,17 +1,19 @@
 -- Steps that are to be tried again but never will: the engine's own reset leaves the attempts as they are.
+-- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included part.
+-- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_steps.sql
+,
+\ir ../parts/ended_tasks.sql
 (SELECT 'step:' || s.workflow_step_uuid AS id, extract(epoch FROM s.at)::float8 AS since,
         jsonb_build_object('attempts', s.attempts || '/' || coalesce(s.max_attempts, 3), 'state', s.to_state,
           'why', CASE WHEN NOT s.retryable THEN 'it is marked as not retryable' ELSE 'its attempts are used up' END) AS evidence
    FROM open_steps s
   WHERE s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable)
-    AND coalesce((SELECT t.to_state FROM task_transitions t WHERE t.task_uuid = s.task_uuid AND t.most_recent LIMIT 1), 'pending')
-        NOT IN ('complete', 'cancelled', 'resolved_manually')
+    AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
   ORDER BY s.at, s.workflow_step_uuid
   LIMIT $3::int)
 UNION ALL

@@ -1,24 +1,33 @@
 -- Tasks that the staleness detector will put into error, or is about to: as long in their state as their template (or
 -- else the threshold) allows, or too old altogether.
+-- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included part.
-WITH wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
+-- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
-, judged AS (
-  SELECT o.task_uuid, o.to_state, x.created_at AS at, t.created_at AS born, extract(epoch FROM now() - x.created_at)::float8 AS spent,
-         extract(epoch FROM now() - t.created_at)::float8 AS age, ($2::jsonb ->> 'stale_lifetime')::float8 AS lifetime,
+, rows AS MATERIALIZED (
+  SELECT t.task_uuid, t.created_at, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+),
+told AS MATERIALIZED (
+  SELECT o.*, t.created_at AS born, t.named_task_uuid FROM open_tasks o FULL JOIN rows t ON t.task_uuid = o.task_uuid
+),
+lettered AS MATERIALIZED (
+  SELECT d.task_uuid FROM tasks_dlq d
+   WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+),
+judged AS (
+  SELECT o.task_uuid, o.to_state, o.at, o.born, extract(epoch FROM now() - o.at)::float8 AS spent,
+         extract(epoch FROM now() - o.born)::float8 AS age, ($2::jsonb ->> 'stale_lifetime')::float8 AS lifetime,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
-    FROM open_tasks o
-    CROSS JOIN LATERAL (SELECT x.created_at FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x
-    CROSS JOIN LATERAL (SELECT t.created_at, t.named_task_uuid FROM tasks t WHERE t.task_uuid = o.task_uuid OFFSET 0) AS t
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    FROM told o
+    JOIN named_tasks n ON n.named_task_uuid = o.named_task_uuid
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
-   WHERE NOT EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = o.task_uuid AND d.resolution_status = 'pending')
+   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
 )
 (SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
         jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',

@@ -9,5 +9,5 @@ letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
     FROM tasks_dlq d
    WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
-     AND d.resolution_status = 'pending'
+     AND d.resolution_status = 'pending' AND $1::text[] IS NOT NULL
 )

@@ -1,7 +1,7 @@
 -- Steps that are not processed in the states of `wanted(to_state)`: those asked for; where an index leads with the state,
 -- those among the 1,000 that are in each for longest; else those among the newest 5,000, where failed ones stay for ever.
 -- `more` has a row where there may be others. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup,
--- index-only, or that on workflow_step_transitions(to_state, created_at).
+-- index-only, or that on workflow_step_transitions(to_state, created_at). Keys are looked up and joined as with open tasks.
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM workflow_steps s
     WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
@@ -11,12 +11,12 @@ candidates AS MATERIALIZED (
    WHERE s.processed = false
      AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
 ),
+step_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM candidates c))
+),
 in_state AS MATERIALIZED (
-  SELECT c.workflow_step_uuid, x.to_state
-    FROM candidates c
-   CROSS JOIN LATERAL (SELECT x.to_state FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = c.workflow_step_uuid AND x.most_recent OFFSET 0) AS x
-   WHERE x.to_state IN (SELECT w.to_state FROM wanted w)
+  SELECT x.workflow_step_uuid, x.to_state FROM step_states x WHERE x.to_state IN (SELECT w.to_state FROM wanted w)
   UNION ALL
   SELECT o.workflow_step_uuid, w.to_state
     FROM wanted w
@@ -24,16 +24,21 @@ in_state AS MATERIALIZED (
                         WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
--- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
-open_steps AS MATERIALIZED (
-  SELECT s.*, i.to_state, x.created_at AS at, x.metadata
-    FROM in_state i
-   CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.retryable, s.max_attempts, s.in_process, s.attempts,
-                              s.results, s.checkpoint, s.updated_at
-                         FROM workflow_steps s WHERE s.workflow_step_uuid = i.workflow_step_uuid AND s.processed = false OFFSET 0) AS s
-   CROSS JOIN LATERAL (SELECT x.created_at, x.metadata FROM workflow_step_transitions x
-                        WHERE x.workflow_step_uuid = i.workflow_step_uuid AND x.most_recent OFFSET 0) AS x
+entered AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state, x.created_at AS at, x.metadata FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),
+unprocessed AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.retryable, s.max_attempts, s.in_process, s.attempts,
+         s.results, s.checkpoint, s.updated_at
+    FROM workflow_steps s
+   WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
+),
+step_rows AS MATERIALIZED (
+  SELECT s.*, e.to_state, e.at, e.metadata FROM unprocessed s FULL JOIN entered e ON e.workflow_step_uuid = s.workflow_step_uuid
+),
+-- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
+open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NULL),
 more AS (
   SELECT FROM (SELECT) AS always
    WHERE $1::text[] IS NULL

@@ -1,4 +1,5 @@
 -- Not executed for longer than the operator says is usual for its kind: `period`, for one kind of job.
+-- kinds: cron
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

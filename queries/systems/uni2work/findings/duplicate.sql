@@ -1,4 +1,5 @@
 -- The same content more than once among the oldest rows. Equal means equal as jsonb: whatever the order of keys.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,5 +1,6 @@
 -- An instance without a time, or a time without an instance: the columns are nullable separately, and nothing forbids
 -- it, but the application writes both or neither.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]

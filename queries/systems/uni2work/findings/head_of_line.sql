@@ -1,4 +1,5 @@
 -- The oldest row is far older than the usual one among the oldest.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- Index: queued_job_pkey from its beginning.

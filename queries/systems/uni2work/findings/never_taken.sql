@@ -1,4 +1,5 @@
 -- Waits for a worker while others are taken: it fails at once and goes back, or the code cannot read it.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,4 +1,5 @@
 -- Nobody takes jobs: most of the oldest rows wait for longer than the threshold, and no lock is younger than that.
+-- kinds: queue
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- Index: queued_job_pkey, both ends.

@@ -1,4 +1,5 @@
 -- Locked for long by an instance of which nothing much later is to be seen, or nothing for very long.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 have text[]

@@ -1,4 +1,5 @@
 -- A bucket is empty. It refills when it is next looked at, by a rate that is not in the database.
+-- kinds: bucket
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- needs: token_bucket

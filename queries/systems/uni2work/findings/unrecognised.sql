@@ -1,4 +1,5 @@
 -- Content that is not an object with a "job" in it: an application that cannot read it leaves it where it is, for ever.
+-- kinds: job
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most

@@ -1,0 +1,93 @@
+"""A list that is cut says so, in the same words wherever it is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queries.workspace import Workspace
+from tests.command import unstick
+from tests.queries.builders import Twin
+from tests.queries.estuary.rows import Rows
+from tests.queries.snak import Snak
+from tests.servers import TestbedServer
+
+from .stage import staged
+
+ONLY = "only 500 users were looked at"
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table is so small that scans of it cost nothing."""
+    monkeypatch.setattr("queries.detect.SMALL", -1)
+
+
+@pytest.fixture
+def jobs(server: TestbedServer) -> Iterator[str]:
+    """An empty database of agent_jobs."""
+    dsn = server.fresh("agent_jobs")
+    yield dsn
+    server.drop(dsn)
+
+
+async def users(dsn: str, number: int) -> None:
+    """So many users, each with a job that waits and one that failed."""
+    snak = await Snak.open(dsn)
+    await snak.job()
+    await snak.job("failed", ended=1, error="boom")
+    columns = "job_id, agent_id, status, error, created_at, completed_at, updated_at"
+    await snak.sql(
+        f"INSERT INTO jobs (id, user_id, {columns})"
+        f" SELECT gen_random_uuid(), md5(i::text)::uuid, i || job_id, {columns.partition(', ')[2]}"
+        f" FROM jobs, generate_series(2, {number}) AS i"
+    )
+    await snak.sql("ANALYZE jobs")
+    await snak.connection.close()
+
+
+@pytest.mark.parametrize("number", [499, 500])
+async def test_of_more_users_than_are_looked_at(jobs: str, tmp_path: Path, number: int) -> None:
+    await users(jobs, number)
+    async with staged(jobs, tmp_path, size=(160, 40)) as stage:
+        await stage.until("● live")
+        await stage.press("l")
+        text = await stage.until("unfinished, most urgent first", "pending")
+        assert (ONLY in text) == (number == 500)
+        await stage.press("3")
+        text = await stage.until("failed: boom", "letters in 1")
+        assert (ONLY in text) == (number == 500)
+
+
+def test_the_commands_say_it_too(jobs: str) -> None:
+    asyncio.run(users(jobs, 500))
+    answer = unstick("tree", "--live", "--limit", "1000", dsn=jobs)
+    assert f"There may be more in agent_jobs: {ONLY}." in answer.err
+    assert unstick("tree", "--live", "--json", dsn=jobs).json["only"] == f"agent_jobs: {ONLY}"
+    assert f"There may be more: {ONLY}." in unstick("dead", dsn=jobs).out
+
+
+async def test_what_no_index_leads_to_is_told(
+    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    await twin.sql(
+        "INSERT INTO task (task_id, job_id, kind, kind_version, created_at, revision, status, cpu_duration,"
+        " poll_duration, state) SELECT gen_random_uuid(), $1, 'Shard', 1, now(), 0, 'Available', '0', '0', ''"
+        " FROM generate_series(1, 5001)",
+        await twin.job(),
+    )
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger")
+    page = await workspace.systems["eternaltwin"].live(page=6000)
+    assert (len(page.nodes), page.only) == (5000, "the first 5,000 of those never polled")
+    await workspace.close()
+    dsn = server.fresh("estuary")
+    rows = await Rows.open(dsn)
+    await rows.task()
+    workspace = await Workspace.open(dsn, file=tmp_path / "ledger")
+    assert (await workspace.systems["estuary"].live()).only == "tasks that are to be polled"
+    await workspace.close()
+    await rows.connection.close()
+    server.drop(dsn)

@@ -1,0 +1,85 @@
+"""A slow server slows the console, not the other way round: a real server that takes its time for every row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from console.clock import SHARE
+from queries.database import Load
+from tests.command import unstick
+from tests.queries.builders import Twin
+from tests.servers import TestbedServer
+
+from .stage import Stage, staged
+
+SLOW = """
+    GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
+    ALTER TABLE task ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY slow ON task USING (pg_sleep(0.002) IS NOT NULL)
+"""
+
+
+class Ahead:
+    """A clock on which the server's work takes the time it takes, and the time between passes when it is told to."""
+
+    def __init__(self) -> None:
+        self._skipped = 0.0
+
+    def __call__(self) -> float:
+        return monotonic() + self._skipped
+
+    def skip(self, seconds: float) -> None:
+        self._skipped += seconds
+
+
+@pytest.fixture
+def slow(server: TestbedServer, eternaltwin: str) -> Iterator[str]:
+    """The fresh database for a role that waits 2 ms for every task it looks at, whatever for."""
+    role = server.unique("slow")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(SLOW.format(role=role), eternaltwin)
+    yield server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    server.sql(f"DROP OWNED BY {role}", eternaltwin)
+    server.sql(f"DROP ROLE {role}")
+
+
+async def look(stage: Stage, clock: Ahead) -> None:
+    """Let the time pass until each part of a look is due, so that all work so far is paid for; have the next one."""
+    session = stage.app.session
+    seen, sought = session._fast.looks, session._slow.looks
+    clock.skip(max(session._fast.wait(), session._slow.wait()))
+    session._wake.set()
+    await stage.until(lambda: session._fast.looks > seen and session._slow.looks > sought)
+
+
+async def test_a_slow_server_is_looked_at_less_often(twin: Twin, slow: str, tmp_path: Path) -> None:
+    await twin.tasks(await twin.jobs(5), status="Blocked", timer=-900)
+    clock = Ahead()
+    async with staged(slow, tmp_path, now=clock, interval=0.2) as stage:
+        session = stage.app.session
+        await stage.until("● live", lambda: session._slow.looks > 0)
+        assert session.workspace is not None
+        load: Load = session.workspace.database.load
+        assert session.pace > 2 * session.interval
+        began, worked = clock(), load.worked
+        while clock() - began < 2 * Load.WINDOW:
+            await look(stage, clock)
+        clock.skip(max(session._fast.wait(), session._slow.wait()))
+        assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
+        stage.app.session.changed()
+        text = await stage.until("slowed down")
+        told = re.search(r"load (\d\.\d)%", text)
+        assert told is not None, text
+        assert 0.5 < float(told[1]) <= 100 * SHARE
+
+
+def test_info_tells_the_share(eternaltwin: str) -> None:
+    assert 0 <= unstick("info", "--json", dsn=eternaltwin).json["load"] < 1
+    assert re.search(
+        r"^load +\d+\.\d% of wall time, for this command$", unstick("info", dsn=eternaltwin).out, re.MULTILINE
+    )
