@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import takewhile
 
+from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.model import Costly, Node, Page, Record
 from queries.read import Reader
 
@@ -151,16 +152,28 @@ class Listing:
         if not self.read:
             change = await self.first()
             return News() if change is None else _news(change)
-        changes = []
-        if ids:
-            page = await reader.nodes(ids)
-            self.at = page.at
-            changes.append(self.forest.update(page.nodes))
-            gone = set(ids) - {node.id for node in page.nodes}
-            if gone:
-                changes.append(self.forest.remove(gone))
-        changes += await self._newcomers(ids)
+        changes: list[Change] = []
+        fresh: set[str] = set()
+        try:
+            await self._newcomers(ids, changes, fresh)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError:  # what is on the screen can still be read by its ids
+            await self._again(reader, ids, changes)
+            raise
+        await self._again(reader, [node_id for node_id in ids if node_id not in fresh], changes)
         return _sum(changes)
+
+    async def _again(self, reader: Reader, ids: Sequence[str], changes: list[Change]) -> None:
+        """Read these nodes again."""
+        if not ids:
+            return
+        page = await reader.nodes(ids)
+        self.at = page.at
+        changes.append(self.forest.update(page.nodes))
+        gone = set(ids) - {node.id for node in page.nodes}
+        if gone:
+            changes.append(self.forest.remove(gone))
 
     def reached(self, parent_id: str | None) -> int:
         """About how far down one has read."""
@@ -208,19 +221,23 @@ class Listing:
     def _dear(self, parent_id: str) -> bool:
         return parent_id in self.costly or parent_id in self._asked
 
-    async def _newcomers(self, ids: Sequence[str]) -> list[Change]:
-        changes = []
+    async def _newcomers(self, ids: Sequence[str], changes: list[Change], fresh: set[str]) -> None:
+        """The pages in which nodes may be new. ``fresh`` are those of them that were held."""
         page = await self._roots(self._start(None, ids)) if self.shape is not Shape.FOUND else None
         if page is not None and page.costly is None:
-            changes.append(self._join(None, page.nodes))
+            self._came(None, page, changes, fresh)
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
             page = await self._children(parent, self._start(parent, ids))
             if page is not None and page.costly is None:
-                changes.append(self._join(parent, page.nodes))
-        return changes
+                self._came(parent, page, changes, fresh)
+
+    def _came(self, parent_id: str | None, page: Page, changes: list[Change], fresh: set[str]) -> None:
+        fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
+        changes.append(self._join(parent_id, page.nodes))
+        self.at = page.at
 
     def _join(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
         """What has come between the nodes held. What follows the last of them belongs to the next page, if there is."""

@@ -20,10 +20,10 @@ from queries.read import Reader
 from queries.workspace import Workspace
 
 from .clock import SHARE, Clock
-from .work import Work
 
 if TYPE_CHECKING:
     from .config import Context
+    from .work import Work
 
 SLOWER = 5  # findings are looked for at every fifth interval
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
@@ -311,6 +311,8 @@ class Session:
 
     def carry_out(self, rehearsal: Rehearsal, changed: Callable[[], None]) -> Work:
         """Commit what was rehearsed. The work goes on whatever becomes of the screen that asked for it."""
+        from .work import Work
+
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
         work = Work(self.workspace, rehearsal, changed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console import keys, theme, words
@@ -45,6 +46,7 @@ class Frame(Screen[None]):
     KEYS: ClassVar[tuple[Key, ...]] = ()
 
     _ready = False  # whether all widgets are there
+    _shown = False  # whether it was ever in front
 
     @property
     def unstick(self) -> UnstickApp:
@@ -109,6 +111,9 @@ class Frame(Screen[None]):
     # the frame
 
     def compose(self) -> ComposeResult:
+        sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
+        for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
+            self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
         yield HeaderBar(id="header")
         yield SystemsBar(id="systems", ascii=self.unstick.ascii)
         yield TabsBar(MODES, id="tabs")
@@ -120,7 +125,9 @@ class Frame(Screen[None]):
         self._ready = True
         self.renew()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        event.refresh_styles = self._shown  # they are fresh the first time
+        self._shown = True
         self.renew()
         self.session.hurry()
 
@@ -131,6 +138,11 @@ class Frame(Screen[None]):
 
     def on_resize(self) -> None:
         self.renew_footer()
+
+    def _compositor_refresh(self) -> None:
+        """Textual's, which would also work out what to paint while painting is put off, for nothing."""
+        if not self.app._batch_count:
+            super()._compositor_refresh()
 
     def renew(self) -> None:
         """Something is new in the session: paint what differs."""

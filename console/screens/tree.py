@@ -48,12 +48,9 @@ class TreeScreen(Reading):
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        yield TreeTable(ascii=self.unstick.ascii, id="tree")
-        yield FilterLine(id="filter")
-
-    def on_mount(self) -> None:
-        self.query_one(FilterLine).display = False
-        self.table.display = False
+        for later in (TreeTable(ascii=self.unstick.ascii, id="tree"), FilterLine(id="filter")):
+            later.display = False
+            yield later
 
     # what the page says of itself
 
