@@ -29,6 +29,7 @@ from .terminal import Terminal
 from .widgets.ascii import AsciiFilter
 
 PATIENCE = 0.15  # seconds until "Connecting" is painted
+STEPS = 4  # turns of the event loop in which the messages go round by which Textual lays out what is shown anew
 
 
 def _check(config: Config) -> None:
@@ -56,7 +57,7 @@ class UnstickApp(Everywhere):
     """What all screens share: the session, the looks, the modes, and the keys that work everywhere."""
 
     TITLE = "unstick"
-    CSS_PATH = ["styles/frame.tcss", "styles/dialogs.tcss"]
+    CSS_PATH = "styles/frame.tcss"
     MODES = {
         "tree": _screen("tree", "TreeScreen"),
         "stuck": _screen("stuck", "StuckScreen"),
@@ -111,16 +112,23 @@ class UnstickApp(Everywhere):
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
-        self.run_worker(self._hold(), group="hold", exit_on_error=True)
+        painting = contextlib.ExitStack()
+        painting.enter_context(self.batch_update())
+        self.run_worker(self._hold(painting), group="hold", exit_on_error=True)
         self.set_interval(1.0, self._second)
 
-    async def _hold(self) -> None:
+    async def _hold(self, painting: contextlib.ExitStack) -> None:
         """Where the server is quick, paint once with rows rather than before and again with them."""
-        with self.batch_update(), contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                await self.session.begun.wait()
+        with painting:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self.session.begun.wait()
+                for _ in range(STEPS):
+                    await asyncio.sleep(0)
+            except TimeoutError:
+                self.screen.refresh()  # nothing is new that would have it painted
         self.say(self._greeting)
-        self.screen.check_idle()  # it may have put off painting until then
+        self.screen._on_timer_update()  # what it would do at the next tick of its clock
 
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import takewhile
 
+from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.model import Costly, Node, Page, Record
 from queries.read import Reader
 
 from .forest import Change, Forest, Tail
-from .window import Window
+from .window import PAGES, SIFTED, Window
 
 PAGE = 100
 FAR = 100  # levels above a node that was looked up; from there on only what leads to it is read
@@ -74,18 +75,17 @@ class Listing:
             return None if parent_id is not None else await self.first()
         page = await self._page(parent_id, window.after)
         if page is None:
-            return None
+            return self.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
         if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
         self._leaves(page.nodes)
-        if self.forest.filtered or self.forest.marks:
-            return change  # what a filter hides is no distance, and what is marked stays, with all around it
-        gone = window.let_go_above(self.forest.children(parent_id) or ())
-        self.forest.remove(gone)
+        gone = window.let_go_above(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.letting_go():
+            self.forest.remove(gone)
         if window.low:  # also where all rows of the pages let go have left before
-            self.forest.set_head(parent_id, Tail.BEFORE)
+            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back" if self.forest.filtered else "")
         self._shrink()
         return change
 
@@ -111,13 +111,20 @@ class Listing:
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
         self._leaves(nodes)
-        if self.forest.filtered or self.forest.marks:
-            return change
-        gone = window.let_go_below(self.forest.children(parent_id) or ())
-        self.forest.remove(gone)
+        gone = window.let_go_below(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.letting_go():
+            self.forest.remove(gone)
+        filtered = self.forest.filtered
+        if window.low and filtered:
+            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back")
         if window.after is not None:
-            self.forest.set_tail(parent_id, Tail.MORE)
+            self.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter" if filtered and gone else "")
         return change
+
+    @property
+    def _pages(self) -> int:
+        """How many pages are held. What a filter hides is little distance: more of them, and only keys read on."""
+        return SIFTED if self.forest.filtered else PAGES
 
     async def below(self, parent_id: str, *, asked: bool = False) -> Change | None:
         """Read the first children of a node that was unfolded; ``asked`` reads them whatever it costs."""
@@ -145,16 +152,28 @@ class Listing:
         if not self.read:
             change = await self.first()
             return News() if change is None else _news(change)
-        changes = []
-        if ids:
-            page = await reader.nodes(ids)
-            self.at = page.at
-            changes.append(self.forest.update(page.nodes))
-            gone = set(ids) - {node.id for node in page.nodes}
-            if gone:
-                changes.append(self.forest.remove(gone))
-        changes += await self._newcomers(ids)
+        changes: list[Change] = []
+        fresh: set[str] = set()
+        try:
+            await self._newcomers(ids, changes, fresh)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError:  # what is on the screen can still be read by its ids
+            await self._again(reader, ids, changes)
+            raise
+        await self._again(reader, [node_id for node_id in ids if node_id not in fresh], changes)
         return _sum(changes)
+
+    async def _again(self, reader: Reader, ids: Sequence[str], changes: list[Change]) -> None:
+        """Read these nodes again."""
+        if not ids:
+            return
+        page = await reader.nodes(ids)
+        self.at = page.at
+        changes.append(self.forest.update(page.nodes))
+        gone = set(ids) - {node.id for node in page.nodes}
+        if gone:
+            changes.append(self.forest.remove(gone))
 
     def reached(self, parent_id: str | None) -> int:
         """About how far down one has read."""
@@ -202,19 +221,23 @@ class Listing:
     def _dear(self, parent_id: str) -> bool:
         return parent_id in self.costly or parent_id in self._asked
 
-    async def _newcomers(self, ids: Sequence[str]) -> list[Change]:
-        changes = []
+    async def _newcomers(self, ids: Sequence[str], changes: list[Change], fresh: set[str]) -> None:
+        """The pages in which nodes may be new. ``fresh`` are those of them that were held."""
         page = await self._roots(self._start(None, ids)) if self.shape is not Shape.FOUND else None
         if page is not None and page.costly is None:
-            changes.append(self._join(None, page.nodes))
+            self._came(None, page, changes, fresh)
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
             page = await self._children(parent, self._start(parent, ids))
             if page is not None and page.costly is None:
-                changes.append(self._join(parent, page.nodes))
-        return changes
+                self._came(parent, page, changes, fresh)
+
+    def _came(self, parent_id: str | None, page: Page, changes: list[Change], fresh: set[str]) -> None:
+        fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
+        changes.append(self._join(parent_id, page.nodes))
+        self.at = page.at
 
     def _join(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
         """What has come between the nodes held. What follows the last of them belongs to the next page, if there is."""
@@ -253,7 +276,8 @@ class Listing:
         if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
         self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
-        change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
+        with self.forest.letting_go():
+            change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
         self._leaves(page.nodes)
         self._shrink()
         return change
@@ -268,15 +292,15 @@ class Listing:
         return True
 
     def _shrink(self) -> None:
-        """Where much is held, let go of what is folded away, but for what is marked."""
+        """Where much is held, let go of what is folded away."""
         forest = self.forest
         if forest.loaded <= HELD:
             return
-        kept = {above for node_id in forest.marks for above in forest.ancestors(node_id)}
-        for parent_id in list(self._windows):
-            if parent_id is not None and parent_id not in kept and not forest.is_expanded(parent_id):
-                forest.forget_children(parent_id)
-                del self._windows[parent_id]
+        with forest.letting_go():
+            for parent_id in list(self._windows):
+                if parent_id is not None and not forest.is_expanded(parent_id):
+                    forest.forget_children(parent_id)
+                    del self._windows[parent_id]
 
     def _merge(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
         change = self.forest.merge_children(parent_id, nodes)

@@ -20,10 +20,10 @@ from queries.read import Reader
 from queries.workspace import Workspace
 
 from .clock import SHARE, Clock
-from .work import Work
 
 if TYPE_CHECKING:
     from .config import Context
+    from .work import Work
 
 SLOWER = 5  # findings are looked for at every fifth interval
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
@@ -80,6 +80,7 @@ class Session:
         self.unchecked: tuple[Unchecked, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
         self.looked = False  # whether findings were looked for yet
+        self.page_trouble = ""  # why the page in front could not be read the last time
         self.paused = False
         self.viewer: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
@@ -254,6 +255,7 @@ class Session:
         if self.viewer is not None:
             with apart.each():
                 await self.viewer()
+            self.page_trouble = apart.trouble
             if not self.begun.is_set():  # the rows are what one waits for
                 self.begun.set()
                 self.changed()
@@ -309,6 +311,8 @@ class Session:
 
     def carry_out(self, rehearsal: Rehearsal, changed: Callable[[], None]) -> Work:
         """Commit what was rehearsed. The work goes on whatever becomes of the screen that asked for it."""
+        from .work import Work
+
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
         work = Work(self.workspace, rehearsal, changed)

@@ -26,6 +26,7 @@ R = TypeVar("R")
 class Dialog(ModalScreen[R], Generic[R]):
     """A dialog. Leaving it with escape gives None."""
 
+    CSS_PATH = "../styles/dialogs.tcss"
     BINDINGS = [Binding("escape", "leave", "leave", show=False)]
 
     @property

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console import keys, theme, words
@@ -44,6 +46,7 @@ class Frame(Screen[None]):
     KEYS: ClassVar[tuple[Key, ...]] = ()
 
     _ready = False  # whether all widgets are there
+    _shown = False  # whether it was ever in front
 
     @property
     def unstick(self) -> UnstickApp:
@@ -108,6 +111,9 @@ class Frame(Screen[None]):
     # the frame
 
     def compose(self) -> ComposeResult:
+        sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
+        for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
+            self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
         yield HeaderBar(id="header")
         yield SystemsBar(id="systems", ascii=self.unstick.ascii)
         yield TabsBar(MODES, id="tabs")
@@ -119,12 +125,24 @@ class Frame(Screen[None]):
         self._ready = True
         self.renew()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        event.refresh_styles = self._shown  # they are fresh the first time
+        self._shown = True
         self.renew()
         self.session.hurry()
 
+    def on_key(self, event: events.Key) -> None:
+        """A key for a change that there is not here: it must not look as if the console had gone deaf."""
+        if (event.character or "").isupper() and event.key not in self.active_bindings:
+            self.say(f"{event.character} does nothing here. ? lists the keys.", "faint")
+
     def on_resize(self) -> None:
         self.renew_footer()
+
+    def _compositor_refresh(self) -> None:
+        """Textual's, which would also work out what to paint while painting is put off, for nothing."""
+        if not self.app._batch_count:
+            super()._compositor_refresh()
 
     def renew(self) -> None:
         """Something is new in the session: paint what differs."""
@@ -240,6 +258,7 @@ class Frame(Screen[None]):
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
+            unread=bool(session.page_trouble),
             age=session.age,
             interval=session.interval,
             pace=session.pace,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -16,13 +18,24 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from console.forest import Forest, Row
-from queries.model import Phase
 
 from . import paint
 from .columns import Column, Layout, Look, layout
 from .rail import Rail
 
-PHASES = tuple(f"phase-{phase}" for phase in Phase)
+# Phases have their colours from the theme's variables; from these in themes that do not know them. As component classes
+# they would be styled again with each change of the page.
+PHASES = {
+    "phase-failed": "error",
+    "phase-blocked": "warning",
+    "phase-held": "accent",
+    "phase-running": "primary",
+    "phase-ready": "success",
+    "phase-scheduled": "secondary",
+    "phase-unknown": "foreground",
+    "phase-cancelled": "foreground",
+    "phase-done": "foreground",
+}
 ROW_STYLES = frozenset({"cursor", "cursor-blurred", "changed"})  # those that have a background
 
 
@@ -45,7 +58,6 @@ class TreeLines(ScrollView):
             "bar",
             "late",
             "finding",
-            *PHASES,
         )
     }
 
@@ -149,6 +161,8 @@ class TreeLines(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines as they are: without borders and paddings there is nothing to wrap around each of them."""
+        if self.size != (self._breadth, self._page + 1):
+            self._measure()
         painted = self._painted
         strips = [painted[y] if y in painted else self.render_line(y) for y in crop.line_range]
         if crop.column_span != (0, self._breadth):
@@ -198,6 +212,10 @@ class TreeLines(ScrollView):
             self.refresh(Region(0, y, self._breadth, 1))
 
     def _lay_out(self) -> None:
+        self._measure()
+        self.refresh()
+
+    def _measure(self) -> None:
         self._breadth, height = self.size
         self._page = max(height - 1, 1)
         room = self._breadth - self.scrollbar_size_vertical
@@ -205,7 +223,6 @@ class TreeLines(ScrollView):
         self._widths = layout(self._columns, room - paint.GUTTER)
         self._strips.clear()
         self._painted.clear()
-        self.refresh()
 
     def _ink(self, names: tuple[str, ...]) -> Style:
         style = self._inks.get(names)
@@ -219,15 +236,18 @@ class TreeLines(ScrollView):
         return style
 
     def _component(self, name: str) -> Style:
-        """The style of a component class; only those of rows and changed cells have a background."""
+        """The style of a phase or a component class; only those of rows and changed cells have a background."""
+        if name in PHASES:
+            return Style(color=self._phase_color(name))
         full = self.get_component_rich_style(f"tree-table--{name}")
         own = self.get_component_rich_style(f"tree-table--{name}", partial=True)
-        themed = self.app.theme_variables.get(name)
         color = full.color if own.color is not None else None
-        if themed is not None and name in PHASES:
-            try:
-                color = Color.parse(themed).rich_color
-            except ColorParseError:
-                color = full.color
         attributes = Style(bold=own.bold, italic=own.italic, underline=own.underline, dim=own.dim, reverse=own.reverse)
         return attributes + Style(color=color, bgcolor=full.bgcolor if name in ROW_STYLES else None)
+
+    def _phase_color(self, name: str) -> RichColor | None:
+        variables = self.app.theme_variables
+        for color in filter(None, (variables.get(name), variables.get(PHASES[name]))):
+            with contextlib.suppress(ColorParseError):
+                return Color.parse(color).rich_color
+        return None

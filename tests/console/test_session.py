@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,8 @@ from console.listing import Listing, Shape
 from console.session import Link, Session
 from console.work import Work
 from queries import act
-from queries.model import Outcome
+from queries.fault import SlowError
+from queries.model import Outcome, Page
 from queries.workspace import Workspace
 from tests.queries.builders import Twin
 
@@ -120,6 +121,44 @@ async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(twin: Twin, w
     news = await listing.refresh([twin.id(job, "job"), twin.id(task)])
     assert news.removed
     assert news.lost is not None
+
+
+async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read(
+    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await twin.job()
+    task = await twin.task(job)
+    reader, asked = workspace.systems["eternaltwin"], list[list[str]]()
+    listing = Listing(lambda: reader, Shape.TREE)
+    await listing.refresh([])
+    listing.forest.expand(twin.id(job, "job"))
+    await listing.below(twin.id(job, "job"))
+    nodes = reader.nodes
+
+    async def counted(ids: Iterable[str]) -> Page:
+        asked.append([*ids])
+        return await nodes(asked[-1])
+
+    async def broken_off(cursor: str | None = None, page: int = 100) -> Page:
+        raise SlowError("too slow")
+
+    monkeypatch.setattr(reader, "nodes", counted)
+    seen = [twin.id(job, "job"), twin.id(task)]
+    await twin.sql("UPDATE task SET revision = revision + 1")
+    news = await listing.refresh(seen)
+    assert all("revision" in news.cells[node_id] for node_id in seen)
+    assert asked == []
+    monkeypatch.setattr(reader, "roots", broken_off)
+    before = listing.forest.node(twin.id(task))
+    await twin.sql("UPDATE task SET revision = revision + 1")
+    with pytest.raises(SlowError):
+        await listing.refresh(seen)
+    after = listing.forest.node(twin.id(task))
+    assert asked == [seen]
+    assert before is not None
+    assert after is not None
+    assert before.revision is not None
+    assert after.revision == before.revision + 1
 
 
 async def test_a_list_without_a_system_reads_nothing() -> None:

@@ -2,9 +2,12 @@
 -- $1 cursor text: created_at|job_id of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- needs: job_by_created
-SELECT 'job:' || j.job_id AS id, j.created_at || '|' || j.job_id AS cursor
-  FROM job j
- WHERE $1::text IS NULL
-    OR (j.created_at, j.job_id) < (split_part($1::text, '|', 1)::timestamptz, split_part($1::text, '|', 2)::uuid)
- ORDER BY j.created_at DESC, j.job_id DESC
- LIMIT $2::int
+-- The page comes first, then its texts: without the index all jobs are read and sorted, and spelling a time is dear.
+SELECT 'job:' || p.job_id AS id, p.created_at || '|' || p.job_id AS cursor
+  FROM (SELECT j.created_at, j.job_id
+          FROM job j
+         WHERE $1::text IS NULL
+            OR (j.created_at, j.job_id) < (split_part($1::text, '|', 1)::timestamptz, split_part($1::text, '|', 2)::uuid)
+         ORDER BY j.created_at DESC, j.job_id DESC
+         LIMIT $2::int) AS p
+ ORDER BY p.created_at DESC, p.job_id DESC
