@@ -7,7 +7,8 @@ hides; nothing recurses, so depth has no limit. Cursor and marks are node ids. R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from queries.model import Node, Record
 
@@ -61,9 +62,10 @@ class Forest(Held):
         return self.move_to(node_id)
 
     def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
-        """Mark loaded nodes, or take their marks away."""
-        known = {node_id for node_id in node_ids if node_id in self._entries}
-        self.marks = self.marks | known if on else self.marks - known
+        """Mark loaded nodes, or take marks away."""
+        ids = set(node_ids)
+        self.marks = self.marks | (ids & self._entries.keys()) if on else self.marks - ids
+        self._away = {node_id: node for node_id, node in self._away.items() if node_id in self.marks}
 
     # unfolding
 
@@ -106,6 +108,17 @@ class Forest(Held):
         self._display.settle(self._entries)
 
     # what the database says
+
+    _parting = False
+
+    @contextlib.contextmanager
+    def letting_go(self) -> Iterator[None]:
+        """What goes meanwhile is still there in the database: only not held any more. Its marks stay."""
+        self._parting = True
+        try:
+            yield
+        finally:
+            self._parting = False
 
     def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """These are the children (for None: the roots), in this order; others are dropped. Not ``complete``: there
@@ -178,7 +191,7 @@ class Forest(Held):
 
     def clear(self) -> None:
         """Forget everything but the filter."""
-        self.marks, self.matched, self._entries = set(), 0, {}
+        self.marks, self._away, self.matched, self._entries = set(), {}, 0, {}
         self._plant()
 
     def set_filter(self, predicate: Predicate | None) -> Change:
@@ -222,6 +235,8 @@ class Forest(Held):
         waiting, above = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
         arrivals = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
         self.marks |= marks & set(new.values())
+        for node_id in self._away.keys() & new.values():
+            del self._away[node_id]
         if waiting and arrivals is not None:
             self._display.cursor = arrivals
         elif above and first is not None and first.block is not None:
@@ -323,7 +338,10 @@ class Forest(Held):
             removed.append(below.id)
             del self._entries[below.id]
             self.matched -= below.matched
-            self.marks.discard(below.id)
+            if below.id in self.marks and self._parting and below.node is not None:
+                self._away[below.id] = below.node
+            else:
+                self.marks.discard(below.id)
 
     def _finish(
         self,

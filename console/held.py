@@ -17,6 +17,7 @@ class Held:
 
     def __init__(self) -> None:
         self.marks: set[str] = set()
+        self._away: dict[str, Node] = {}  # marked nodes that were let go, as last read
         self.matched = 0  # loaded nodes that the filter lets through, ancestors kept for them not counted
         self._entries: dict[str, Entry] = {}
         self._predicate: Predicate | None = None
@@ -102,6 +103,11 @@ class Held:
     def tails(self, start: int, stop: int) -> list[Row]:
         """Those of the rows that stand for unread nodes."""
         return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
+
+    def marked(self) -> list[Node]:
+        """The marked nodes as last read, also those that were let go, in the order of their ids."""
+        found = (self.node(node_id) or self._away.get(node_id) for node_id in sorted(self.marks))
+        return [node for node in found if node is not None]
 
     def matching(self) -> list[str]:
         """The ids of all visible rows that match the filter themselves, in the order of the screen."""

@@ -16,7 +16,7 @@ from queries.model import Costly, Node, Page, Record
 from queries.read import Reader
 
 from .forest import Change, Forest, Tail
-from .window import Window
+from .window import PAGES, SIFTED, Window
 
 PAGE = 100
 FAR = 100  # levels above a node that was looked up; from there on only what leads to it is read
@@ -75,18 +75,17 @@ class Listing:
             return None if parent_id is not None else await self.first()
         page = await self._page(parent_id, window.after)
         if page is None:
-            return None
+            return self.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
         if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
         self._leaves(page.nodes)
-        if self.forest.filtered or self.forest.marks:
-            return change  # what a filter hides is no distance, and what is marked stays, with all around it
-        gone = window.let_go_above(self.forest.children(parent_id) or ())
-        self.forest.remove(gone)
+        gone = window.let_go_above(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.letting_go():
+            self.forest.remove(gone)
         if window.low:  # also where all rows of the pages let go have left before
-            self.forest.set_head(parent_id, Tail.BEFORE)
+            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back" if self.forest.filtered else "")
         self._shrink()
         return change
 
@@ -112,13 +111,20 @@ class Listing:
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
         self._leaves(nodes)
-        if self.forest.filtered or self.forest.marks:
-            return change
-        gone = window.let_go_below(self.forest.children(parent_id) or ())
-        self.forest.remove(gone)
+        gone = window.let_go_below(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.letting_go():
+            self.forest.remove(gone)
+        filtered = self.forest.filtered
+        if window.low and filtered:
+            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back")
         if window.after is not None:
-            self.forest.set_tail(parent_id, Tail.MORE)
+            self.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter" if filtered and gone else "")
         return change
+
+    @property
+    def _pages(self) -> int:
+        """How many pages are held. What a filter hides is little distance: more of them, and only keys read on."""
+        return SIFTED if self.forest.filtered else PAGES
 
     async def below(self, parent_id: str, *, asked: bool = False) -> Change | None:
         """Read the first children of a node that was unfolded; ``asked`` reads them whatever it costs."""
@@ -270,7 +276,8 @@ class Listing:
         if self._costly(parent_id, page) and page.costly is not None:
             return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
         self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
-        change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
+        with self.forest.letting_go():
+            change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
         self._leaves(page.nodes)
         self._shrink()
         return change
@@ -285,15 +292,15 @@ class Listing:
         return True
 
     def _shrink(self) -> None:
-        """Where much is held, let go of what is folded away, but for what is marked."""
+        """Where much is held, let go of what is folded away."""
         forest = self.forest
         if forest.loaded <= HELD:
             return
-        kept = {above for node_id in forest.marks for above in forest.ancestors(node_id)}
-        for parent_id in list(self._windows):
-            if parent_id is not None and parent_id not in kept and not forest.is_expanded(parent_id):
-                forest.forget_children(parent_id)
-                del self._windows[parent_id]
+        with forest.letting_go():
+            for parent_id in list(self._windows):
+                if parent_id is not None and not forest.is_expanded(parent_id):
+                    forest.forget_children(parent_id)
+                    del self._windows[parent_id]
 
     def _merge(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
         change = self.forest.merge_children(parent_id, nodes)

@@ -80,6 +80,7 @@ class Session:
         self.unchecked: tuple[Unchecked, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
         self.looked = False  # whether findings were looked for yet
+        self.page_trouble = ""  # why the page in front could not be read the last time
         self.paused = False
         self.viewer: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
@@ -254,6 +255,7 @@ class Session:
         if self.viewer is not None:
             with apart.each():
                 await self.viewer()
+            self.page_trouble = apart.trouble
             if not self.begun.is_set():  # the rows are what one waits for
                 self.begun.set()
                 self.changed()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 PAGES = 10  # how many are held
+SIFTED = 200  # and where a filter hides some of their rows
 
 
 class Window:
@@ -59,20 +60,20 @@ class Window:
         self.low -= 1
         self._pages.insert(0, ids)
 
-    def let_go_above(self, children: Sequence[str]) -> list[str]:
+    def let_go_above(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
         """Which of the children go, so that not more pages are held than may be: those before the pages that stay."""
-        if len(self._pages) <= PAGES:
+        if len(self._pages) <= pages:
             return []
-        self.low += len(self._pages) - PAGES
-        self._pages = self._pages[-PAGES:]
+        self.low += len(self._pages) - pages
+        self._pages = self._pages[-pages:]
         places = self._places(children)
         return list(children[: min(places)]) if places else []
 
-    def let_go_below(self, children: Sequence[str]) -> list[str]:
+    def let_go_below(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
         """The same from the other end."""
-        if len(self._pages) <= PAGES:
+        if len(self._pages) <= pages:
             return []
-        self._pages = self._pages[:PAGES]
+        self._pages = self._pages[:pages]
         places = self._places(children)
         return list(children[max(places) + 1 :]) if places else []
 

@@ -166,10 +166,14 @@ def shorten(text: str, cells: int, ascii: bool = False) -> str:
     """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
     if width(text) <= cells:
         return text
-    head, space, tail = text.rpartition(" ")
-    if not tail[-1:].isdigit() or len(tail) > SHORT or cells < 3 * SHORT:
-        return crop(text, cells, ascii)
-    return crop(head, cells - len(tail) - 1, ascii) + space + tail
+    end = ending(text, cells)
+    return crop(text[: len(text) - len(end)], cells - len(end), ascii) + end
+
+
+def ending(text: str, cells: int) -> str:
+    """The short number that ends a text which is too long, with the blank before it: ``" 3/6"``; "" for none."""
+    _, space, tail = text.rpartition(" ")
+    return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
 
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:

@@ -265,9 +265,8 @@ class Reader(Variant):
         """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at."""
         named = [row for row in rows if row["id"] is not None]
         read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))
-        more = named[-1].get("cursor") if len(named) == page else None
-        only = next((row["cursor"] for row in rows if row["id"] is None), "")
-        return msgspec.structs.replace(read, cursor=more, only=only)
+        only = "".join(row["cursor"] for row in rows if row["id"] is None)
+        return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
 
     async def _first(self, which: Statement, page: int) -> Page:
         """The first roots, with which variant this is, in two or three round trips."""

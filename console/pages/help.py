@@ -8,6 +8,7 @@ from textual.content import Content
 
 from console import keys, words
 from console.keys import Key
+from queries.detect import Declined
 from queries.model import Phase, Proof, Unchecked
 from queries.read import Reader
 from queries.spec import FindingSpec, Verb
@@ -36,10 +37,11 @@ def help_page(
     verb_keys: Mapping[str, Iterable[str]],
     systems: Iterable[Reader],
     unchecked: Iterable[Unchecked],
+    declined: Iterable[Declined] = (),
     *,
     ascii: bool = False,
 ) -> list[Line]:
-    """All of it for the systems that are here. ``shown`` gives a key as it stands on the keyboard."""
+    """All of it for the systems that are here, and why others are not. ``shown``: a key as on the keyboard."""
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keys.TABLES.items():
         lines += [heading(f"Keys {where}")]
@@ -50,6 +52,8 @@ def help_page(
     left = list(unchecked)
     for reader in systems:
         lines += _system(reader, width, verb_keys, [u for u in left if u.system == reader.label], ascii)
+    for other in declined:
+        lines += [heading(other.system, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
@@ -130,6 +131,11 @@ class Frame(Screen[None]):
         self.renew()
         self.session.hurry()
 
+    def on_key(self, event: events.Key) -> None:
+        """A key for a change that there is not here: it must not look as if the console had gone deaf."""
+        if (event.character or "").isupper() and event.key not in self.active_bindings:
+            self.say(f"{event.character} does nothing here. ? lists the keys.", "faint")
+
     def on_resize(self) -> None:
         self.renew_footer()
 
@@ -252,6 +258,7 @@ class Frame(Screen[None]):
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
+            unread=bool(session.page_trouble),
             age=session.age,
             interval=session.interval,
             pace=session.pace,

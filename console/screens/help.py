@@ -32,5 +32,6 @@ class HelpScreen(Frame):
             self.unstick.verb_keys,
             self.session.systems.values(),
             self.session.unchecked,
+            self.session.workspace.declined if self.session.workspace else (),
             ascii=self.unstick.ascii,
         )

@@ -13,6 +13,7 @@ from console.pages.lines import Line, wrapped
 from console.widgets.notice import Notice
 from console.widgets.preview import Preview
 from console.widgets.table import Column, Table
+from queries.fault import DatabaseError
 from queries.model import Finding, Node, Proof, split_id
 
 from .detail import DetailScreen
@@ -37,6 +38,7 @@ class StuckScreen(Frame):
         super().__init__()
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
+        self._hurried = ""  # the node for which the last look was hurried
 
     @property
     def table(self) -> Table[Finding]:
@@ -107,9 +109,11 @@ class StuckScreen(Frame):
             notice.show("Nothing is stuck, as far as the database can tell.", left)
 
     def _read_unknown(self) -> None:
-        """The cursor is on a node that was not read yet: do not wait for the next tick."""
+        """The cursor is on a node that was not read yet: do not wait for the next tick, unless that failed before."""
         finding = self.table.current
-        if finding is not None and finding.node_id not in self._known and finding.node_id not in self._gone:
+        at = finding.node_id if finding is not None else ""
+        if at and at != self._hurried and at not in self._known and at not in self._gone:
+            self._hurried = at
             self.session.hurry()
 
     @on(Table.Moved)
@@ -166,8 +170,28 @@ class StuckScreen(Frame):
         node = self._known.get(finding.node_id) if finding else None
         if node is not None:
             self.unstick.push_screen(DetailScreen(node, self.MODE))
+        elif finding is not None and finding.node_id in self._gone:
+            self.say("It does not exist any more.", "warn")
         elif finding is not None:
-            self.say("It does not exist any more." if finding.node_id in self._gone else "Not read yet.", "warn")
+            self.say("Reading …", "faint")
+            self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
+
+    async def _open_unread(self, node_id: str) -> None:
+        """The cursor was quicker than what it is on could be read; enter is not to be pressed again for that."""
+        reader = self.session.reader(node_id)
+        try:
+            nodes = (await reader.nodes([node_id])).nodes if reader else ()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        finding = self.table.current
+        if finding is None or finding.node_id != node_id or not self.is_current:
+            return
+        self.say("" if nodes else "It does not exist any more.", "warn")
+        self._known |= {node.id: node for node in nodes}
+        if nodes:
+            self.unstick.push_screen(DetailScreen(nodes[0], self.MODE))
 
     def action_reveal(self) -> None:
         node = self.cursor()

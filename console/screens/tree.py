@@ -62,8 +62,8 @@ class TreeScreen(Reading):
             return []
         listing = self.listing
         all_jobs = " by ".join(filter(None, ("all jobs", options.view(self.system)[1])))
-        only = f" ({words.only(listing.only)})" if listing and listing.only else ""
-        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, most urgent first{only}"}.get(self._shape)
+        live = words.only(listing.only) if listing and listing.only else "most urgent first"
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, {live}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
         filtered = [f"filter: {self._filter}"] if self._filter.terms else []
         return [self._label, shape or found, *filtered]
@@ -95,8 +95,7 @@ class TreeScreen(Reading):
         forest, cursor = listing.forest, self.cursor()
         if not forest.marks:
             return [] if cursor is None else [cursor]
-        ids = sorted(forest.marks, key=lambda i: (cursor is None or i != cursor.id, i))
-        return [node for node in map(forest.node, ids) if node is not None]
+        return sorted(forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
 
     # reading
 

@@ -25,6 +25,7 @@ class Header(Record):
     link: str = "connecting"
     retry: float = 0.0  # seconds until the next attempt
     paused: bool = False
+    unread: bool = False  # the page in front could not be read the last time
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
@@ -88,6 +89,8 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
     old = f"{words.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
+    elif header.link == "live" and header.unread:
+        parts.append(("page not read", "bold" if plain else "bold $warning"))
     elif header.link == "live":
         stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)
         parts.append((old, "bold" if plain else "bold $warning") if stale else ("● live", "" if plain else "$success"))

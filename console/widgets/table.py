@@ -15,6 +15,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from console import words
+
 T = TypeVar("T")
 
 NEAR = 20  # rows from the end at which more is asked for
@@ -181,8 +183,15 @@ class Table(ScrollView, Generic[T], can_focus=True):
         parts: list[Content] = []
         for column, cell in shown:
             room = max(width - fixed, 1) if column.width == 0 or (spare and column.spare) else column.width
-            cell = cell.truncate(room, ellipsis=True) if cell.cell_length > room else cell
+            cell = _shortened(cell, room) if cell.cell_length > room else cell
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
         line = Content.assemble((marker, "bold $accent"), Content("  ").join(parts), " ")
         return Strip(line.render_segments(style)).adjust_cell_length(width, style.rich_style)
+
+
+def _shortened(cell: Content, room: int) -> Content:
+    """As `words.shorten` does it, with its styles."""
+    end = words.ending(cell.plain, room)
+    head, *tail = cell.divide([len(cell.plain) - len(end)])
+    return Content.assemble(head.truncate(room - len(end), ellipsis=True), *(tail if end else ()))

@@ -3,8 +3,9 @@
     [ROWS=1000000] [SERVER=15] python -m tests.bench.bench_large [eternaltwin ... start memory load bulk]
 
 Both databases of a system hold the same 10,000 unfinished tasks; the large one has its history, or its backlog, on
-top. The data is made on a server of our own, which is taken away again; ten million rows take some 8 GB and minutes.
-The server is the one that the demo brings along, which was built without lz4; most of those in use have it.
+top. The data is made on a server of our own, which is taken away again. Ten million rows take up to 30 GB and a quarter
+of an hour a system: TMPDIR names a folder on a disk then, for without it the server's is in memory. The server is the
+one that the demo brings along, which was built without lz4; most of those in use have it.
 """
 
 from __future__ import annotations

@@ -120,15 +120,20 @@ async def test_home_end_and_an_id_among_many_jobs(twin: Twin, eternaltwin: str, 
     oldest = await twin.value("SELECT job_id FROM job ORDER BY created_at, job_id LIMIT 1")
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("● live", "100+")
+        await stage.press("space")
+        await stage.until("1 marked")
         await stage.press("end")
         forest = listing(stage).forest
         await stage.until(lambda: forest.cursor == twin.id(oldest, "job"))
         assert forest.loaded <= HELD
         assert not listing(stage).has_after(None)
+        assert twin.id(newest, "job") not in forest
+        assert [node.id for node in tree(stage).targets()] == [twin.id(newest, "job")], "its mark has stayed"
         await stage.press("home")
         await stage.until(lambda: forest.cursor == twin.id(newest, "job"))
         assert forest.loaded <= HELD
         assert listing(stage).has_after(None)
+        assert forest.row(0).marked
         await stage.press("f")
         await stage.until("Find in eternaltwin")
         await stage.type(str(oldest))
@@ -180,9 +185,11 @@ async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwi
         async with answering(stage, proxy):
             await stage.press("2")
             await stage.until("timer overdue")
-        await stage.press("end")
-        await stage.press("enter")
-        await stage.until("timer overdue", lambda: len(stage.app.screen_stack) > 1)
+        proxy.open.clear()
+        await stage.press("end", "enter")
+        await stage.until("Reading …")
+        proxy.open.set()
+        await stage.until("Why it is stuck", "timer overdue")
 
 
 @pytest.fixture

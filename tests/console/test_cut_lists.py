@@ -52,11 +52,10 @@ async def users(dsn: str, number: int) -> None:
 @pytest.mark.parametrize("number", [499, 500])
 async def test_of_more_users_than_are_looked_at(jobs: str, tmp_path: Path, number: int) -> None:
     await users(jobs, number)
-    async with staged(jobs, tmp_path, size=(160, 40)) as stage:
+    async with staged(jobs, tmp_path) as stage:
         await stage.until("● live")
         await stage.press("l")
-        text = await stage.until("unfinished, most urgent first", "pending")
-        assert (ONLY in text) == (number == 500)
+        await stage.until(f"unfinished, {ONLY if number == 500 else 'most urgent first'}", "pending")
         await stage.press("3")
         text = await stage.until("failed: boom", "letters in 1")
         assert (ONLY in text) == (number == 500)

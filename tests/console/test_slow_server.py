@@ -78,6 +78,22 @@ async def test_a_slow_server_is_looked_at_less_often(twin: Twin, slow: str, tmp_
         assert 0.5 < float(told[1]) <= 100 * SHARE
 
 
+async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    await twin.task(status="Blocked", timer=-900)
+    async with staged(eternaltwin, tmp_path, interval=60) as stage:
+        session = stage.app.session
+        await stage.until("● live", "1 stuck")
+        await twin.sql("ALTER TABLE task RENAME TO hidden")
+        before = session._fast.looks
+        await stage.press("2")
+        await stage.until("timer overdue", "page not read")
+        for _ in range(50):
+            await stage.pilot.pause()
+        assert session._fast.looks - before <= 3
+
+
 def test_info_tells_the_share(eternaltwin: str) -> None:
     assert 0 <= unstick("info", "--json", dsn=eternaltwin).json["load"] < 1
     assert re.search(

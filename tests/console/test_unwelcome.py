@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import ROOT
 from tests.queries.builders import Twin
 from tests.queries.test_bad_input import elderly, serving
 from tests.servers import TestbedServer
@@ -35,6 +36,51 @@ async def test_a_lookalike(server: TestbedServer, eternaltwin: str, tmp_path: Pa
         )
         await stage.press("2", "4", "question_mark", "W")
         await stage.until("Keys everywhere")
+
+
+async def test_a_lookalike_beside_an_engine_is_told_in_the_help(
+    server: TestbedServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    schema = (ROOT / "queries" / "systems" / "agent_jobs" / "schema.sql").read_text()
+    server.sql(f"CREATE SCHEMA other; SET search_path = other; {schema}", eternaltwin)
+    server.sql("ALTER TABLE other.jobs ALTER user_id TYPE int8 USING 0", eternaltwin)
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("▸ eternaltwin", "There are no jobs.")
+        await stage.press("question_mark")
+        await stage.until("Keys everywhere")
+        await stage.press("end")
+        await stage.until("agent_jobs  not shown: in schema other", "jobs.user_id")
+
+
+async def test_a_page_that_cannot_be_read_is_not_live(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task()
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("SendEmail v1", "● live")
+        await twin.sql("ALTER TABLE job RENAME TO hidden")
+        await stage.until("page not read", lambda: "● live" not in stage.text)
+        assert "SendEmail v1" in stage.text
+        await twin.sql("ALTER TABLE hidden RENAME TO job")
+        await stage.until("● live", lambda: "page not read" not in stage.text)
+
+
+async def test_a_key_that_changes_nothing_here_says_so(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task()
+    async with staged(eternaltwin, tmp_path) as stage:
+        await stage.until("SendEmail v1", "● live")
+        await stage.press("Y")
+        await stage.until("Y does nothing here. ? lists the keys.")
+        await stage.press("X")
+        await stage.until("X (clear, drop, mark_failed) is not for a job.")
+        await stage.press("slash", "Y")
+        await stage.until("filter: Y", lambda: "does nothing" not in stage.text)
+
+
+async def test_a_title_keeps_the_number_at_its_end(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    await twin.task(kind="ConfirmSubscriptionOfNewsletter", version=12, status="Blocked", timer=-900)
+    async with staged(eternaltwin, tmp_path, size=(100, 30)) as stage:
+        await stage.until("● live", "1 stuck")
+        await stage.press("2")
+        await stage.until("ConfirmSubscription… v12")
 
 
 async def test_a_standby_is_looked_at_and_its_verbs_are_grey_and_say_why(

@@ -27,7 +27,6 @@ from queries.system import System
 
 FILLS = Path(__file__).parent / "large"
 LARGE = 100  # blocks; what is smaller by the system's nature may be read whole
-EXPANDED = 25  # nodes of a kind
 SCANS = {"Seq Scan", "Parallel Seq Scan"}
 PLAIN = """
     SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS ddl
@@ -144,7 +143,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
             continue
         known.append(id_)
         below = next(k.children for k in reader.system.spec.kinds if k.name == kind)
-        if below and len(known) <= EXPANDED and reader._choose("children", kind=kind):
+        if below and reader._choose("children", kind=kind):
             cursors = await _cursors(reader, "children", far, reader.local(id_))
             for place, cursor in cursors.items():
                 page = await note(f"children of {kind} {place}", reader.children(id_, cursor))

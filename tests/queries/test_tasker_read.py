@@ -463,6 +463,34 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
     assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
 
 
+FAILED = """
+WITH made AS (
+  INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at,
+                     correlation_id)
+  SELECT (lpad(to_hex(n), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid, t.named_task_uuid,
+         now(), n, 9, now(), now(), md5(n::text)::uuid
+    FROM generate_series(1, $1::int8) AS n CROSS JOIN (SELECT named_task_uuid FROM named_tasks LIMIT 1) AS t
+  RETURNING task_uuid
+)
+INSERT INTO task_transitions (task_uuid, to_state, sort_key, most_recent, created_at, updated_at)
+SELECT task_uuid, 'error', 1, true, now(), now() FROM made
+"""
+
+
+@both_versions
+async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: Shop, data: Data) -> None:
+    """What failed stays among the unfinished for ever, and only 5,000 of these are looked at."""
+    stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
+    await shop.write(data)
+    await shop.sql(FAILED, 6000)
+    found = await shop.findings()
+    assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == shop.task(stuck)}
+    assert "blocked_by_failures" in found.capped
+    assert (Phase.FAILED, Honesty.CAPPED) in {(c.phase, c.honesty) for c in await shop.reader.counts()}
+    live = [n.id for n in (await shop.reader.live(page=2)).nodes]
+    assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
+
+
 async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, data: Data) -> None:
     wide = data.task(
         "nightly_ledger",

@@ -12,6 +12,7 @@ from console.demo.uni2work.data import make
 from queries.model import Finding, Honesty, Node, Page, Phase
 from queries.read import Reader
 from queries.workspace import Workspace
+from tests.queries import plans
 from tests.queries.builders import opened
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
@@ -400,3 +401,20 @@ async def test_the_demo_has_one_of_everything(demo: tuple[str, Workspace]) -> No
 def vars_of(seed: int) -> list[object]:
     data = make(seed)
     return [data.jobs, data.cron, data.buckets]
+
+
+async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(uni: Uni, uni_workspace: Workspace) -> None:
+    job = await uni.job(PRUNE)
+    for ids, codes in (
+        (["bucket:rechunk-files"], {"throttled"}),
+        (["queue:all", "buckets:all"], {"no_workers"}),
+        (
+            [f"job:{job}", "cron:1"],
+            {f.code for f in reader(uni_workspace).system.spec.findings if not f.sample} - {"throttled", "no_workers"},
+        ),
+        ([], set()),
+    ):
+        with plans.recorded() as costs:
+            found = await reader(uni_workspace).findings(f"{LABEL}/{i}" for i in ids)
+        assert {name.partition("/")[2] for name in costs if name.startswith("findings/")} == codes
+        assert found.unchecked == ()

@@ -66,6 +66,8 @@ BROKEN = [
      "$4 is missing in the header"),
     (change("detail/state.sql", "-- kinds: task", "-- kinds: step"), "detail/state.sql", "-- kinds",
      "there is no node kind 'step'"),
+    (change("findings/starved.sql", "-- $1", "-- kinds: job step\n-- $1"), "findings/starved.sql", "-- kinds",
+     "there is no node kind 'step'"),
     (change("detail/state.sql", "-- title: State", "--"), "detail/state.sql", "--",
      "a section of the detail page has lines -- title: and -- kinds:"),
     (change("detail/state.sql", "-- kinds: task", "-- kinds: task\n-- drawn: pie"), "detail/state.sql", "-- drawn",

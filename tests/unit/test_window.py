@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
+from unittest import mock
 
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from console import listing
 from console.forest import Tail, tail_id
 from console.listing import Listing, Shape
 from console.window import PAGES, Window
 from queries.model import Node, Page, Phase
 
 SIZE = 3  # rows a page
+SOME = PAGES + 3  # pages held with a filter, in this test
 NUMBERS = st.integers(0, 400)
 
 
@@ -51,6 +54,9 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         self.forest = self.listing.forest
         self.table.keys = list(range(0, 400, 4))
         self.late: set[int] = set()
+        self.marked: set[int] = set()
+        self.sifted = mock.patch.object(listing, "SIFTED", SOME)
+        self.sifted.start()
         asyncio.run(self.listing.first())
 
     @property
@@ -89,7 +95,20 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     @rule(data=st.data())
     def goes(self, data: st.DataObject) -> None:
         if self.table.keys:
-            self.table.keys.remove(data.draw(st.sampled_from(self.table.keys)))
+            key = data.draw(st.sampled_from(self.table.keys))
+            self.table.keys.remove(key)
+            self.marked.discard(key)
+
+    @rule(data=st.data(), on=st.booleans())
+    def mark(self, data: st.DataObject, on: bool) -> None:
+        if self.held:
+            key = data.draw(st.sampled_from(self.held))
+            self.forest.mark([node(key).id], on)
+            (self.marked.add if on and key in self.table.keys else self.marked.discard)(key)
+
+    @rule(divisor=st.sampled_from((1, 8, 40)))
+    def sift(self, divisor: int) -> None:
+        self.forest.set_filter(None if divisor == 1 else lambda n: int(n.title) % divisor == 0)
 
     @rule()
     def tick(self) -> None:
@@ -99,7 +118,15 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def a_run_in_order_and_no_more_than_may_be(self) -> None:
         held = self.held
         assert held == sorted(held)
-        assert len(held) <= (PAGES + 6) * SIZE, "flat, but for what came in between"
+        assert len(held) <= (SOME + 6) * SIZE, "flat, but for what came in between"
+
+    @invariant()
+    def marks_stay(self) -> None:
+        """Whether the node is held or not; of one that is gone from the table that may not be known yet."""
+        marked = {int(each.title) for each in self.forest.marked()}
+        assert {f"s/t:{key:04}" for key in marked} == self.forest.marks
+        assert self.marked <= marked
+        assert not (marked - self.marked) & set(self.table.keys) - self.late
 
     @invariant()
     def nothing_is_left_out_unsaid(self) -> None:
@@ -126,6 +153,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
             asyncio.run(self.listing.more(None))
             seen += [key for key in self.held if key > (seen[-1] if seen else -1)]
         assert seen == self.table.keys
+        self.sifted.stop()
 
 
 TestReadingUpAndDown = ReadingUpAndDown.TestCase

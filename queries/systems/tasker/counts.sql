@@ -17,8 +17,7 @@ known(state, phase) AS (
 ),
 states AS MATERIALIZED (
   SELECT coalesce(k.phase, 'unknown') AS phase, count(*) AS n, NOT EXISTS (SELECT FROM older_tasks) AS all
-    FROM open o
-    LEFT JOIN current x ON x.task_uuid = o.task_uuid
+    FROM (SELECT x.to_state FROM open o FULL JOIN current x ON x.task_uuid = o.task_uuid OFFSET 0) AS x -- never by nested loops
     LEFT JOIN known k ON k.state = x.to_state
    GROUP BY 1
   UNION ALL

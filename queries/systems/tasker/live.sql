@@ -4,7 +4,8 @@
 -- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the page before, or NULL
 -- $2 page int: how many at most
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
--- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once.
+-- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once;
+-- and joined in full, which is never done by nested loops.
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
@@ -20,8 +21,8 @@ task_states AS MATERIALIZED (
 ),
 first_tasks AS MATERIALIZED (
   SELECT o.task_uuid, o.priority
-    FROM open_tasks o LEFT JOIN task_states x ON x.task_uuid = o.task_uuid
-   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
+    FROM (SELECT o.task_uuid, o.priority, x.to_state FROM open_tasks o FULL JOIN task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
+   WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
    LIMIT $2::int
 ),
@@ -41,8 +42,8 @@ other_task_states AS MATERIALIZED (
 ),
 more_tasks AS MATERIALIZED (
   SELECT o.task_uuid, o.priority
-    FROM other_tasks o LEFT JOIN other_task_states x ON x.task_uuid = o.task_uuid
-   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
+    FROM (SELECT o.task_uuid, o.priority, x.to_state FROM other_tasks o FULL JOIN other_task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
+   WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
    LIMIT $2::int - (SELECT count(*) FROM first_tasks)
 ),
@@ -62,8 +63,8 @@ step_states AS MATERIALIZED (
 ),
 first_steps AS MATERIALIZED (
   SELECT o.workflow_step_uuid
-    FROM open_steps o LEFT JOIN step_states x ON x.workflow_step_uuid = o.workflow_step_uuid
-   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
+    FROM (SELECT o.workflow_step_uuid, x.to_state FROM open_steps o FULL JOIN step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
+   WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
    LIMIT $2::int
 ),
@@ -82,8 +83,8 @@ other_step_states AS MATERIALIZED (
 ),
 more_steps AS MATERIALIZED (
   SELECT o.workflow_step_uuid
-    FROM other_steps o LEFT JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid
-   WHERE x.to_state IS NULL OR x.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
+    FROM (SELECT o.workflow_step_uuid, x.to_state FROM other_steps o FULL JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
+   WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
    LIMIT $2::int - (SELECT count(*) FROM first_steps)
 ),

@@ -11,7 +11,7 @@ WITH
 (SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
           'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
-   FROM (SELECT d.*, x.to_state FROM letters d LEFT JOIN current x ON x.task_uuid = d.task_uuid) AS d
+   FROM (SELECT d.*, x.to_state FROM letters d FULL JOIN current x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
   WHERE d.to_state = 'error'
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
   LIMIT $2::int)

@@ -21,7 +21,7 @@ queues AS MATERIALIZED (
         jsonb_build_object('state', h.to_state, 'entered', date_trunc('second', h.at)::text,
                            'messages', (SELECT count(*) FROM messages)) AS evidence
    FROM handed h
-  WHERE NOT EXISTS (SELECT FROM messages m WHERE m.m ->> 'step' = h.workflow_step_uuid::text)
+  WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND (SELECT count(*) FROM messages) < 2000
   ORDER BY h.at, h.workflow_step_uuid
   LIMIT $3::int)

@@ -29,7 +29,7 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
           'messages', coalesce(z.n, 0),
           'there', CASE WHEN EXISTS (SELECT FROM queues q WHERE q.queue_name = h.queue) THEN 'the queue is there' ELSE 'there is no such queue' END) AS evidence
    FROM handed h LEFT JOIN sizes z ON z.queue_name = h.queue
-  WHERE NOT EXISTS (SELECT FROM messages m WHERE m.queue_name = h.queue AND m.m ->> 'step' = h.workflow_step_uuid::text)
+  WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND coalesce(z.n, 0) < 2000
   ORDER BY h.at, h.workflow_step_uuid
   LIMIT $3::int)

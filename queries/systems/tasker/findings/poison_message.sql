@@ -21,7 +21,7 @@ current AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.step FROM returned r))
 ),
-judged AS (SELECT r.queue_name, r.m, x.to_state FROM returned r LEFT JOIN current x ON x.workflow_step_uuid = r.step)
+judged AS MATERIALIZED (SELECT r.queue_name, r.m, x.to_state FROM returned r FULL JOIN current x ON x.workflow_step_uuid = r.step)
 SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
        jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),
          'step', coalesce(j.m ->> 'step', '?'),
