@@ -48,9 +48,9 @@ class TreeScreen(Reading):
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        for later in (TreeTable(ascii=self.unstick.ascii, id="tree"), FilterLine(id="filter")):
-            later.display = False
-            yield later
+        table = TreeTable(ascii=self.unstick.ascii, id="tree")
+        table.display = False
+        yield table
 
     # what the page says of itself
 
@@ -154,7 +154,7 @@ class TreeScreen(Reading):
         shown = listing is not None and listing.read and len(listing.forest) > 0
         if shown != self.table.display:
             self.table.display = shown
-            if shown and not self.query_one(FilterLine).display:
+            if shown and not self._filtering:
                 self.table.focus()
         if shown:
             notice.hide()
@@ -251,7 +251,7 @@ class TreeScreen(Reading):
 
     def action_back(self) -> None:
         listing = self.listing
-        if self._filter.terms or self.query_one(FilterLine).display:
+        if self._filter.terms or self._filtering:
             self._clear_filter()
         elif listing is not None and listing.forest.marks:
             self.table.mark(list(listing.forest.marks), on=False)
@@ -261,7 +261,14 @@ class TreeScreen(Reading):
 
     # the filter
 
-    def action_filter(self) -> None:
+    @property
+    def _filtering(self) -> bool:
+        """Whether there is the line in which a filter is typed: it is made when it is first wanted."""
+        return any(line.display for line in self.query(FilterLine))
+
+    async def action_filter(self) -> None:
+        if not self.query(FilterLine):
+            await self.mount(FilterLine(id="filter"), after=self.table)
         line = self.query_one(FilterLine)
         line.display = True
         line.focus()
