@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from tests.queries.builders import Twin
 from tests.queries.snak import Snak
 from tests.queries.tasker_rows import Shop
 from tests.servers import Servers, TestbedServer
+
+# Where the tests run in a script's background, SIGINT is ignored, also by the programs that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -64,6 +64,7 @@ def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") 
 
 def _leave_cleanly() -> None:
     """Have SIGTERM and SIGHUP end us as SIGINT does: with the terminal restored and nothing left behind."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a script's background job begins by ignoring
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means to survive it
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))

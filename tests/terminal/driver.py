@@ -17,7 +17,7 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -68,7 +68,7 @@ class Terminal:
         home: Path,
         size: tuple[int, int] = (120, 36),
         command: tuple[str, ...] = (sys.executable, "-m", "console.cli"),
-        ignore_sighup: bool = False,
+        ignored: Sequence[signal.Signals] = (),
         **env: str,
     ) -> None:
         columns, rows = size
@@ -90,7 +90,7 @@ class Terminal:
             env=env,
             dimensions=(rows, columns),
             timeout=SECONDS,
-            ignore_sighup=ignore_sighup,
+            preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
         )
         self._child.delaybeforesend = None
 

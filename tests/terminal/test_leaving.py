@@ -54,11 +54,12 @@ def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path)
     assert "Traceback" not in terminal.text
 
 
+@pytest.mark.parametrize("ignored", [(), (signal.SIGINT,)], ids=["", "as a script's background job"])
 @pytest.mark.parametrize("way", SIGNALS, ids=name)
 def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
-    way: Callable[[Terminal], object], place: Path
+    way: Callable[[Terminal], object], ignored: tuple[signal.Signals, ...], place: Path
 ) -> None:
-    with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
+    with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
         terminal.until(lambda: terminal.process.children() and list(place.glob("unstick-*")))
         family = terminal.process.children(recursive=True)
         way(terminal)
@@ -68,9 +69,9 @@ def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
     assert "Traceback" not in terminal.text
 
 
-@pytest.mark.parametrize("ignore_sighup", [False, True], ids=["told", "untold"])
-def test_closing_the_window_leaves_nothing(ignore_sighup: bool, place: Path) -> None:
-    with Terminal("demo", home=place, ignore_sighup=ignore_sighup, TMPDIR=str(place)) as terminal:
+@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["told", "untold"])
+def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
+    with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
         terminal.until(*READY)
         family = [terminal.process, *terminal.process.children(recursive=True)]
         terminal.hang_up()
