@@ -116,7 +116,10 @@ class Count(Record):
 
 
 class Costly(Record):
-    """Why something was not read without being asked: what it would cost and what index would make it cheap."""
+    """Why something was not read without being asked: what it would cost and what index would make it cheap.
+
+    Without a ``need`` it was tried, and ``why`` is what the server said.
+    """
 
     need: str
     why: str

@@ -8,13 +8,12 @@ from typing import Any
 
 import msgspec
 
-from queries import letters, sentence
+from queries import letters, section, sentence
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.files import statement
 from queries.model import (
-    DRAWN,
     Availability,
     Costly,
     Count,
@@ -25,7 +24,6 @@ from queries.model import (
     Letters,
     Node,
     Page,
-    Payload,
     Phase,
     Section,
     Unchecked,
@@ -168,17 +166,26 @@ class Reader(Variant):
         """One node with its sections and findings; None where it does not exist. ``size`` caps payloads, in bytes."""
         local = self.local(node_id)
         kind = split_id(node_id)[1]
-        async with self._reading() as transaction:
-            page = await self._nodes(transaction, [local])
-            if not page.nodes:
-                return None
-            node_id = page.nodes[0].id
-            local = self.local(node_id)
-            sections = [
-                await self._section(transaction, key.partition("/")[2], local, size)
-                for key, variants in self.system.statements.items()
-                if key.startswith("detail/") and kind in variants[0].kinds
-            ]
+        left = [key for key, s in self.system.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
+        sections: list[Section | None] = []
+        page: Page | None = None
+        while page is None or left:
+            async with self._reading() as transaction:
+                page = page or await self._nodes(transaction, [local])
+                if not page.nodes:
+                    return None
+                node_id = page.nodes[0].id
+                local = self.local(node_id)
+                while left:
+                    key = left.pop(0)
+                    try:
+                        sections.append(await self._section(transaction, key, local, size))
+                    except (LostError, UnreachableError):
+                        raise
+                    except DatabaseError as error:
+                        # This transaction is broken off now; the others are read in a new one.
+                        sections.append(section.unread(key, self.system.statements[key][0].title, error.line))
+                        break
         sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
@@ -378,21 +385,12 @@ class Reader(Variant):
             evidence=evidence,
         )
 
-    async def _section(self, transaction: Transaction, name: str, local: str, size: int) -> Section | None:
-        key = f"detail/{name}"
-        chosen = self._choose(key)
-        title = self.system.statements[key][0].title
+    async def _section(self, transaction: Transaction, key: str, local: str, size: int) -> Section | None:
+        chosen, title = self._choose(key), self.system.statements[key][0].title
         if chosen is None:
-            return Section(name=name, title=title, costly=self._costly(key))
+            return section.unread(key, title, self._costly(key))
         rows = await transaction.rows(chosen, self._values(id=local, bytes=size))
-        if not rows:
-            return None
-        if "payload" in rows[0]:
-            return Section(name=name, title=title, payload=Payload(head=rows[0]["payload"], size=rows[0]["size"]))
-        columns = tuple(rows[0].keys())
-        drawn = chosen.drawn if chosen.drawn and DRAWN[chosen.drawn] == frozenset(columns) else ""
-        values = tuple(tuple(r.values()) for r in rows)
-        return Section(name=name, title=title, drawn=drawn, columns=columns, rows=values)
+        return section.read(key, title, rows, chosen.drawn) if rows else None
 
 
 async def _now(transaction: Transaction) -> float:

@@ -104,6 +104,9 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> Iterator[
 
 
 def _costly(costly: Costly) -> Iterator[str]:
+    if not costly.need:
+        yield visible(f"not read: {costly.why}")
+        return
     yield visible(f"not read: {costly.why} (about {costly.pages} blocks to scan)")
     yield visible(costly.ddl)
 

@@ -167,6 +167,20 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: Shop) -> N
     assert "lifecycle" not in columns[1]
 
 
+async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: Shop) -> None:
+    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    whole = await demo.reader.detail(node)
+    await demo.sql("ALTER FUNCTION get_task_summaries(uuid[]) SET search_path = nowhere")
+    part = await demo.reader.detail(node)
+    assert whole is not None
+    assert part is not None
+    assert [s.title for s in part.sections] == [s.title for s in whole.sections]
+    (unread,) = (s for s in part.sections if s.costly)
+    assert (unread.title, unread.rows) == ("The engine's view", ())
+    assert unread.costly is not None
+    assert 'relation "tasks" does not exist' in unread.costly.why
+
+
 @both_versions
 async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data: Data, tmp_path: Path) -> None:
     made = data.task("refund", state="blocked_by_failures", ago=900, steps={"check_return": failed(900)})
