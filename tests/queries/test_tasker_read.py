@@ -505,6 +505,16 @@ async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: S
     assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
 
 
+@pytest.mark.parametrize(("number", "only"), [(20_000, ""), (20_010, "20,000 open ones at a time")])
+async def test_of_more_failures_than_are_looked_at(shop: Shop, data: Data, number: int, only: str) -> None:
+    stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
+    await shop.write(data)
+    await shop.sql(FAILED, number)
+    page = await shop.reader.live(page=2)
+    assert page.only == only
+    assert (shop.task(stuck) in {n.id for n in page.nodes}) == (not only)
+
+
 async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, data: Data) -> None:
     wide = data.task(
         "nightly_ledger",
