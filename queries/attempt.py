@@ -50,9 +50,8 @@ class Attempt:
         self.versions = dict(versions)
         self.live = sorted(versions)
         self.dropped: dict[str, Result] = {}
-        self.copies: tuple[
-            RowChange, ...
-        ] = ()  # what has changed, rows as the server spelled them: for the ledger, which takes them unread
+        # What has changed, rows as the server spelled them: for the ledger, which takes them unread.
+        self.copies: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock

@@ -12,13 +12,13 @@ import contextlib
 import random
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
 from queries import dsn, fault
-from queries.fault import DatabaseError, LostError
+from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
 from queries.model import Record
 from queries.redaction import redact
@@ -27,6 +27,8 @@ from queries.statement import Statement
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
+
+T = TypeVar("T")
 
 MINIMUM = 14
 APPLICATION = "unstick"
@@ -124,6 +126,24 @@ class Transaction:
                 with self._load.measured():
                     answer: str = await self._connection.execute(command)
                 return answer
+
+
+async def in_turn(
+    transaction: Transaction,
+    left: list[T],
+    read: Callable[[Transaction, T], Awaitable[None]],
+    failed: Callable[[T, str], None],
+) -> None:
+    """Read what is left until one of it fails. That breaks the transaction off: the others need a new one."""
+    while left:
+        one = left.pop(0)
+        try:
+            await read(transaction, one)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            failed(one, error.line)
+            return
 
 
 class Load:

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from queries import letters, section, sentence
-from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
+from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction, in_turn
 from queries.detect import Found
-from queries.fault import DatabaseError, DeniedError, LostError, SlowError, UnreachableError
+from queries.fault import DatabaseError, DeniedError, SlowError
 from queries.files import statement
 from queries.model import (
     Availability,
@@ -168,24 +168,23 @@ class Reader(Variant):
         kind = split_id(node_id)[1]
         left = [key for key, s in self.system.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
         sections: list[Section | None] = []
-        page: Page | None = None
-        while page is None or left:
+
+        async def read(transaction: Transaction, key: str) -> None:
+            sections.append(await self._section(transaction, key, local, size))
+
+        def failed(key: str, why: str) -> None:
+            sections.append(section.unread(key, self.system.statements[key][0].title, why))
+
+        async with self._reading() as transaction:
+            page = await self._nodes(transaction, [local])
+            if not page.nodes:
+                return None
+            node_id = page.nodes[0].id
+            local = self.local(node_id)
+            await in_turn(transaction, left, read, failed)
+        while left:
             async with self._reading() as transaction:
-                page = page or await self._nodes(transaction, [local])
-                if not page.nodes:
-                    return None
-                node_id = page.nodes[0].id
-                local = self.local(node_id)
-                while left:
-                    key = left.pop(0)
-                    try:
-                        sections.append(await self._section(transaction, key, local, size))
-                    except (LostError, UnreachableError):
-                        raise
-                    except DatabaseError as error:
-                        # This transaction is broken off now; the others are read in a new one.
-                        sections.append(section.unread(key, self.system.statements[key][0].title, error.line))
-                        break
+                await in_turn(transaction, left, read, failed)
         sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
@@ -327,19 +326,16 @@ class Reader(Variant):
         unchecked: list[Unchecked] = []
         capped: list[str] = []
         left = [f for f in self.system.spec.findings if not f.sample]
+
+        async def look(transaction: Transaction, spec: FindingSpec) -> None:
+            found.extend(await self._looked_for(transaction, spec, ids, page, unchecked, capped))
+
+        def failed(spec: FindingSpec, why: str) -> None:
+            unchecked.append(Unchecked(system=self.label, code=spec.code, why=why))
+
         while left:
             async with self._reading() as transaction:
-                while left:
-                    spec = left.pop(0)
-                    try:
-                        found += await self._looked_for(transaction, spec, ids, page, unchecked, capped)
-                    except (LostError, UnreachableError):
-                        raise
-                    except DatabaseError as error:
-                        # This transaction is broken off now; the others are looked for in a new one.
-                        why = error.line
-                        unchecked.append(Unchecked(system=self.label, code=spec.code, why=why))
-                        break
+                await in_turn(transaction, left, look, failed)
         return found, unchecked, capped
 
     async def _looked_for(
