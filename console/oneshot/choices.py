@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 if TYPE_CHECKING:
+    from click import UsageError
+
     from console.oneshot.target import Target
+
+
+def wrong(message: str) -> UsageError:
+    """What to raise for a word that cannot be followed. The console opens without click, unless something is wrong."""
+    from click import UsageError
+
+    return UsageError(message)
 
 
 class Choices:
@@ -29,7 +36,7 @@ class Choices:
         before = getattr(self, name)
         if before not in (None, False, value):
             what = "targets" if name == "dsn" else f"values for --{name}"
-            raise click.UsageError(f"There are two {what}; name one.")
+            raise wrong(f"There are two {what}; name one.")
         setattr(self, name, value)
 
     def only_target(self, words: Sequence[str]) -> None:
@@ -48,7 +55,7 @@ class Choices:
         """As many words as a command takes (None: one or none) beside an ``@context``."""
         rest = self.without_target(words)
         if len(rest) > 1 or (number and not rest):
-            raise click.UsageError(f"One {name} is wanted" + (f", not {len(rest)}." if rest else "."))
+            raise wrong(f"One {name} is wanted" + (f", not {len(rest)}." if rest else "."))
         return rest
 
     def run(self, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-import click
 import msgspec
 
 # JSON escapes what is below a space by itself; these too steer a terminal or hide there.
@@ -97,7 +96,9 @@ def _readers_may_leave(stream: TextIO) -> Any:
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
         if not isinstance(error, BrokenPipeError):
-            raise click.ClickException(f"The answer cannot be written: {error.strerror}.") from error
+            from click import ClickException
+
+            raise ClickException(f"The answer cannot be written: {error.strerror}.") from error
 
 
 def _unicode(stream: TextIO) -> bool:

@@ -10,10 +10,8 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 
-import click
-
 from console.config import Context
-from console.oneshot.choices import Choices
+from console.oneshot.choices import Choices, wrong
 from console.oneshot.target import Target, resolve
 
 GREETING = "2 what is stuck · enter why · W C R ... remedies, rehearsed first · tab the next engine · ? help"
@@ -31,7 +29,7 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
     """Serve the demo, with the console on it unless ``headless``. The exit code."""
     _no_json(choices)
     if choices.dsn is not None:
-        raise click.UsageError("The demo brings its own database; name no other.")
+        raise wrong("The demo brings its own database; name no other.")
     if not headless:
         _needs_terminal("`unstick demo --headless` serves without one.")
     from console.demo import run
@@ -44,7 +42,9 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
         with _served(seed) as dsn:
             return _run(target, dsn, Context(name="demo", dsn=dsn, system=run.FIRST), GREETING)
     except run.DemoUnavailable as error:
-        raise click.ClickException(str(error)) from error
+        from click import ClickException
+
+        raise ClickException(str(error)) from error
 
 
 def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") -> int:
@@ -111,9 +111,9 @@ def _needs_terminal(instead: str) -> None:
     streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
     for name, stream in streams.items():
         if not stream.isatty():
-            raise click.UsageError(f"The console needs a terminal, and {name} is none. {instead}")
+            raise wrong(f"The console needs a terminal, and {name} is none. {instead}")
 
 
 def _no_json(choices: Choices) -> None:
     if choices.json:
-        raise click.UsageError("--json goes with a command, such as stuck.")
+        raise wrong("--json goes with a command, such as stuck.")

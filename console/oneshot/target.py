@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-import click
-
 from console.config import Config, load
-from console.oneshot.choices import Choices
+from console.oneshot.choices import Choices, wrong
 from console.oneshot.output import Output
 from queries import duration, system
 from queries.fault import DatabaseError
@@ -68,9 +66,9 @@ def _interval(written: str) -> float:
     try:
         seconds = duration.parse(written)
     except ValueError as error:
-        raise click.UsageError(f"--interval: {error}") from None
+        raise wrong(f"--interval: {error}") from None
     if not 0.2 <= seconds <= 3600:
-        raise click.UsageError("--interval: between 0.2 and 3600 seconds")
+        raise wrong("--interval: between 0.2 and 3600 seconds")
     return seconds
 
 
@@ -98,7 +96,7 @@ def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
     if label is None:
         return workspace.systems.values()
     if label not in workspace.systems:
-        raise click.UsageError(f"There is no system {label!r} here; there is {', '.join(workspace.systems)}.")
+        raise wrong(f"There is no system {label!r} here; there is {', '.join(workspace.systems)}.")
     return (workspace.systems[label],)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import click
 import pytest
 
-from console import cli
+from console import cli, commands
 from console.oneshot import screen
 from console.oneshot.choices import Choices
 from console.oneshot.target import Target, resolve
@@ -262,7 +262,7 @@ def test_help_is_there_for_every_command() -> None:
     answer = unstick("--help")
     assert answer.code == 0
     assert len(answer.out.splitlines()) < 60
-    for name, command in cli.unstick.commands.items():
+    for name, command in commands.unstick.commands.items():
         assert name in answer.out
         told = unstick(name, "--help")
         assert (told.code, told.err) == (0, "")
@@ -278,7 +278,7 @@ def test_the_version() -> None:
 
 
 def test_no_command_has_the_name_of_an_option() -> None:
-    for command in cli.unstick.commands.values():
+    for command in commands.unstick.commands.values():
         names = [name for p in command.params if isinstance(p, click.Option) for name in p.opts]
         assert len(names) == len(set(names)), command.name
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console import cli, config, keys
+from console import commands, config, keys
 from queries import system
 from tests.command import ROOT, unstick
 
@@ -39,13 +39,13 @@ def alternatives(line: str) -> list[list[str]]:
 def test_every_command_is_taken(line: str) -> None:
     """``--help`` is answered once the command and its options are known to be some."""
     for words in alternatives(line):
-        assert words[0] in cli.unstick.commands or words[0].startswith(("@", "postgresql://"))
+        assert words[0] in commands.unstick.commands or words[0].startswith(("@", "postgresql://"))
         assert unstick(*words, "--help").code == 0
 
 
 def test_every_command_is_named() -> None:
     named = {words[0] for line in TYPED for words in alternatives(line)}
-    assert set(cli.unstick.commands) - named <= {"demo"}  # which make demo starts
+    assert set(commands.unstick.commands) - named <= {"demo"}  # which make demo starts
 
 
 def test_the_targets_of_make_are_there() -> None:

