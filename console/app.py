@@ -84,7 +84,7 @@ class UnstickApp(Everywhere):
     ) -> None:
         _check(config)
         super().__init__(Session(open_, interval if interval is not None else config.interval, now))
-        self.stylesheet = Sheet(variables=self.get_css_variables())
+        self.stylesheet = Sheet(variables=self.theme_variables)
         self.context = context
         self._greeting = greeting
         self.ascii = ascii or config.ascii

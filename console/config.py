@@ -25,8 +25,8 @@ Place = tuple[str | int, ...]
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
 INTERVALS = (0.2, 3600.0)  # seconds between two looks at the database
 
-_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_CONTEXT = re.compile(r"[^\s@]+")
+_HEX = r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
+_CONTEXT = r"[^\s@]+"
 _WORDS = {
     "bool": "true or false",
     "str": "text",
@@ -35,8 +35,8 @@ _WORDS = {
     "object": "a table",
     "array": "a list",
 }
-_TYPE = re.compile(r"`(\w+)`")
-_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_TYPE = r"`(\w+)`"
+_LINE = r" \(at (?:line (\d+), column \d+|end of document)\)$"
 
 
 class ConfigError(Exception):
@@ -201,11 +201,11 @@ class _Reader:
 
     def _context(self, name: str, value: object) -> Context:
         place = ("contexts", name)
-        if not _CONTEXT.fullmatch(name):
+        if not re.fullmatch(_CONTEXT, name):
             self._fail(place, "must be a name without spaces and without @")
         settings = self._record(value, _ContextSettings, place)
         color = settings.color
-        if color and color not in COLORS and not _HEX.fullmatch(color):
+        if color and color not in COLORS and not re.fullmatch(_HEX, color):
             known = _nearest(color, COLORS) or f"; there are {', '.join(COLORS)} and #rrggbb"
             self._fail((*place, "color"), f"{_quoted(color)} is not a color{known}")
         return Context(name=name, **msgspec.structs.asdict(settings))
@@ -251,7 +251,7 @@ class _Reader:
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
-            problem = _TYPE.sub(lambda match: _WORDS.get(match[1], "a date"), str(error))
+            problem = re.sub(_TYPE, lambda match: _WORDS.get(match[1], "a date"), str(error))
             self._fail(place, f"must be {problem.removeprefix('Expected ').replace(', got', ', not')}")
 
     def _fail(self, place: Place, problem: str) -> NoReturn:
@@ -267,7 +267,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError(f"{shown(path)}: it is nested too deeply") from None
     except ValueError as error:
         problem = str(error)
-        match = _LINE.search(problem)
+        match = re.search(_LINE, problem)
         line = int(match[1]) if match and match[1] else max(len(text.splitlines()), 1)
         reason = visible(problem[: match.start()] if match else problem)
         raise ConfigError(f"{shown(path)}:{line}: it is not valid TOML: {reason}") from None

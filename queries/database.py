@@ -47,7 +47,7 @@ _LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.Inte
 
 @contextlib.contextmanager
 def explained(connecting: str | None = None) -> Iterator[None]:
-    """Turn what the driver raises into a DatabaseError. ``connecting`` is the redacted target while connecting."""
+    """Turn what the driver raises into a DatabaseError. ``connecting`` is the target while connecting."""
     try:
         yield
     except (DatabaseError, GeneratorExit):
@@ -56,12 +56,14 @@ def explained(connecting: str | None = None) -> Iterator[None]:
         raise _answer(error, connecting) from error
     except TimeoutError as error:
         if connecting is not None:
-            raise fault.UnreachableError(f"No answer from {fault.place(connecting)} in time.", fault.CHECK) from error
+            raise fault.UnreachableError(
+                f"No answer from {fault.place(redact(connecting))} in time.", fault.CHECK
+            ) from error
         raise LostError("The server stopped answering.", "The connection was given up.") from error
     except _LOST as error:
         if connecting is not None:
             raise fault.UnreachableError(
-                f"Cannot connect to {fault.place(connecting)}: {fault.first_line(error)}.", fault.CHECK
+                f"Cannot connect to {fault.place(redact(connecting))}: {fault.first_line(error)}.", fault.CHECK
             ) from error
         raise LostError("The connection to the server was lost.", fault.first_line(error)) from error
 
@@ -69,7 +71,7 @@ def explained(connecting: str | None = None) -> Iterator[None]:
 def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseError:
     code, said = error.sqlstate or "", fault.first_line(error)
     if connecting is not None:
-        return fault.refused(code, said, connecting)
+        return fault.refused(code, said, redact(connecting))
     return fault.failed(code, said, error.constraint_name or "")
 
 
@@ -365,7 +367,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         target = dsn.parse(text)
     except ValueError as error:
         raise DatabaseError(f"The connection string cannot be used: {error}.") from None
-    with explained(connecting=redact(text)):
+    with explained(connecting=text):
         connection = await asyncpg.connect(
             target.uri or None,
             timeout=target.timeout,

@@ -8,9 +8,7 @@ import re
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)"
-_PARTS = re.compile(_PART, re.ASCII)
-_WHOLE = re.compile(rf"(?:{_PART}\s*)+", re.ASCII)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_NUMBER = r"(?a)\d+(?:\.\d+)?"
 
 
 def parse(written: object) -> float:
@@ -37,10 +35,10 @@ def _seconds(written: object) -> float | None:
 
 
 def _from_text(text: str) -> float | None:
-    if _NUMBER.fullmatch(text):
+    if re.fullmatch(_NUMBER, text):
         return float(text)
-    if _WHOLE.fullmatch(text):
-        return sum(float(amount) * UNITS[unit] for amount, unit in _PARTS.findall(text))
+    if re.fullmatch(rf"(?a)(?:{_PART}\s*)+", text):
+        return sum(float(amount) * UNITS[unit] for amount, unit in re.findall(f"(?a){_PART}", text))
     return None
 
 

@@ -43,19 +43,17 @@ def _path() -> Path:
 
 def _signature(folders: Iterable[Path]) -> bytes:
     """A digest of the names, sizes and times of all files, and of the code that reads them."""
-    digest = sha256(f"{FORMAT} {msgspec.__version__}".encode())
-    waiting = [*folders]
     files = [Path(__file__).with_name(name) for name in ("system.py", "spec.py", "statement.py", "model.py")]
-    told = [(str(file), file.stat()) for file in files]
+    found = [(str(file), file.stat()) for file in files]
+    waiting = [*map(str, folders)]
     while waiting:
-        for entry in sorted(os.scandir(waiting.pop()), key=lambda e: e.name):
+        for entry in os.scandir(waiting.pop()):
             if entry.is_dir():
-                waiting.append(Path(entry.path))
+                waiting.append(entry.path)
             else:
-                told.append((entry.path, entry.stat()))
-    for name, status in told:
-        digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode(errors="surrogateescape"))
-    return digest.digest()
+                found.append((entry.path, entry.stat()))
+    told = sorted([f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in found])
+    return sha256("\n".join([FORMAT, msgspec.__version__, *told]).encode(errors="surrogateescape")).digest()
 
 
 def _read(path: Path, signature: bytes) -> bytes | None:

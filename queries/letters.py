@@ -11,17 +11,17 @@ from queries.model import Fate, Group, Letter, Letters, Node, Page
 
 LONGEST = 300  # characters of an error that count
 
-_VARYING = re.compile(
+_VARYING = (
     r"(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9a-fA-F]{2}:){5,7}[0-9a-fA-F]{2}\b)"
     r"|(?P<hex>\b(?:0[xX][0-9a-fA-F]+|(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{8,})\b)"
     r"|(?P<n>[0-9]+)"
 )
-_BLANKS = re.compile(r"\s+")
 
 
 def fold(error: str) -> str:
     """What an error says apart from what differs from case to case: ``<id>``, ``<hex>`` and ``<n>`` stand for those."""
-    return _VARYING.sub(lambda match: f"<{match.lastgroup}>", _BLANKS.sub(" ", error[:LONGEST]).strip())
+    blanks = re.sub(r"\s+", " ", error[:LONGEST]).strip()
+    return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 
 
 def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> Letters:

@@ -8,18 +8,16 @@ from urllib.parse import unquote
 HIDDEN = "***"  # always the same: a mask as long as the secret tells its length
 
 # Up to the last "@": a password that was not percent-encoded may hold one itself, and hiding too much is no harm.
-_USER = re.compile(r"^(\s*(?:[A-Za-z][\w+.-]*://)?[^:@/\s=?]*):(?!//).*@", re.DOTALL)
-_PARAMETER = re.compile(r"([?&])([^=&]*)=([^&]*)")
-_WORD = re.compile(
-    r"\b((?:ssl)?password\s*=\s*)(?:'(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)", re.IGNORECASE | re.DOTALL
-)
+_USER = r"(?s)^(\s*(?:[A-Za-z][\w+.-]*://)?[^:@/\s=?]*):(?!//).*@"
+_PARAMETER = r"([?&])([^=&]*)=([^&]*)"
+_WORD = r"(?is)\b((?:ssl)?password\s*=\s*)(?:'(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)"
 
 
 def redact(dsn: str) -> str:
     """``dsn`` (a URI or ``key=value`` words, well formed or not) with its passwords replaced."""
     if "://" in dsn.partition("=")[0]:
-        return _PARAMETER.sub(_parameter, _USER.sub(rf"\1:{HIDDEN}@", dsn))
-    return _WORD.sub(rf"\1{HIDDEN}", _USER.sub(rf"\1:{HIDDEN}@", dsn))
+        return re.sub(_PARAMETER, _parameter, re.sub(_USER, rf"\1:{HIDDEN}@", dsn))
+    return re.sub(_WORD, rf"\1{HIDDEN}", re.sub(_USER, rf"\1:{HIDDEN}@", dsn))
 
 
 def _parameter(match: re.Match[str]) -> str:

@@ -1,7 +1,5 @@
 """What ``system.toml`` may say, as records. The loader in :mod:`queries.system` checks what types cannot."""
 
-from __future__ import annotations
-
 from queries.model import Danger, Phase, Proof, Record, Support
 
 

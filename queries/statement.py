@@ -1,7 +1,5 @@
 """SQL files: their headers, their parameters, their sections. See :class:`Statement` for what a header may say."""
 
-from __future__ import annotations
-
 import re
 
 from queries.model import Record

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import msgspec
 
 # JSON escapes what is below a space by itself; these too steer a terminal or hide there.
-_STEERS = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_STEERS = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 _ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
@@ -69,7 +69,7 @@ def encoded(record: object, *, indent: bool = False) -> str:
     """A record as JSON. Infinite times are words, as JSON has no number for them."""
     raw = msgspec.json.encode(_finite(msgspec.to_builtins(record, enc_hook=str)))
     text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
-    return text if text.isascii() else _STEERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() else re.sub(_STEERS, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _finite(value: Any) -> Any:
