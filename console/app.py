@@ -57,7 +57,6 @@ class UnstickApp(Everywhere):
     """What all screens share: the session, the looks, the modes, and the keys that work everywhere."""
 
     TITLE = "unstick"
-    CSS_PATH = "styles/frame.tcss"
     MODES = {
         "tree": _screen("tree", "TreeScreen"),
         "stuck": _screen("stuck", "StuckScreen"),

@@ -44,6 +44,10 @@ class Frame(Screen[None]):
 
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
+    DEFAULT_CSS = """
+    Frame.-low SystemsBar { max-height: 1; }
+    Frame.-low TabsBar, Frame.-low Preview { display: none; }
+    """
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front

@@ -14,7 +14,7 @@ GLYPH = 2  # cells of a phase's glyph, before a status
 LEAST = 20  # cells that the first column keeps as long as another can go instead
 
 Cell = tuple[str, str]
-"""Text, and the name of its style (a component class of the widget without its prefix; empty for none)."""
+"""Text, and the name of its style (empty for none)."""
 
 
 class Look(Record):

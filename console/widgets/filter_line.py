@@ -10,7 +10,7 @@ from textual.widgets import Input
 class FilterLine(Input):
     """Tells every change at once. Enter keeps what was typed, escape takes it away."""
 
-    DEFAULT_CSS = "FilterLine { height: 1; border: none; padding: 0 1; background: $surface; }"
+    DEFAULT_CSS = "FilterLine, FilterLine:focus { height: 1; border: none; padding: 0 1; background: $primary 12%; }"
     BINDINGS = [
         Binding("escape", "leave", "clear", show=False),
         Binding("down", "keep", "to the list", show=False),

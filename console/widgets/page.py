@@ -18,7 +18,7 @@ class Page(ScrollView, can_focus=True):
 
     DEFAULT_CSS = """
     Page { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1;
-        scrollbar-gutter: stable; }
+        scrollbar-gutter: stable; background: $background; }
     """
     BINDINGS = [
         Binding("up,k", "by(-1)", "up", show=False),

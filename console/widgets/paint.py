@@ -41,7 +41,7 @@ CHANGED = "changed"
 TAILS = {Tail.BEFORE: "more above", Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
 
 Ink = Callable[[tuple[str, ...]], Style]
-"""The style that component classes (without the widget's prefix) make together."""
+"""The style that those of these names make together."""
 
 
 def indent(row: Row, room: int, ascii: bool = False) -> str:

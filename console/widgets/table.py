@@ -37,9 +37,10 @@ class Table(ScrollView, Generic[T], can_focus=True):
     """Rows of records, each with an id that ``key`` gives."""
 
     DEFAULT_CSS = """
-    Table { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
-    Table > .table--title { color: $faint; text-style: bold; }
-    Table > .table--cursor { background: $panel-lighten-1; }
+    Table { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+        background: $background; }
+    Table > .table--title { color: $foreground 60%; text-style: bold; }
+    Table > .table--cursor { background: $primary 30%; }
     """
     COMPONENT_CLASSES = {"table--title", "table--cursor"}
     BINDINGS = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from rich.color import Color as RichColor
 from rich.segment import Segment
@@ -16,6 +15,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.style import Style as Ink
 
 from console.forest import Forest, Row
 
@@ -23,43 +23,51 @@ from . import paint
 from .columns import Column, Layout, Look, layout
 from .rail import Rail
 
-# Phases have their colours from the theme's variables; from these in themes that do not know them. As component classes
-# they would be styled again with each change of the page.
-PHASES = {
-    "phase-failed": "error",
-    "phase-blocked": "warning",
-    "phase-held": "accent",
-    "phase-running": "primary",
-    "phase-ready": "success",
-    "phase-scheduled": "secondary",
-    "phase-unknown": "foreground",
-    "phase-cancelled": "foreground",
-    "phase-done": "foreground",
+# The inks of lines, as Textual spells styles. As component classes each would be parsed and worked out again with each
+# change of the page.
+INKS = {
+    "header": "bold $foreground 60%",
+    "cursor": "bold on $primary 25%",
+    "cursor-blurred": "on $foreground 10%",
+    "marked": "bold",
+    "marker": "bold $accent",
+    "changed": "bold on $accent 25%",
+    "guides": "$foreground 35%",
+    "dimmed": "$foreground 50%",
+    "muted": "$foreground 45%",
+    "tail": "italic $foreground 70%",
 }
-ROW_STYLES = frozenset({"cursor", "cursor-blurred", "changed"})  # those that have a background
+# Phases, and what is in the colour of one: the theme's own variable, and another in themes that do not know it.
+PHASES = {
+    "phase-failed": ("phase-failed", "error"),
+    "phase-blocked": ("phase-blocked", "warning"),
+    "phase-held": ("phase-held", "accent"),
+    "phase-running": ("phase-running", "primary"),
+    "phase-ready": ("phase-ready", "success"),
+    "phase-scheduled": ("phase-scheduled", "secondary"),
+    "phase-unknown": ("phase-unknown", "foreground"),
+    "phase-cancelled": ("phase-cancelled", "foreground"),
+    "phase-done": ("phase-done", "foreground"),
+    "late": ("phase-blocked", "warning"),
+    "finding": ("phase-blocked", "warning"),
+    "bar": ("phase-scheduled", "secondary"),
+}
 
 
 class TreeLines(ScrollView):
     """Line 0 is the header and stays; line 1 shows the row at the scroll position. Moves nothing by itself."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"tree-table--{name}"
-        for name in (
-            "header",
-            "cursor",
-            "cursor-blurred",
-            "marked",
-            "marker",
-            "changed",
-            "guides",
-            "dimmed",
-            "muted",
-            "tail",
-            "bar",
-            "late",
-            "finding",
-        )
+    DEFAULT_CSS = """
+    TreeLines {
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        color: $foreground;
     }
+    """
 
     def __init__(
         self, forest: Forest, columns: Sequence[Column], ascii: bool, id: str | None = None, classes: str | None = None
@@ -76,6 +84,9 @@ class TreeLines(ScrollView):
         self._painted: dict[int, Strip] = {}
         self._inks: dict[tuple[str, ...], Style] = {}
         self._hold: tuple[str, int] | None = None  # a row and its line of the screen, to be kept through changes
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._lay_out())
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -229,25 +240,26 @@ class TreeLines(ScrollView):
         if style is None:
             style = self.rich_style
             for name in names:
-                style += self._component(name)
+                style += self._part(name)
             for line_filter in self.get_line_filters():  # the colours that the terminal has
                 style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
             self._inks[names] = style
         return style
 
-    def _component(self, name: str) -> Style:
-        """The style of a phase or a component class; only those of rows and changed cells have a background."""
+    def _part(self, name: str) -> Style:
+        """One of INKS, or of a phase, mixed with the colours of the table."""
         if name in PHASES:
             return Style(color=self._phase_color(name))
-        full = self.get_component_rich_style(f"tree-table--{name}")
-        own = self.get_component_rich_style(f"tree-table--{name}", partial=True)
-        color = full.color if own.color is not None else None
-        attributes = Style(bold=own.bold, italic=own.italic, underline=own.underline, dim=own.dim, reverse=own.reverse)
-        return attributes + Style(color=color, bgcolor=full.bgcolor if name in ROW_STYLES else None)
+        own = Ink.parse(INKS[name])
+        full = (self.visual_style + own).rich_style
+        color = full.color if own.foreground is not None else None
+        return Style(
+            color=color, bgcolor=full.bgcolor if own.background is not None else None, bold=own.bold, italic=own.italic
+        )
 
     def _phase_color(self, name: str) -> RichColor | None:
         variables = self.app.theme_variables
-        for color in filter(None, (variables.get(name), variables.get(PHASES[name]))):
+        for color in filter(None, map(variables.get, PHASES[name])):
             with contextlib.suppress(ColorParseError):
                 return Color.parse(color).rich_color
         return None

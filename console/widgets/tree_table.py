@@ -8,7 +8,6 @@ the screen through every refresh. Ages change only when ``sync`` is given anothe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -27,7 +26,6 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
     """A tree with columns over a forest. Change the forest, then call ``sync``."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", id="table.up", show=False, tooltip="The row above"),
