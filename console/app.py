@@ -13,7 +13,7 @@ from textual.app import SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.theme import BUILTIN_THEMES
+from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
 
 from queries import system
@@ -70,6 +70,8 @@ class UnstickApp(Everywhere):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
 
+    _colors: tuple[Theme, dict[str, str]] | None = None
+
     def __init__(
         self,
         open_: Opener,
@@ -101,6 +103,12 @@ class UnstickApp(Everywhere):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.defaults(dark=self.current_theme.dark)
 
+    def get_css_variables(self) -> dict[str, str]:
+        """Textual's, which mixes all colours anew whenever a mode is entered: here once a theme."""
+        if self._colors is None or self._colors[0] is not self.current_theme:
+            self._colors = self.current_theme, super().get_css_variables()
+        return self._colors[1]
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
         return [*filters, self._ascii_filter] if self.ascii else filters
@@ -122,10 +130,12 @@ class UnstickApp(Everywhere):
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self.session.begun.wait()
-                for _ in range(STEPS):
-                    await asyncio.sleep(0)
             except TimeoutError:
                 self.screen.refresh()  # nothing is new that would have it painted
+            self.held = False
+            self.renew()
+            for _ in range(STEPS):
+                await asyncio.sleep(0)
         self.say(self._greeting)
         self.screen._on_timer_update()  # what it would do at the next tick of its clock
 

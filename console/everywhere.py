@@ -21,6 +21,7 @@ class Everywhere(App[None]):
         self.verb_keys: dict[str, set[str]] = {}  # key -> names of the verbs it stands for
         self._told = (session.link, "")
         self._acting = False
+        self.held = True  # whether nothing is painted yet: the first picture is to be one with rows
 
     @property
     def frame(self) -> Frame | None:

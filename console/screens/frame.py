@@ -150,7 +150,7 @@ class Frame(Screen[None]):
 
     def renew(self) -> None:
         """Something is new in the session: paint what differs."""
-        if not self._ready:
+        if not self._ready or self.unstick.held:
             return
         self.renew_header()
         self.show_body()
