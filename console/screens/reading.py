@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 
-from console import filter as filters
 from console.forest import Tail
 from console.listing import Listing
 from console.widgets.tree_table import TreeTable
 from queries.fault import DatabaseError
 
 from .frame import Frame
+
+if TYPE_CHECKING:
+    from console.filter import Filter
 
 EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
 
@@ -23,7 +25,7 @@ class Reading(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._filter = filters.Filter()
+        self._filter: Filter | None = None
         self._eager = 0
         self._ending = False  # whether the way to the end is being read
         self._reading: set[tuple[Listing, str | None]] = set()
@@ -57,7 +59,7 @@ class Reading(Frame):
         if message.before:
             self._fetch(listing, parent_id, listing.before(parent_id), before=True)
             return
-        if self._filter.terms and not message.asked:
+        if self._filter and not message.asked:
             self._eager += 1
             if self._eager > EAGER:
                 listing.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter")

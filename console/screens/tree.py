@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from textual import on
 from textual.widgets import Input
 
-from console import filter as filters
 from console import keys, words
 from console.keys import Key
 from console.listing import FAR, Listing, News, Shape
 from console.pages import nothing
 from console.session import in_front
 from console.widgets.columns import TASKS, Column, recorded
-from console.widgets.filter_line import FilterLine
 from console.widgets.notice import Notice
 from console.widgets.tree_table import TreeTable
 from queries import options
@@ -65,7 +63,7 @@ class TreeScreen(Reading):
         live = words.only(listing.only) if listing and listing.only else "most urgent first"
         shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, {live}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
-        filtered = [f"filter: {self._filter}"] if self._filter.terms else []
+        filtered = [f"filter: {self._filter}"] if self._filter else []
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
@@ -79,7 +77,7 @@ class TreeScreen(Reading):
         forest = listing.forest
         marked = f"{len(forest.marks)} marked  " if forest.marks else ""
         more = "+" if listing.has_more(None) or listing.only else ""
-        if self._filter.terms:
+        if self._filter:
             return f"{marked}{forest.matched} of {forest.loaded}{more}"
         return f"{marked}{forest.loaded}{more}"
 
@@ -131,7 +129,7 @@ class TreeScreen(Reading):
             table.show(listing.forest, self._columns())
             self._apply_filter()
         if listing is not None and self._news is not None:
-            if self._filter.terms and any(term.field in MOVING for term in self._filter.terms):
+            if self._filter and any(term.field in MOVING for term in self._filter.terms):
                 self._apply_filter()
             table.sync(self._news.cells, now=listing.at, codes=codes)
             if self._news.lost is not None:
@@ -159,7 +157,7 @@ class TreeScreen(Reading):
         if shown:
             notice.hide()
         else:
-            notice.show(*nothing.why(session, listing, filtered=bool(self._filter.terms)))
+            notice.show(*nothing.why(session, listing, filtered=bool(self._filter)))
 
     def renew_header(self) -> None:
         super().renew_header()
@@ -251,7 +249,7 @@ class TreeScreen(Reading):
 
     def action_back(self) -> None:
         listing = self.listing
-        if self._filter.terms or self._filtering:
+        if self._filter or self._filtering:
             self._clear_filter()
         elif listing is not None and listing.forest.marks:
             self.table.mark(list(listing.forest.marks), on=False)
@@ -259,28 +257,33 @@ class TreeScreen(Reading):
             self._shape = Shape.TREE
             self._switched()
 
-    # the filter
+    # the filter: what it is, and the line it is typed in, are imported when they are first wanted
 
     @property
     def _filtering(self) -> bool:
         """Whether there is the line in which a filter is typed: it is made when it is first wanted."""
-        return any(line.display for line in self.query(FilterLine))
+        return any(line.display for line in self.query("#filter"))
 
     async def action_filter(self) -> None:
-        if not self.query(FilterLine):
+        if not self.query("#filter"):
+            from console.widgets.filter_line import FilterLine
+
             await self.mount(FilterLine(id="filter"), after=self.table)
-        line = self.query_one(FilterLine)
+        line = self.query_one("#filter")
         line.display = True
         line.focus()
 
     @on(Input.Changed, "#filter")
     def _typed(self, message: Input.Changed) -> None:
+        from console import filter as filters
+
         try:
-            self._filter = filters.parse(message.value)
+            typed = filters.parse(message.value)
         except filters.FilterError as error:
             self.say(f"{error.message} (at character {error.position + 1})", "warn")
             return
-        self.say(nothing.UNOPENED if self._filter.terms and self._shape is Shape.TREE else "", "faint")
+        self._filter = typed if typed.terms else None
+        self.say(nothing.UNOPENED if self._filter and self._shape is Shape.TREE else "", "faint")
         self._eager = 0
         self._apply_filter()
         self.table.sync()
@@ -291,22 +294,27 @@ class TreeScreen(Reading):
         listing = self.listing
         if listing is None:
             return
-        chosen, session = self._filter, self.session
-        codes, at = session.codes(), listing.at
-        matches = (lambda node: filters.matches(chosen, node, at, codes)) if chosen.terms else None
-        listing.forest.set_filter(matches)
+        chosen = self._filter
+        if chosen is None:
+            listing.forest.set_filter(None)
+            return
+        from console.filter import matches
 
-    @on(FilterLine.Kept)
-    def _kept(self) -> None:
-        self.query_one(FilterLine).display = bool(self._filter.terms)
+        codes, at = self.session.codes(), listing.at
+        listing.forest.set_filter(lambda node: matches(chosen, node, at, codes))
+
+    def on_filter_line_kept(self) -> None:
+        self.query_one("#filter").display = bool(self._filter)
         self.table.focus()
 
-    @on(FilterLine.Left)
+    def on_filter_line_left(self) -> None:
+        self._clear_filter()
+
     def _clear_filter(self) -> None:
-        line = self.query_one(FilterLine)
+        line = self.query_one("#filter", Input)
         line.value = ""
         line.display = False
-        self._filter = filters.Filter()
+        self._filter = None
         self._apply_filter()
         self.table.sync()
         self.say("")
