@@ -134,6 +134,8 @@ class UnstickApp(Everywhere):
                 self.screen.refresh()  # nothing is new that would have it painted
             self.held = False
             self.renew()
+            if self.frame is not None:
+                self.frame.lay_out()
             for _ in range(STEPS):
                 await asyncio.sleep(0)
         self.say(self._greeting)

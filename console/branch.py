@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
 
-from queries.model import Node
+from queries.model import Node, Record
 
 from .blocks import Block
 
@@ -24,7 +23,7 @@ class Tail(StrEnum):
     COSTLY = "costly"
 
 
-class Row(NamedTuple):
+class Row(Record):
     """A visible row. ``node`` is None and ``tail`` is set where it stands for rows that are not loaded."""
 
     id: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
 
+from queries.model import Record
 from queries.spec import Verb
 
 
-class Key(NamedTuple):
+class Key(Record, kw_only=False):
     """``rank`` is the place in the footer, 0 for none; ``title`` is short, ``about`` a sentence."""
 
     id: str

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from queries.model import Record
 
-_WORD = re.compile(r"\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)", re.DOTALL)
+_WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _ALIKE = """
     host port dbname user password passfile options target_session_attrs sslmode sslnegotiation sslcert sslkey
@@ -53,7 +53,7 @@ def parse(text: str) -> Target:
     if "=" not in text:
         return _target(f"postgresql:///{quote(text, safe='')}", {})
     words, end = {}, 0
-    for match in _WORD.finditer(text):
+    for match in re.finditer(_WORD, text):
         if match.start() != end:
             break
         value = match[2]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from queries.model import Record
 from queries.statement import Statement
 
 # What is no parameter: strings (also dollar-quoted), names in quotes, comments. What is one.
@@ -25,7 +26,7 @@ _SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 _HEAD = struct.Struct(">iihi")  # after the signature: flags, length of an extension, fields, length of the first
 
 
-class Question(NamedTuple):
+class Question(Record, kw_only=False):
     """A statement and the values of its parameters, by name."""
 
     statement: Statement

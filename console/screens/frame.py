@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
+from textual.geometry import Size
 from textual.screen import Screen
 
 from console import keys, theme, words
@@ -51,6 +52,7 @@ class Frame(Screen[None]):
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
+    _laid_out: Size | None = None  # the size it was last told
 
     @property
     def unstick(self) -> UnstickApp:
@@ -140,8 +142,17 @@ class Frame(Screen[None]):
         if (event.character or "").isupper() and event.key not in self.active_bindings:
             self.say(f"{event.character} does nothing here. ? lists the keys.", "faint")
 
-    def on_resize(self) -> None:
-        self.renew_footer()
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out each time
+            event.prevent_default()
+        else:
+            self._laid_out = event.size
+            self.renew_footer()
+
+    def lay_out(self) -> None:
+        """Give every widget its room now, rather than after the next painting."""
+        self._laid_out = None
+        self.post_message(events.Resize(self.app.size, self.app.size))
 
     def _compositor_refresh(self) -> None:
         """Textual's, which would also work out what to paint while painting is put off, for nothing."""

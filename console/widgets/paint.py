@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,6 +10,7 @@ from textual.strip import Strip
 
 from console import words
 from console.forest import Row, Tail
+from queries.model import Record
 
 from .ascii import TABLE
 from .columns import GAP, Layout, Look
@@ -20,7 +20,7 @@ STEP = 2  # cells a level
 FLAG = 2  # cells of the sign that says whether a row unfolds
 
 
-class Signs(NamedTuple):
+class Signs(Record, kw_only=False):
     """What lines are drawn with; all but the last three are two cells wide."""
 
     rail: str
