@@ -120,6 +120,7 @@ class Frame(Screen[None]):
         sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
         for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
+        self._laid_out = self.app.size
         yield HeaderBar(id="header")
         yield SystemsBar(id="systems", ascii=self.unstick.ascii)
         yield TabsBar(MODES, id="tabs")
@@ -143,7 +144,7 @@ class Frame(Screen[None]):
             self.say(f"{event.character} does nothing here. ? lists the keys.", "faint")
 
     def on_resize(self, event: events.Resize) -> None:
-        if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out each time
+        if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out anew
             event.prevent_default()
         else:
             self._laid_out = event.size
@@ -187,7 +188,7 @@ class Frame(Screen[None]):
             looks = [*self.KEYS, *(key for key in keys.APP if key.rank)]
             shown = [(self.unstick.key_shown(key), key) for key in looks if self.offers(key)]
             hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
-            self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.size.height < 16)
+            self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.app.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:
         """Say something in the status line."""
