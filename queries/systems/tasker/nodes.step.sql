@@ -11,7 +11,8 @@ current AS MATERIALIZED (
 ),
 failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
-   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+   WHERE x.to_state = 'error'
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM current c WHERE c.to_state IN ('pending', 'waiting_for_retry')))
    GROUP BY x.workflow_step_uuid
 ),
 found AS MATERIALIZED (
@@ -25,8 +26,7 @@ found AS MATERIALIZED (
 asked AS (SELECT task_uuid FROM found),
 \ir parts/levels.sql
 , parents AS MATERIALIZED (
-  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down
-    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
+  SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed
 ),
 parent_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
