@@ -53,7 +53,9 @@ waiting AS (
 ),
 failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
-   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w))
+   WHERE x.to_state = 'error'
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w
+                                            WHERE w.backoff_request_seconds IS NULL OR w.last_attempted_at IS NULL)) -- else it does not count
    GROUP BY x.workflow_step_uuid
 ),
 waits AS (
