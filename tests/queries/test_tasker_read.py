@@ -181,6 +181,27 @@ async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: 
     assert 'relation "tasks" does not exist' in unread.costly.why
 
 
+async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: Shop) -> None:
+    """The engine's own view of a task of some ten thousand steps takes seconds."""
+    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    whole = await demo.reader.detail(node)
+    slow = (await demo.value("SELECT pg_get_functiondef('get_task_summaries'::regproc)")).replace(
+        "BEGIN", "BEGIN PERFORM pg_sleep(60);", 1
+    )
+    assert "pg_sleep" in slow
+    await demo.sql(slow)
+    part = await demo.reader.detail(node)
+    assert whole is not None
+    assert part is not None
+    (unread,) = (s for s in part.sections if s.costly)
+    assert unread.title == "The engine's view"
+    assert unread.costly is not None
+    assert "statement timeout" in unread.costly.why
+    assert [(s.title, len(s.rows)) for s in part.sections if not s.costly] == [
+        (s.title, len(s.rows)) for s in whole.sections if s.title != unread.title
+    ]
+
+
 @both_versions
 async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data: Data, tmp_path: Path) -> None:
     made = data.task("refund", state="blocked_by_failures", ago=900, steps={"check_return": failed(900)})
@@ -607,6 +628,20 @@ async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded
     )
     assert prints[3].endswith("request <hex> reset")
     assert prints[0] == "dependency_cycle_detected · shop/refund · was waiting_for_dependencies"
+
+
+@both_versions
+async def test_of_many_letters_those_whose_task_is_in_error_are_found(shop: Shop, data: Data) -> None:
+    revived = [data.task("refund", state="waiting_for_dependencies", ago=60) for _ in range(20)]
+    errors = [data.task("refund", state="error", ago=60) for _ in range(4)]
+    letters = [data.letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
+    await shop.write(data)
+    for page in (1, 2, 3, 4):  # twice as many letters are looked at before all others are
+        found = (await shop.reader.findings(page=page)).found
+        expected = [shop.letter(each) for each in (letters[0], *letters[21:])][:page]
+        assert [f.node_id for f in found if f.code == "dead_letter"] == expected
+    outlived = {f.node_id for f in (await shop.findings()).found if f.code == "letter_outlived"}
+    assert outlived == {shop.letter(each) for each in letters[1:21]}
 
 
 async def test_a_system_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:
