@@ -3,14 +3,18 @@
 -- each has as many, none older than the oldest of these can be among the newest 5,000. A share of many priorities would
 -- be small, and going on costs a way through the index for each: so these are read at once.
 -- Begins after the including file's WITH RECURSIVE. Index: idx_tasks_active_with_priority_covering backwards, index-only.
+-- `complete`, its first column, is asked for twice: a constant is what the index is for, and is dropped as such; before
+-- PostgreSQL 18 the second column alone would then be looked for from the end of the index on.
 priorities AS (
   (SELECT t.priority FROM tasks t WHERE t.complete = false ORDER BY t.priority DESC LIMIT 1)
   UNION ALL
-  SELECT (SELECT t.priority FROM tasks t WHERE t.complete = false AND t.priority < p.priority ORDER BY t.priority DESC LIMIT 1)
+  SELECT (SELECT t.priority FROM tasks t WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority < p.priority
+           ORDER BY t.priority DESC LIMIT 1)
     FROM priorities p WHERE p.priority IS NOT NULL
 ),
 shares AS MATERIALIZED (
-  SELECT p.priority, p.share, ARRAY(SELECT t.task_uuid FROM tasks t WHERE t.complete = false AND t.priority = p.priority
+  SELECT p.priority, p.share, ARRAY(SELECT t.task_uuid FROM tasks t
+                                     WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority = p.priority
                                      ORDER BY t.task_uuid DESC LIMIT p.share) AS keys
     FROM (SELECT p.priority, CASE WHEN count(*) OVER () > 5 THEN 5000 ELSE 1 + 4999 / count(*) OVER () END AS share
             FROM (SELECT p.priority FROM priorities p WHERE p.priority IS NOT NULL LIMIT 20) AS p) AS p
@@ -25,10 +29,10 @@ newest_tasks AS MATERIALIZED (
           SELECT t.task_uuid
             FROM ends e
            CROSS JOIN LATERAL (SELECT t.task_uuid FROM tasks t
-                                WHERE t.complete = false AND (t.priority, t.task_uuid) < (e.priority, e.oldest)
-                                  AND (t.priority, t.task_uuid) > (e.priority, coalesce((SELECT a.oldest FROM ends a WHERE a.all_whole ORDER BY a.oldest LIMIT 1),
-                                                                                        '00000000-0000-0000-0000-000000000000'))
-                                ORDER BY t.priority DESC, t.task_uuid DESC LIMIT 5000 - e.share) AS t) AS u
+                                WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority = e.priority AND t.task_uuid < e.oldest
+                                  AND t.task_uuid > coalesce((SELECT a.oldest FROM ends a WHERE a.all_whole ORDER BY a.oldest LIMIT 1),
+                                                             '00000000-0000-0000-0000-000000000000')
+                                ORDER BY t.task_uuid DESC LIMIT 5000 - e.share) AS t) AS u
    ORDER BY u.task_uuid DESC LIMIT 5000
 ),
 older_tasks AS (
