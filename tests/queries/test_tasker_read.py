@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -498,6 +499,7 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
     assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
 
 
+PART = "systems/tasker/parts/newest_tasks.sql"
 FAILED = """
 WITH made AS (
   INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at,
@@ -524,6 +526,26 @@ async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: S
     assert (Phase.FAILED, Honesty.CAPPED) in {(c.phase, c.honesty) for c in await shop.reader.counts()}
     live = [n.id for n in (await shop.reader.live(page=2)).nodes]
     assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
+
+
+@both_versions
+@pytest.mark.parametrize("priority", ["0", "n % 3", "n % 50 / 49", "n / 3000", "n % 21"])
+async def test_the_newest_of_each_priority_are_merged_without_reading_all(
+    shop: Shop, data: Data, priority: str
+) -> None:
+    data.task("refund")
+    await shop.write(data)
+    await shop.sql(FAILED.replace("n, 9,", f"n, {priority},"), 12_000)
+    await shop.sql("VACUUM (ANALYZE) tasks")
+    part = "WITH RECURSIVE " + (Path(system.__file__).parent / PART).read_text("utf-8")
+    found = await shop.connection.fetch(f"{part} SELECT task_uuid FROM newest_tasks")
+    assert found == await shop.connection.fetch(
+        "SELECT task_uuid FROM tasks WHERE priority IN (SELECT DISTINCT priority FROM tasks ORDER BY 1 DESC LIMIT 20)"
+        " ORDER BY task_uuid DESC LIMIT 5000"
+    )
+    plan = json.loads(await shop.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {part} SELECT FROM newest_tasks"))
+    blocks = plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"]
+    assert blocks < 300, "each priority is begun where it is in the index"
 
 
 @pytest.mark.parametrize(("number", "only"), [(20_000, ""), (20_010, "20,000 open ones at a time")])
