@@ -1,4 +1,7 @@
-"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records."""
+"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records.
+
+A row of a *which* file that has a ``node``, a row of ``nodes.sql`` as jsonb, was read whole: it is not looked up again.
+"""
 
 from __future__ import annotations
 
@@ -270,7 +273,8 @@ class Reader(Variant):
     async def _told(self, transaction: Transaction, rows: Rows, page: int) -> Page:
         """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at."""
         named = [row for row in rows if row["id"] is not None]
-        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))
+        given = {row["id"]: msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None}
+        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
         only = "".join(row["cursor"] for row in rows if row["id"] is None)
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
 
@@ -292,9 +296,12 @@ class Reader(Variant):
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
-    async def _nodes(self, transaction: Transaction, local: Sequence[str]) -> Page:
-        parts = self._parts(local)
-        rows = [r for chosen, ids in parts for r in await transaction.rows(chosen, self._values(ids=ids))]
+    async def _nodes(
+        self, transaction: Transaction, local: Sequence[str], given: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> Page:
+        rows = list((given or {}).values())
+        for chosen, ids in self._parts([i for i in local if i not in (given or {})]):
+            rows += await transaction.rows(chosen, self._values(ids=ids))
         return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
 
     def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, list[str]]]:
@@ -317,8 +324,8 @@ class Reader(Variant):
         del values["now"]
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
-        for key in TIMES:  # JSON has no number for infinity
-            values[key] = float(values[key]) if isinstance(values.get(key), str) else values.get(key)
+        for key in TIMES:  # JSON has no number for infinity, and whole ones are integers
+            values[key] = float(values[key]) if values.get(key) is not None else None
         return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:

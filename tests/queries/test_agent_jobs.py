@@ -227,6 +227,38 @@ async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: 
     assert len(times) == len(live)
 
 
+@both_versions
+@pytest.mark.parametrize("time", ["-infinity", "2024-05-06 07:08:09", "2024-05-06 07:08:09.123456", "infinity"])
+@pytest.mark.parametrize(
+    "index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id) WHERE status <> 'completed'"]
+)
+async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path, time: str, index: str) -> None:
+    for status in STATUSES:
+        await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1)
+    await snak.sql(
+        "UPDATE jobs SET created_at = $1::text::timestamptz, updated_at = $1::text::timestamptz,"
+        " completed_at = CASE WHEN completed_at IS NOT NULL THEN $1::text::timestamptz END",
+        time,
+    )
+    await snak.sql(index)
+    workspace = await opened(snak.dsn, tmp_path)
+    agent = await snak.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
+    for group in ("agent", "user"):
+        reader(workspace).choose("group", group)
+        lists = [
+            ((await reader(workspace).live()).nodes, 4),
+            ((await reader(workspace).children(f"{LABEL}/agent:{agent['agent_id']}")).nodes, 6),
+            ((await reader(workspace).children(f"{LABEL}/user:{ANNA}")).nodes, 6),
+            (tuple(letter.node for letter in (await reader(workspace).dead()).letters), 1),
+            ((await reader(workspace).find(agent["job_id"])).nodes, 1),
+            ((await reader(workspace).find(str(agent["id"])[:20])).nodes, 1),
+        ]
+        for nodes, number in lists:
+            assert repr(nodes) == repr((await reader(workspace).nodes(n.id for n in nodes)).nodes)
+            assert len(nodes) == number
+    await workspace.close()
+
+
 async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
     agent = await snak.agent(ANNA, "Paper reader")
     jobs = {s: await snak.job(s, agent=agent, age=60 - n) for n, s in enumerate(STATUSES)}

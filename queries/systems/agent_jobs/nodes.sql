@@ -24,16 +24,8 @@ users AS (
                          (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 1)) AS last) AS c
    WHERE w.kind = 'user' AND c.last IS NOT NULL
 )
-SELECT 'job:' || j.id AS id,
-       CASE $2::jsonb ->> 'group' WHEN 'user' THEN 'user:' || j.user_id ELSE 'agent:' || j.agent_id END AS parent_id,
-       NULL::text AS job_id, 'job' AS kind, 'job ' || j.job_id AS title, j.status::text AS status,
-       CASE j.status WHEN 'pending' THEN 'ready' WHEN 'active' THEN 'running' WHEN 'delayed' THEN 'scheduled'
-            WHEN 'paused' THEN 'held' WHEN 'completed' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'unknown' END AS phase,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
-       extract(epoch FROM j.created_at)::float8 AS created_at, extract(epoch FROM j.updated_at)::float8 AS changed_at,
-       NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts,
-       NULL::int8 AS max_attempts, j.error::text AS error,
-       j.status || '|' || j.updated_at || ':' || j.xmin AS version, extract(epoch FROM now())::float8 AS now
+SELECT
+\ir parts/job.sql
   FROM jobs j
  WHERE j.id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
