@@ -234,7 +234,7 @@ async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: 
 )
 async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path, time: str, index: str) -> None:
     for status in STATUSES:
-        await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1)
+        await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1, number=f"no {status}")
     await snak.sql(
         "UPDATE jobs SET created_at = $1::text::timestamptz, updated_at = $1::text::timestamptz,"
         " completed_at = CASE WHEN completed_at IS NOT NULL THEN $1::text::timestamptz END",
@@ -242,16 +242,16 @@ async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path
     )
     await snak.sql(index)
     workspace = await opened(snak.dsn, tmp_path)
-    agent = await snak.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
+    job = await snak.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
     for group in ("agent", "user"):
         reader(workspace).choose("group", group)
         lists = [
             ((await reader(workspace).live()).nodes, 4),
-            ((await reader(workspace).children(f"{LABEL}/agent:{agent['agent_id']}")).nodes, 6),
+            ((await reader(workspace).children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
             ((await reader(workspace).children(f"{LABEL}/user:{ANNA}")).nodes, 6),
             (tuple(letter.node for letter in (await reader(workspace).dead()).letters), 1),
-            ((await reader(workspace).find(agent["job_id"])).nodes, 1),
-            ((await reader(workspace).find(str(agent["id"])[:20])).nodes, 1),
+            ((await reader(workspace).find(job["job_id"])).nodes, 1),
+            ((await reader(workspace).find(str(job["id"])[:20])).nodes, 1),
         ]
         for nodes, number in lists:
             assert repr(nodes) == repr((await reader(workspace).nodes(n.id for n in nodes)).nodes)
