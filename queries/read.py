@@ -1,6 +1,8 @@
 """The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records.
 
 A row of a *which* file that has a ``node``, a row of ``nodes.sql`` as jsonb, was read whole: it is not looked up again.
+A row of ``nodes.sql`` may have a ``place``, its ctid: the next time its node is read, that is among the ``places`` to
+look at first. Another row may be there by then, or none, so the statement compares the ids and looks up what is left.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ PAGE = 100
 FINDINGS = 200
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 HEAD = 65536  # bytes of a payload that are sent unless more is asked for
+PLACES = 20_000  # rows of which it is remembered where in their table they were: some 5 MB at most
 
 
 class Reader(Variant):
@@ -53,6 +56,7 @@ class Reader(Variant):
         super().__init__(database, found, settings or {})
         self.read_only = read_only
         self._ahead: Page | None = None
+        self._places: dict[str, str] = {}  # by local id, those read last at the end
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
@@ -291,7 +295,7 @@ class Reader(Variant):
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
-        parts = [Question(s, self._values(ids=ids)) for s, ids in self._parts(local)]
+        parts = [Question(s, self._values_of(ids)) for s, ids in self._parts(local)]
         answers = await self.database.asked(parts, path) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
@@ -301,7 +305,7 @@ class Reader(Variant):
     ) -> Page:
         rows = list((given or {}).values())
         for chosen, ids in self._parts([i for i in local if i not in (given or {})]):
-            rows += await transaction.rows(chosen, self._values(ids=ids))
+            rows += await transaction.rows(chosen, self._values_of(ids))
         return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
 
     def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, list[str]]]:
@@ -313,6 +317,16 @@ class Reader(Variant):
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
         return list(parts.values())
 
+    def _values_of(self, ids: Sequence[str]) -> dict[str, Any]:
+        """With the places where they may still be: a row is had by its place without a walk down an index."""
+        return self._values(ids=ids, places=[self._places[i] for i in ids if i in self._places])
+
+    def _remember(self, id_: str, place: str) -> None:
+        self._places.pop(id_, None)
+        self._places[id_] = place
+        if len(self._places) > PLACES:
+            del self._places[next(iter(self._places))]
+
     def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
         # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
         found = {row["id"]: row for row in rows}
@@ -322,6 +336,8 @@ class Reader(Variant):
     def _node(self, row: Mapping[str, Any]) -> Node:
         values = dict(row)
         del values["now"]
+        if place := values.pop("place", None):
+            self._remember(values["id"], place)
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
         for key in TIMES:  # JSON has no number for infinity, and whole ones are integers

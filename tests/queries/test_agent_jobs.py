@@ -13,6 +13,7 @@ from queries.fault import DatabaseError
 from queries.model import Finding, Honesty, Node, Page, Phase
 from queries.read import Reader
 from queries.workspace import Workspace
+from tests.queries import plans
 from tests.queries.builders import opened
 from tests.queries.snak import ANNA, BERT, LABEL, STATUSES, Snak
 from tests.servers import TestbedServer, both_versions
@@ -257,6 +258,36 @@ async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path
             assert repr(nodes) == repr((await reader(workspace).nodes(n.id for n in nodes)).nodes)
             assert len(nodes) == number
     await workspace.close()
+
+
+@both_versions
+async def test_a_job_is_had_by_its_place_until_it_moves(snak: Snak, mirror: Workspace) -> None:
+    jobs = "INSERT INTO jobs (job_id, agent_id, user_id) SELECT $3 || n, $1, $2 FROM generate_series(1, $4::int) AS n"
+    agent = await snak.agent()
+    await snak.sql(jobs, agent, ANNA, "old ", 5000)
+    await snak.sql("VACUUM ANALYZE jobs")
+    ids = [n.id for n in (await reader(mirror).live(page=20)).nodes]
+    keys = [UUID(i.partition(":")[2]) for i in ids]
+
+    async def looked_up() -> int:
+        """How many were found by their ids, all of them being told as they are."""
+        with plans.recorded() as costs:
+            read = (await reader(mirror).nodes(ids)).nodes
+        rows = await snak.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
+        assert sorted(n.title for n in read) == sorted(f"job {row['job_id']}" for row in rows)
+        ways = [n for n in plans.nodes(costs["nodes"].plan) if n.get("Index Name") == "jobs_pkey"]
+        return sum(round(n["Actual Rows"]) for n in ways)
+
+    assert await looked_up() == 0
+    place = await snak.value("SELECT ctid::text FROM jobs WHERE id = $1", keys[0])
+    await snak.sql("UPDATE jobs SET job_id = 'moved ' || job_id WHERE id = ANY ($1)", keys[:2])
+    await snak.sql("DELETE FROM jobs WHERE id = $1", keys[2])
+    await snak.sql("VACUUM jobs")
+    await snak.sql(jobs, agent, ANNA, "new ", 500)
+    other = await snak.value("SELECT job_id FROM jobs WHERE ctid = $1::text::tid", place)
+    assert other.startswith("new "), "another is where that was"
+    assert await looked_up() == 2
+    assert await looked_up() == 0
 
 
 async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:

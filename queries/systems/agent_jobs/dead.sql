@@ -38,13 +38,13 @@ failed AS (
   SELECT f.*
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.*, j.xmin FROM jobs j
+   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM jobs j
                         WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                           AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                         ORDER BY j.created_at, j.id LIMIT $4::int) AS f
   UNION ALL
-  SELECT j.*, j.xmin FROM jobs j
+  SELECT j.*, j.xmin, j.ctid FROM jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )

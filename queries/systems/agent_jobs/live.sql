@@ -38,19 +38,19 @@ heads AS MATERIALIZED (
   FROM c
  CROSS JOIN heads h
  CROSS JOIN LATERAL (
-        (SELECT j.*, j.xmin FROM jobs j
+        (SELECT j.*, j.xmin, j.ctid FROM jobs j
           WHERE h.status = 'pending' AND j.user_id = h.user_id AND j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $3::int)
          UNION ALL
-        (SELECT j.*, j.xmin FROM jobs j
+        (SELECT j.*, j.xmin, j.ctid FROM jobs j
           WHERE h.status = 'active' AND j.user_id = h.user_id AND j.status = 'active' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $3::int)
          UNION ALL
-        (SELECT j.*, j.xmin FROM jobs j
+        (SELECT j.*, j.xmin, j.ctid FROM jobs j
           WHERE h.status = 'delayed' AND j.user_id = h.user_id AND j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $3::int)
          UNION ALL
-        (SELECT j.*, j.xmin FROM jobs j
+        (SELECT j.*, j.xmin, j.ctid FROM jobs j
           WHERE h.status = 'paused' AND j.user_id = h.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
           ORDER BY j.created_at, j.id LIMIT $3::int)) AS j
  CROSS JOIN LATERAL (SELECT
