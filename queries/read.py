@@ -1,9 +1,4 @@
-"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records.
-
-A row of a *which* file that has a ``node``, a row of ``nodes.sql`` as jsonb, was read whole: it is not looked up again.
-A row of ``nodes.sql`` may have a ``place``, its ctid: the next time its node is read, that is among the ``places`` to
-look at first. Another row may be there by then, or none, so the statement compares the ids and looks up what is left.
-"""
+"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records."""
 
 from __future__ import annotations
 
@@ -39,12 +34,12 @@ from queries.script import Question
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 from queries.variant import Rows, Variant
+from queries.whereabouts import Whereabouts
 
 PAGE = 100
 FINDINGS = 200
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 HEAD = 65536  # bytes of a payload that are sent unless more is asked for
-PLACES = 20_000  # rows of which it is remembered where in their table they were: some 5 MB at most
 
 
 class Reader(Variant):
@@ -56,7 +51,7 @@ class Reader(Variant):
         super().__init__(database, found, settings or {})
         self.read_only = read_only
         self._ahead: Page | None = None
-        self._places: dict[str, str] = {}  # by local id, those read last at the end
+        self._places = Whereabouts()
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
@@ -275,9 +270,12 @@ class Reader(Variant):
             return await self._told(transaction, rows, page)
 
     async def _told(self, transaction: Transaction, rows: Rows, page: int) -> Page:
-        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at."""
+        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at.
+
+        One that has a ``node``, a row of ``nodes.sql`` as jsonb, is not looked up again.
+        """
         named = [row for row in rows if row["id"] is not None]
-        given = {row["id"]: msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None}
+        given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
         read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
         only = "".join(row["cursor"] for row in rows if row["id"] is None)
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
@@ -295,37 +293,25 @@ class Reader(Variant):
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
-        parts = [Question(s, self._values_of(ids)) for s, ids in self._parts(local)]
+        parts = [Question(*part) for part in self._parts(local)]
         answers = await self.database.asked(parts, path) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
-    async def _nodes(
-        self, transaction: Transaction, local: Sequence[str], given: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> Page:
-        rows = list((given or {}).values())
-        for chosen, ids in self._parts([i for i in local if i not in (given or {})]):
-            rows += await transaction.rows(chosen, self._values_of(ids))
+    async def _nodes(self, transaction: Transaction, local: Sequence[str], given: Rows = ()) -> Page:
+        rows, told = [*given], {row["id"] for row in given}
+        for chosen, values in self._parts([i for i in local if i not in told]):
+            rows += await transaction.rows(chosen, values)
         return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
 
-    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, list[str]]]:
-        """What is to be asked about these nodes: a statement for those of each sort."""
+    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, dict[str, Any]]]:
+        """What is to be asked about these nodes: a statement for those of each sort, and with what values."""
         parts: dict[str, tuple[Statement, list[str]]] = {}
         for id_ in local:
             chosen = self._choose("nodes", kind=id_.partition(":")[0])
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        return list(parts.values())
-
-    def _values_of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """With the places where they may still be: a row is had by its place without a walk down an index."""
-        return self._values(ids=ids, places=[self._places[i] for i in ids if i in self._places])
-
-    def _remember(self, id_: str, place: str) -> None:
-        self._places.pop(id_, None)
-        self._places[id_] = place
-        if len(self._places) > PLACES:
-            del self._places[next(iter(self._places))]
+        return [(chosen, self._values(ids=ids, places=self._places.of(ids))) for chosen, ids in parts.values()]
 
     def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
         # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
@@ -334,15 +320,12 @@ class Reader(Variant):
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
     def _node(self, row: Mapping[str, Any]) -> Node:
-        values = dict(row)
-        del values["now"]
-        if place := values.pop("place", None):
-            self._remember(values["id"], place)
+        self._places.note(row["id"], row.get("place"))
+        values = {key: value for key, value in row.items() if key not in ("now", "place")}
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
-        for key in TIMES:  # JSON has no number for infinity, and whole ones are integers
-            values[key] = float(values[key]) if values.get(key) is not None else None
-        return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
+        times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
+        return Node(**{**values, **times, "system": self.label, "phase": Phase(values["phase"])})
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
         found: list[Finding] = []
