@@ -8,7 +8,7 @@ WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS (
   SELECT CASE WHEN u.last >= 'paused' THEN u.user_id END AS before, u.user_id AS after,
-         false AS few, NULL::uuid[] AS users, NULL::text[] AS statuses, NULL::timestamptz[] AS times
+         NULL::uuid AS user_id, NULL::text AS status, NULL::timestamptz AS next, false AS same, false AS few
     FROM users u
 ),
 \ir parts/live.sql

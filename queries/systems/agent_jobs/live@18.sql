@@ -10,14 +10,17 @@ WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS MATERIALIZED (
   SELECT s.*, n.*
-    FROM (SELECT lag(u.user_id) OVER (ORDER BY u.user_id) AS before, u.user_id AS after FROM users u
-          UNION ALL
-          (SELECT u.user_id, NULL FROM users u ORDER BY u.user_id DESC LIMIT 1)) AS s
+    FROM c
+   CROSS JOIN (SELECT lag(u.user_id) OVER (ORDER BY u.user_id) AS before, u.user_id AS after FROM users u
+               UNION ALL
+               (SELECT u.user_id, NULL FROM users u ORDER BY u.user_id DESC LIMIT 1)) AS s
    CROSS JOIN LATERAL (
-         SELECT count(*) <= 45 AS few, array_agg(j.user_id) AS users, array_agg(j.status::text) AS statuses, array_agg(j.created_at) AS times
+         SELECT j.user_id, j.status::text AS status, min(j.created_at) FILTER (WHERE j.created_at > c.at) AS next,
+                bool_or(j.created_at = c.at) AS same, sum(count(*)) OVER () <= 45 AS few
            FROM (SELECT j.user_id, j.status, j.created_at FROM jobs j
                   WHERE (j.user_id, j.status) >= (coalesce(s.before, s.after), CASE WHEN s.before IS NULL THEN 'active' ELSE 'paused' END)
                     AND (j.user_id, j.status) <= (coalesce(s.after, s.before), CASE WHEN s.after IS NULL THEN 'pending' ELSE 'active' END)
-                  LIMIT 46) AS j) AS n
+                  LIMIT 46) AS j
+          GROUP BY j.user_id, j.status) AS n
 ),
 \ir parts/live.sql
