@@ -145,6 +145,11 @@ class Session:
         """Labels of the systems of which the last look could not read all: what is known of them may be old."""
         return set().union(*self._unread.values())
 
+    @property
+    def more(self) -> bool:
+        """Whether more may be stuck than ``findings`` has."""
+        return bool(self.unread) or any(self.capped.values())
+
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""
         found = [f for part in self._found.values() for f in part]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -16,7 +17,9 @@ from queries.read import Reader
 from queries.spec import Verb
 from queries.statement import Statement
 
-Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its jsonb
+Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
+
+_copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
@@ -56,6 +59,7 @@ class Attempt:
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
         self._foreign: set[tuple[str, str, str]] = set()
+        self._about: dict[str, list[str]] = {}  # ids and versions of those that are in, as statements take them
         self._sections = self.reader.system.verbs[self.verb.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
@@ -69,6 +73,7 @@ class Attempt:
         """Leave a node out, by name."""
         self.dropped[node_id] = Result(id=node_id, outcome=outcome, why=why)
         self.live.remove(node_id)
+        self._about = {}
 
     def fail(self, outcome: Outcome, why: str) -> None:
         """Leave out all that are still in."""
@@ -127,9 +132,9 @@ class Attempt:
 
     async def _lock(self, transaction: Transaction) -> None:
         now: dict[str, str] = {}
+        prefix = self._full("")
         for part in self._sections["lock"]:
-            for row in await self._rows(transaction, part):
-                now[self._full(row["id"])] = row["version"]
+            now |= {prefix + row["id"]: row["version"] for row in await self._rows(transaction, part)}
         absent = [i for i in self.live if i not in now]
         there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
         for node_id in absent:
@@ -146,20 +151,23 @@ class Attempt:
         """
         copied = {}
         self._foreign = set()
+        prefix = self._full("")
         for part in self._sections["rows"]:
-            for row in await self._rows(transaction, part):
-                place = self._full(row["id"]), row["table"], row["key"]
-                copied[place] = row["row"]
-                if row.get("ours") is False:
-                    self._foreign.add(place)
+            rows = await self._rows(transaction, part)
+            for local, table, key, row in map(_copied, rows):
+                copied[prefix + local, table, key] = row
+            if rows and "ours" in rows[0]:
+                self._foreign |= {(prefix + r["id"], r["table"], r["key"]) for r in rows if r["ours"] is False}
         return copied
 
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
         if not self.live or not part.needs <= self.reader.found.have:
             return []
-        ids = [self.reader.local(i) for i in self.live]
-        values = {"ids": ids, "versions": [self.versions[i] for i in self.live], **self._fixed}
-        return await transaction.rows(part, values)
+        self._about = self._about or {
+            "ids": [self.reader.local(i) for i in self.live],
+            "versions": [self.versions[i] for i in self.live],
+        }
+        return await transaction.rows(part, {**self._fixed, **self._about})
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
@@ -195,17 +203,12 @@ def _differences(
     """Rows that are not the same before and after, on behalf of these nodes. One that several nodes have in common may
     be told under another of them afterwards, where nodes dropped out in between.
     """
-    was = {place[1:]: row for place, row in before.items()}
-    still = {place[1:] for place in after}
-    for place in sorted({*before, *after}):
-        node_id, table, key = place
-        if node_id not in ids or place in foreign or (place not in after and (table, key) in still):
+    gone, come = before.keys() - after.keys(), after.keys() - before.keys()
+    elsewhere = {place[1:]: row for place, row in before.items()} if come else {}
+    still = {place[1:] for place in after} if gone else set()
+    for place in sorted(before.keys() | after.keys()):
+        was = elsewhere.get(place[1:]) if place in come else before[place]
+        now = after.get(place)
+        if was == now or place[0] not in ids or place in foreign or (now is None and place[1:] in still):
             continue
-        if was.get((table, key)) != after.get(place):
-            yield RowChange(
-                id=node_id,
-                table=table,
-                key=key,
-                before=_raw(was.get((table, key))),
-                after=_raw(after.get(place)),
-            )
+        yield RowChange(id=place[0], table=place[1], key=place[2], before=_raw(was), after=_raw(now))

@@ -10,7 +10,7 @@ from console import keys, words
 from console.keys import Key
 from queries.detect import Declined
 from queries.model import Phase, Proof, Unchecked
-from queries.read import Reader
+from queries.read import FINDINGS, Reader
 from queries.spec import FindingSpec, Verb
 
 from .detail import severity_ink
@@ -30,6 +30,8 @@ FILTER = (
     ("!phase:done", "negated"),
 )
 
+CUT = f"The first {FINDINGS} of each of these are read; `unstick stuck --limit` shows more."
+
 
 def help_page(
     width: int,
@@ -37,6 +39,7 @@ def help_page(
     verb_keys: Mapping[str, Iterable[str]],
     systems: Iterable[Reader],
     unchecked: Iterable[Unchecked],
+    capped: Mapping[str, Iterable[str]],
     declined: Iterable[Declined] = (),
     *,
     ascii: bool = False,
@@ -52,6 +55,9 @@ def help_page(
     left = list(unchecked)
     for reader in systems:
         lines += _system(reader, width, verb_keys, [u for u in left if u.system == reader.label], ascii)
+        if cut := capped.get(reader.label):
+            lines += [heading(f"{reader.label}: more is stuck than is shown"), *wrapped(CUT, width)]
+            lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
         lines += [heading(other.system, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
     return lines

@@ -172,7 +172,7 @@ class Frame(Screen[None]):
         """The cursor is elsewhere, or marks have changed: the system in front, crumbs and footer follow."""
         self._renew_systems()
         found = sum(1 for _ in self.session.findings())
-        badges = {"stuck": str(found)} if found else {}
+        badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
         self.renew_footer()
 

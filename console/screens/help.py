@@ -32,6 +32,7 @@ class HelpScreen(Frame):
             self.unstick.verb_keys,
             self.session.systems.values(),
             self.session.unchecked,
+            self.session.capped,
             self.session.workspace.declined if self.session.workspace else (),
             ascii=self.unstick.ascii,
         )

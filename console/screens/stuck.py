@@ -67,8 +67,9 @@ class StuckScreen(Frame):
         return finding.system if finding else None
 
     def note(self) -> str:
-        left = len(self.session.unchecked)
-        return f"{left} not looked for, see help" if left else ""
+        left, cut = len(self.session.unchecked), sum(map(len, self.session.capped.values()))
+        told = [f"{left} not looked for"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
+        return f"{', '.join(told)}, see help" if told else ""
 
     def targets(self) -> list[Node]:
         finding = self.table.current

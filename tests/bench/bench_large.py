@@ -16,21 +16,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import asyncpg
-import psutil
 
-from queries import act, ledger, system
-from queries.database import Transaction
-from queries.model import Outcome
-from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.bench import bench_console, bench_load
+from tests.bench import bench_bulk, bench_console, bench_load
 from tests.bench.figure import Figure, table
 from tests.queries import plans
 from tests.servers import TestbedServer
@@ -46,8 +39,7 @@ FINE = (
     100  # blocks: a statement that touches no more is cheap whatever its ratio; an index one level deeper alone tells
 )
 ROW = "▸ "  # a row that can be opened: on a large table jobs have no better name than that
-ENGINE = "eternaltwin"  # on which consoles are started, and many tasks woken
-OPERATOR = ledger.Operator(os_user="bench", host="bench")
+ENGINE = "eternaltwin"  # on which consoles are started
 
 
 class Call(NamedTuple):
@@ -201,86 +193,6 @@ def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[F
     ]
 
 
-@contextmanager
-def clocked() -> Iterator[Counter[str]]:
-    """Seconds spent in each statement of the body."""
-    spent: Counter[str] = Counter()
-    rows, control = Transaction.rows, Transaction.control
-
-    async def timed(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        began = time.perf_counter()
-        try:
-            return await rows(self, statement, values)
-        finally:
-            word = statement.text.split(None, 1)[0].upper()
-            spent[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
-
-    async def told(self: Transaction, command: str) -> str:
-        began = time.perf_counter()
-        try:
-            return await control(self, command)
-        finally:
-            spent[command.split(None, 1)[0]] += time.perf_counter() - began
-
-    Transaction.rows, Transaction.control = timed, told  # type: ignore[method-assign]
-    try:
-        yield spent
-    finally:
-        Transaction.rows, Transaction.control = rows, control  # type: ignore[method-assign]
-
-
-def _cpu(*pids: int) -> float:
-    """Seconds of CPU that these processes have taken."""
-    return float(sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids))
-
-
-async def bench_bulk(server: TestbedServer, folder: Path) -> list[Figure]:
-    """Waking many through the console against one UPDATE of the same rows."""
-    engine = next(s for s in system.builtin() if s.name == ENGINE)
-    dsn, other = server.fresh(ENGINE), server.unique("db")
-    await plans.fill(dsn, ENGINE, BULK * 4)
-    await plans.index(dsn, engine)
-    server.sql(ledger.ddl(), dsn)
-    server.sql(f"CREATE DATABASE {other} TEMPLATE {dsn.rpartition('/')[2]}")
-
-    connection = await asyncpg.connect(server.dsn(other))
-    keys = await connection.fetch("SELECT DISTINCT task_id::text AS id FROM task_timer LIMIT $1", BULK)
-    ids = sorted(row["id"] for row in keys)
-    await connection.execute("CHECKPOINT")
-    backend = connection.get_server_pid()
-    began, spent_before = time.perf_counter(), _cpu(backend)
-    await connection.execute("UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[])", ids)
-    update, update_cpu = time.perf_counter() - began, _cpu(backend) - spent_before
-    await connection.close()
-
-    workspace = await Workspace.open(dsn, file=folder / "ledger")
-    reader, seen = workspace.systems[ENGINE], {}
-    for start in range(0, len(ids), 500):
-        page = await reader.nodes([f"{ENGINE}/task:{i}" for i in ids[start : start + 500]])
-        seen |= {node.id: node.version for node in page.nodes}
-    rehearsal = await act.rehearse(workspace, ENGINE, "wake", seen, "bench", {})
-    server.sql("CHECKPOINT")
-    async with workspace.database.writing(()) as transaction:
-        row = (await transaction.rows(Statement(text="SELECT pg_backend_pid() AS pid", source="pid"), {}))[0]
-    changed = 0
-    with clocked() as spent:
-        began, spent_before = time.perf_counter(), _cpu(row["pid"], os.getpid())
-        async for progress in act.bulk(workspace, ENGINE, "wake", rehearsal, OPERATOR, asyncio.Event()):
-            changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
-        bulk, bulk_cpu = time.perf_counter() - began, _cpu(row["pid"], os.getpid()) - spent_before
-    await workspace.close()
-    assert changed == len(ids), f"{changed} of {len(ids)} were changed"
-    print(f"\nwaking {changed:,}: {bulk:.1f} s ({bulk_cpu:.1f} s of CPU, server and console)")
-    print(f"one UPDATE of the same rows: {update:.1f} s ({update_cpu:.1f} s of CPU)")
-    for what, seconds in [*spent.most_common(8), ("beside statements", bulk - spent.total())]:
-        print(f"  {what:30}{seconds:6.1f} s{100 * seconds / bulk:5.0f} %")
-    sys.stdout.flush()
-    return [
-        Figure(f"waking {changed:,}, times one UPDATE of them, by the clock", bulk / update, 3.0),
-        Figure(f"waking {changed:,}, times one UPDATE of them, in CPU", bulk_cpu / update_cpu, 3.0),
-    ]
-
-
 async def figures(parts: Sequence[str] = ()) -> list[Figure]:
     """Measure all or only these parts, printing what each is made of."""
     server = TestbedServer(os.environ.get("SERVER", "18"))
@@ -294,7 +206,7 @@ async def figures(parts: Sequence[str] = ()) -> list[Figure]:
             if not parts or {"start", "memory", "load"}.intersection(parts):
                 found += await bench_consoles(server, parts)
             if not parts or "bulk" in parts:
-                found += await bench_bulk(server, Path(folder))
+                found += await bench_bulk.figures(server, Path(folder), BULK)
     finally:
         server.close()
     return found

@@ -184,12 +184,14 @@ async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwi
         await stage.until("● live", lambda: len(stage.app.session.findings()) >= 200)
         async with answering(stage, proxy):
             await stage.press("2")
-            await stage.until("timer overdue")
+            await stage.until("timer overdue", "stuck 200+", "more of 1 kind, see help")
         proxy.open.clear()
         await stage.press("end", "enter")
         await stage.until("Reading …")
         proxy.open.set()
         await stage.until("Why it is stuck", "timer overdue")
+        await stage.press("escape", "question_mark", "end")
+        await stage.until("more is stuck than is shown", "The first 200 of each", "overdue_timer")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,27 @@ async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: 
     assert (unread.title, unread.rows) == ("The engine's view", ())
     assert unread.costly is not None
     assert 'relation "tasks" does not exist' in unread.costly.why
+
+
+async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: Shop) -> None:
+    """The engine's own view of a task of some ten thousand steps takes seconds."""
+    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    whole = await demo.reader.detail(node)
+    slow = (await demo.value("SELECT pg_get_functiondef('get_task_summaries'::regproc)")).replace(
+        "BEGIN", "BEGIN PERFORM pg_sleep(60);", 1
+    )
+    assert "pg_sleep" in slow
+    await demo.sql(slow)
+    part = await demo.reader.detail(node)
+    assert whole is not None
+    assert part is not None
+    (unread,) = (s for s in part.sections if s.costly)
+    assert unread.title == "The engine's view"
+    assert unread.costly is not None
+    assert "statement timeout" in unread.costly.why
+    assert [(s.title, len(s.rows)) for s in part.sections if not s.costly] == [
+        (s.title, len(s.rows)) for s in whole.sections if s.title != unread.title
+    ]
 
 
 @both_versions
@@ -477,6 +499,7 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
     assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
 
 
+PART = "systems/tasker/parts/newest_tasks.sql"
 FAILED = """
 WITH made AS (
   INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at,
@@ -503,6 +526,26 @@ async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: S
     assert (Phase.FAILED, Honesty.CAPPED) in {(c.phase, c.honesty) for c in await shop.reader.counts()}
     live = [n.id for n in (await shop.reader.live(page=2)).nodes]
     assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
+
+
+@both_versions
+@pytest.mark.parametrize("priority", ["0", "n % 3", "n % 50 / 49", "n / 3000", "n % 21"])
+async def test_the_newest_of_each_priority_are_merged_without_reading_all(
+    shop: Shop, data: Data, priority: str
+) -> None:
+    data.task("refund")
+    await shop.write(data)
+    await shop.sql(FAILED.replace("n, 9,", f"n, {priority},"), 12_000)
+    await shop.sql("VACUUM (ANALYZE) tasks")
+    part = "WITH RECURSIVE " + (Path(system.__file__).parent / PART).read_text("utf-8")
+    found = await shop.connection.fetch(f"{part} SELECT task_uuid FROM newest_tasks")
+    assert found == await shop.connection.fetch(
+        "SELECT task_uuid FROM tasks WHERE priority IN (SELECT DISTINCT priority FROM tasks ORDER BY 1 DESC LIMIT 20)"
+        " ORDER BY task_uuid DESC LIMIT 5000"
+    )
+    plan = json.loads(await shop.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {part} SELECT FROM newest_tasks"))
+    blocks = plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"]
+    assert blocks < 300, "each priority is begun where it is in the index"
 
 
 @pytest.mark.parametrize(("number", "only"), [(20_000, ""), (20_010, "20,000 open ones at a time")])
@@ -607,6 +650,20 @@ async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded
     )
     assert prints[3].endswith("request <hex> reset")
     assert prints[0] == "dependency_cycle_detected · shop/refund · was waiting_for_dependencies"
+
+
+@both_versions
+async def test_of_many_letters_those_whose_task_is_in_error_are_found(shop: Shop, data: Data) -> None:
+    revived = [data.task("refund", state="waiting_for_dependencies", ago=60) for _ in range(20)]
+    errors = [data.task("refund", state="error", ago=60) for _ in range(4)]
+    letters = [data.letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
+    await shop.write(data)
+    for page in (1, 2, 3, 4):  # twice as many letters are looked at before all others are
+        found = (await shop.reader.findings(page=page)).found
+        expected = [shop.letter(each) for each in (letters[0], *letters[21:])][:page]
+        assert [f.node_id for f in found if f.code == "dead_letter"] == expected
+    outlived = {f.node_id for f in (await shop.findings()).found if f.code == "letter_outlived"}
+    assert outlived == {shop.letter(each) for each in letters[1:21]}
 
 
 async def test_a_system_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:

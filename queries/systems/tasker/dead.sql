@@ -15,12 +15,12 @@ lettered AS MATERIALIZED (
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 dead AS MATERIALIZED (
-  SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, d.dlq_timestamp AS at,
+  SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, NULL AS to_state, d.dlq_timestamp AS at,
          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
               WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
     FROM letters d
   UNION ALL
-  SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.at, 7
+  SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.to_state, o.at, 7
     FROM open_tasks o
    WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
 ),
@@ -33,26 +33,33 @@ page AS MATERIALIZED (
    ORDER BY - p.severity, p.at, p.id
    LIMIT $3::int
 ),
-asked AS MATERIALIZED (
-  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p))
-),
+asked AS (SELECT p.task_uuid FROM page p),
 current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p))
+  SELECT x.task_uuid, x.to_state FROM task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NOT NULL))
 ),
 whole_letters AS MATERIALIZED (
-  SELECT d.* FROM tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
+  SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.task_snapshot ->> 'namespace' AS namespace,
+         d.task_snapshot ->> 'task_name' AS task_name
+    FROM tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
+),
+nameless AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid FROM tasks t
+   WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NULL
+                                   UNION ALL
+                                  SELECT d.task_uuid FROM whole_letters d WHERE d.namespace IS NULL OR d.task_name IS NULL))
 ),
 \ir parts/failed_steps.sql
 (SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
         coalesce(d.dlq_reason::text, 'failed for good') || ' · '
-        || coalesce(d.task_snapshot ->> 'namespace', n.name, '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', m.name, '?') || ' · '
+        || coalesce(d.namespace, n.name, '?') || '/' || coalesce(d.task_name, m.name, '?') || ' · '
         || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
         CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
-        d.original_state::text AS was, coalesce(x.to_state, 'no current state')::text AS is_now
+        d.original_state::text AS was, coalesce(p.to_state, x.to_state, 'no current state')::text AS is_now
    FROM page p
-   JOIN asked t ON t.task_uuid = p.task_uuid
-   JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-   JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
+   LEFT JOIN nameless t ON t.task_uuid = p.task_uuid
+   LEFT JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
+   LEFT JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
    LEFT JOIN whole_letters d ON d.dlq_entry_uuid = p.letter
    LEFT JOIN current x ON x.task_uuid = p.task_uuid
    LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid

@@ -9,7 +9,7 @@
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
-   WHERE t.complete = false
+   WHERE t.complete = false AND t.complete = (SELECT false) -- why twice: parts/newest_tasks.sql
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
@@ -29,7 +29,7 @@ first_tasks AS MATERIALIZED (
 other_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
-   WHERE t.complete = false
+   WHERE t.complete = false AND t.complete = (SELECT false)
      AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
                                       (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
      AND (SELECT count(*) FROM first_tasks) < $2::int

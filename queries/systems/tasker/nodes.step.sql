@@ -9,24 +9,29 @@ WITH RECURSIVE wanted AS MATERIALIZED (
 current AS MATERIALIZED (
   SELECT x.* FROM workflow_step_transitions x WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
+rows AS MATERIALIZED (
+  SELECT s.*, s.xmin AS row_version FROM workflow_steps s WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+),
 failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
-   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+   WHERE x.to_state = 'error'
+     AND x.workflow_step_uuid = ANY (ARRAY(
+           SELECT r.workflow_step_uuid FROM rows r
+            WHERE (r.backoff_request_seconds IS NULL OR r.last_attempted_at IS NULL) -- else it does not count
+              AND (r.workflow_step_uuid IN (SELECT c.workflow_step_uuid FROM current c WHERE c.to_state IN ('pending', 'waiting_for_retry'))) IS TRUE))
    GROUP BY x.workflow_step_uuid
 ),
 found AS MATERIALIZED (
-  SELECT s.*, s.xmin AS row_version, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
+  SELECT s.*, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
          calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
-    FROM workflow_steps s
+    FROM rows s
     LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 asked AS (SELECT task_uuid FROM found),
 \ir parts/levels.sql
 , parents AS MATERIALIZED (
-  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down
-    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM found))
+  SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed
 ),
 parent_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x

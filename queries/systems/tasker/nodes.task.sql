@@ -2,8 +2,9 @@
 -- kinds: task
 -- $1 ids text[]: local ids
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and that on
--- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once. What may be many rows is
--- joined in full, which is never done by nested loops.
+-- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once; rows of steps only where they
+-- say when a waiting task goes on, or why one failed. What may be many rows is joined in full, which is never done by
+-- nested loops.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
@@ -18,14 +19,15 @@ found AS MATERIALIZED (
    WHERE t.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 their_steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
+  SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0 AS again
+    FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM their_steps))
 ),
 steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state
+  SELECT s.workflow_step_uuid, s.task_uuid, s.again, x.to_state
     FROM their_steps s FULL JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
 ),
 sums AS (
@@ -34,21 +36,26 @@ sums AS (
     FROM steps GROUP BY task_uuid
 ),
 looked_at AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.processed, s.backoff_request_seconds, s.last_attempted_at, s.attempts,
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.backoff_request_seconds, s.last_attempted_at, s.attempts,
          s.results #>> '{error,message}' AS message
     FROM workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(
-           SELECT p.workflow_step_uuid FROM steps p WHERE coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
+           SELECT p.workflow_step_uuid FROM steps p
+            WHERE p.again AND coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
+              AND (p.task_uuid IN (SELECT f.task_uuid FROM found f
+                                    WHERE f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry'))) IS TRUE -- hashed
             UNION ALL
            SELECT u.failed FROM sums u))
 ),
 waiting AS (
   SELECT l.* FROM looked_at l
-   WHERE l.processed = false AND l.attempts > 0 AND l.workflow_step_uuid NOT IN (SELECT u.failed FROM sums u WHERE u.failed IS NOT NULL)
+   WHERE l.workflow_step_uuid NOT IN (SELECT u.failed FROM sums u WHERE u.failed IS NOT NULL)
 ),
 failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
-   WHERE x.to_state = 'error' AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w))
+   WHERE x.to_state = 'error'
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w
+                                            WHERE w.backoff_request_seconds IS NULL OR w.last_attempted_at IS NULL)) -- else it does not count
    GROUP BY x.workflow_step_uuid
 ),
 waits AS (

@@ -75,15 +75,11 @@ SELECT DISTINCT ON (1) i.id,
  ORDER BY 1, p.conname IS NULL
 
 -- :rows
-SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
-       jsonb_build_object('task_id', t.task_id::text, 'task_type', t.task_type, 'parent_id', t.parent_id::text, 'inner_state', t.inner_state::text,
-                          'wake_at', t.wake_at::text, 'heartbeat', t.heartbeat::text, 'inbox', t.inbox::text[], 'inbox_next', t.inbox_next::text[]) AS row
-  FROM tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/task_rows.sql
 UNION ALL
 SELECT 'task:' || c.task_id, 'tasks', p.task_id::text,
-       jsonb_build_object('task_id', p.task_id::text, 'task_type', p.task_type, 'wake_at', p.wake_at::text, 'heartbeat', p.heartbeat::text,
-                          'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
+       json_build_object('task_id', p.task_id::text, 'task_type', p.task_type, 'wake_at', p.wake_at::text, 'heartbeat', p.heartbeat::text,
+                         'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
   FROM tasks c JOIN tasks p ON p.task_id = c.parent_id AND p.task_id <> c.task_id
  WHERE c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))

@@ -27,11 +27,7 @@ SELECT 'task:' || t.task_id AS id,
         OR t.heartbeat >= now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
 
 -- :rows
-SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
-       jsonb_build_object('task_id', t.task_id::text, 'task_type', t.task_type, 'parent_id', t.parent_id::text, 'inner_state', t.inner_state::text,
-                          'wake_at', t.wake_at::text, 'heartbeat', t.heartbeat::text, 'inbox', t.inbox::text[], 'inbox_next', t.inbox_next::text[]) AS row
-  FROM tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/task_rows.sql
 
 -- :change
 UPDATE tasks t

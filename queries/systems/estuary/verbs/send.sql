@@ -49,11 +49,7 @@ said AS (
 SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
 
 -- :rows
-SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
-       jsonb_build_object('task_id', t.task_id::text, 'task_type', t.task_type, 'parent_id', t.parent_id::text, 'inner_state', t.inner_state::text,
-                          'wake_at', t.wake_at::text, 'heartbeat', t.heartbeat::text, 'inbox', t.inbox::text[], 'inbox_next', t.inbox_next::text[]) AS row
-  FROM tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/task_rows.sql
 
 -- :change
 WITH locked AS MATERIALIZED (

@@ -2,17 +2,38 @@
 -- kinds: letter
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
--- Indexes: those of the included part, idx_task_transitions_state_lookup.
+-- Indexes: those of the included part, idx_task_transitions_state_lookup: looked up for the oldest, which often are
+-- enough, and then for all the others at once.
 WITH
 \ir ../parts/letters.sql
-, current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM letters d))
+, oldest AS MATERIALIZED (SELECT d.* FROM letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),
+oldest_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
+),
+oldest_in_error AS MATERIALIZED (
+  SELECT d.*
+    FROM (SELECT d.*, x.to_state FROM oldest d FULL JOIN oldest_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
+   WHERE d.to_state = 'error'
+),
+others AS MATERIALIZED (
+  SELECT d.* FROM letters d
+   WHERE (SELECT count(*) FROM oldest_in_error) < $2::int
+   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * $2::int
+),
+other_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
+),
+in_error AS (
+  SELECT o.* FROM oldest_in_error o
+  UNION ALL
+  SELECT d.*
+    FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
+   WHERE d.to_state = 'error'
 )
 (SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
           'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
-   FROM (SELECT d.*, x.to_state FROM letters d FULL JOIN current x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
-  WHERE d.to_state = 'error'
+   FROM in_error d
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
   LIMIT $2::int)
 UNION ALL

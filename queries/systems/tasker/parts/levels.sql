@@ -6,7 +6,7 @@ steps AS MATERIALIZED (
 ),
 edges AS MATERIALIZED (
   SELECT DISTINCT e.from_step_uuid AS up, e.to_step_uuid AS down
-    FROM steps s JOIN workflow_step_edges e ON e.to_step_uuid = s.step
+    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT s.step FROM steps s))
 ),
 levels AS (
   SELECT s.step, 0 AS level, s.n FROM steps s WHERE NOT EXISTS (SELECT FROM edges e WHERE e.down = s.step)

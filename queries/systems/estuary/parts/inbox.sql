@@ -1,0 +1,32 @@
+-- An array of messages, read one by one: the first 200, each to 2,000 characters. The text is made safe for jsonb before it
+-- is judged, which refuses escapes and numbers that json takes.
+elements AS MATERIALIZED (
+  SELECT t.task_type, e.position, e.element,
+         CASE WHEN octet_length(e.element::text) < 100000
+              THEN regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
+                                  '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') END AS safe
+    FROM given t
+   CROSS JOIN LATERAL unnest(t.inbox[array_lower(t.inbox, 1):array_lower(t.inbox, 1) + 199]) WITH ORDINALITY AS e(element, position)
+   ORDER BY e.position
+   LIMIT 200
+),
+parted AS MATERIALIZED (
+  SELECT e.*, coalesce(jsonb_typeof(e.safe::jsonb) = 'array' AND jsonb_array_length(e.safe::jsonb) = 2
+                       AND coalesce(e.safe::jsonb ->> 0, '') ~ '^([0-9a-fA-F]{2}[:.-]?){8}$', false) AS formed
+    FROM elements e
+)
+SELECT p.position::text, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
+       CASE WHEN NOT p.formed THEN NULL
+            WHEN translate(p.safe::jsonb ->> 0, ':.-', '') = '0000000000000000' THEN 'the system'
+            ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM tasks s
+                            WHERE s.task_id = translate(p.safe::jsonb ->> 0, ':.-', '')::macaddr8), 'no such task') END AS "from",
+       CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)
+            WHEN p.safe::jsonb -> 1 = 'null' THEN 'EOF'
+            ELSE left(substring(p.element::text FROM '^\s*\[\s*"[^"]*"\s*,\s*(.*?)\s*\]\s*$'), 2000) END AS message,
+       CASE WHEN p.element IS NOT NULL AND p.safe IS NULL THEN 'too large to check'
+            WHEN NOT p.formed THEN 'undecodable: not [sender, message]'
+            WHEN NOT $2::jsonb -> 'messages' ? p.task_type::text THEN 'not known: this type'
+            WHEN coalesce(jsonb_path_match(p.safe::jsonb -> 1, ($2::jsonb -> 'messages' ->> p.task_type::text)::jsonpath, '{}', true), false) THEN 'decodable'
+            ELSE 'undecodable: no message of this type' END AS check
+  FROM parted p
+ ORDER BY p.position

@@ -1,0 +1,160 @@
+"""What many nodes cost to wake through the console, beside one UPDATE of the same rows.
+
+Each engine of which a wake is such an UPDATE; of eternaltwin's it also takes timers away, which the UPDATE does not.
+The nodes come in the order in which the console lists them, as marked ones do. Beside the change itself the console
+locks, looks whom it is not for, copies every row before and after, and writes the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncpg
+import psutil
+
+from queries import act, ledger, system
+from queries.database import Transaction
+from queries.model import Outcome
+from queries.statement import Statement
+from queries.workspace import Workspace
+from tests.bench.figure import Figure
+from tests.queries import plans
+from tests.servers import TestbedServer
+
+GOAL = 3.0
+OPERATOR = ledger.Operator(os_user="bench", host="bench")
+
+
+class Wake(NamedTuple):
+    """How an engine's nodes are found and woken by hand. ``rows``: how many rows there must be for one to be woken."""
+
+    kind: str
+    rows: int
+    find: str
+    update: str
+    arguments: Mapping[str, Any] = {}
+
+
+WAKES = {
+    "agent_jobs": Wake(
+        kind="job",
+        rows=8,
+        find="SELECT id::text FROM jobs WHERE status = 'delayed' ORDER BY created_at LIMIT $1",
+        update="UPDATE jobs SET status = 'pending', updated_at = clock_timestamp() WHERE id = ANY ($1::uuid[])",
+    ),
+    "estuary": Wake(
+        kind="task",
+        rows=4,
+        find="SELECT task_id::text AS id FROM tasks WHERE wake_at > now() AND heartbeat < '0002-01-01'"
+        " ORDER BY wake_at LIMIT $1",
+        update="UPDATE tasks SET wake_at = now() WHERE task_id = ANY ($1::text[]::macaddr8[])",
+        arguments={"regardless": True},
+    ),
+    "eternaltwin": Wake(
+        kind="task",
+        rows=4,
+        find="SELECT task_id::text AS id FROM task_timer ORDER BY deadline LIMIT $1",
+        update="UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[])",
+    ),
+}
+
+
+async def figures(server: TestbedServer, folder: Path, bulk: int) -> list[Figure]:
+    """Wake ``bulk`` nodes of each engine, printing what the time went into."""
+    return [figure for name in WAKES for figure in await _figures(server, folder, name, bulk)]
+
+
+async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) -> list[Figure]:
+    wake = WAKES[name]
+    engine = next(s for s in system.builtin() if s.name == name)
+    dsn, other = server.fresh(name), server.unique("db")
+    await plans.fill(dsn, name, bulk * wake.rows)
+    await plans.index(dsn, engine)
+    server.sql(ledger.ddl(), dsn)
+    server.sql(f"CREATE DATABASE {other} TEMPLATE {dsn.rpartition('/')[2]}")
+
+    connection = await asyncpg.connect(server.dsn(other))
+    ids = [row["id"] for row in await connection.fetch(wake.find, bulk)]
+    await connection.execute("CHECKPOINT")
+    backend = connection.get_server_pid()
+    began, spent_before = time.perf_counter(), _cpu(backend)
+    await connection.execute(wake.update, ids)
+    update, update_cpu = time.perf_counter() - began, _cpu(backend) - spent_before
+    await connection.close()
+
+    workspace = await Workspace.open(dsn, file=folder / "ledger")
+    reader, seen = workspace.systems[name], {}
+    for start in range(0, len(ids), 500):
+        asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
+        versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
+        seen |= {id_: versions[id_] for id_ in asked}
+    rehearsal = await act.rehearse(workspace, name, "wake", seen, "bench", wake.arguments)
+    server.sql("CHECKPOINT")
+    async with workspace.database.writing(()) as transaction:
+        row = (await transaction.rows(Statement(text="SELECT pg_backend_pid() AS pid", source="pid"), {}))[0]
+    changed = 0
+    with clocked() as spent:
+        began, server_before, own_before = time.perf_counter(), _cpu(row["pid"]), _cpu(os.getpid())
+        async for progress in act.bulk(workspace, name, "wake", rehearsal, OPERATOR, asyncio.Event()):
+            changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
+        took, served, own = (
+            time.perf_counter() - began,
+            _cpu(row["pid"]) - server_before,
+            _cpu(os.getpid()) - own_before,
+        )
+    await workspace.close()
+    assert changed == len(ids) == bulk, f"{changed} of {len(ids)} were changed"
+    print(f"\n{name}: waking {changed:,}: {took:.1f} s (of CPU {served:.1f} s the server, {own:.1f} s the console)")
+    print(f"one UPDATE of the same rows: {update:.1f} s ({update_cpu:.1f} s of CPU)")
+    for what, seconds in [*spent.most_common(8), ("beside statements", took - spent.total())]:
+        print(f"  {what:30}{seconds:6.1f} s{100 * seconds / took:5.0f} %")
+    sys.stdout.flush()
+    for database in (dsn, server.dsn(other)):
+        server.sql(f"DROP DATABASE {database.rpartition('/')[2]} WITH (FORCE)")
+    what = f"{name}: waking {changed:,}, times one UPDATE of them"
+    return [
+        Figure(f"{what}, by the clock", took / update, GOAL),
+        Figure(f"{what}, in CPU, console included", (served + own) / update_cpu, GOAL),
+        Figure(f"{what}, in the server's CPU", served / update_cpu, GOAL),
+    ]
+
+
+@contextmanager
+def clocked() -> Iterator[Counter[str]]:
+    """Seconds spent in each statement of the body."""
+    spent: Counter[str] = Counter()
+    rows, control = Transaction.rows, Transaction.control
+
+    async def timed(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        began = time.perf_counter()
+        try:
+            return await rows(self, statement, values)
+        finally:
+            word = statement.text.split(None, 1)[0].upper()
+            spent[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
+
+    async def told(self: Transaction, command: str) -> str:
+        began = time.perf_counter()
+        try:
+            return await control(self, command)
+        finally:
+            spent[command.split(None, 1)[0]] += time.perf_counter() - began
+
+    Transaction.rows, Transaction.control = timed, told  # type: ignore[method-assign]
+    try:
+        yield spent
+    finally:
+        Transaction.rows, Transaction.control = rows, control  # type: ignore[method-assign]
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of CPU that a process has taken."""
+    return float(sum(psutil.Process(pid).cpu_times()[:2]))
