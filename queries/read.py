@@ -34,6 +34,7 @@ from queries.script import Question
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
 from queries.variant import Rows, Variant
+from queries.whereabouts import Whereabouts
 
 PAGE = 100
 FINDINGS = 200
@@ -50,6 +51,7 @@ class Reader(Variant):
         super().__init__(database, found, settings or {})
         self.read_only = read_only
         self._ahead: Page | None = None
+        self._places = Whereabouts()
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
@@ -268,9 +270,13 @@ class Reader(Variant):
             return await self._told(transaction, rows, page)
 
     async def _told(self, transaction: Transaction, rows: Rows, page: int) -> Page:
-        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at."""
+        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at.
+
+        One that has a ``node``, a row of ``nodes.sql`` as jsonb, is not looked up again.
+        """
         named = [row for row in rows if row["id"] is not None]
-        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))
+        given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
+        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
         only = "".join(row["cursor"] for row in rows if row["id"] is None)
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
 
@@ -287,24 +293,25 @@ class Reader(Variant):
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
-        parts = [Question(s, self._values(ids=ids)) for s, ids in self._parts(local)]
+        parts = [Question(*part) for part in self._parts(local)]
         answers = await self.database.asked(parts, path) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 
-    async def _nodes(self, transaction: Transaction, local: Sequence[str]) -> Page:
-        parts = self._parts(local)
-        rows = [r for chosen, ids in parts for r in await transaction.rows(chosen, self._values(ids=ids))]
+    async def _nodes(self, transaction: Transaction, local: Sequence[str], given: Rows = ()) -> Page:
+        rows, told = [*given], {row["id"] for row in given}
+        for chosen, values in self._parts([i for i in local if i not in told]):
+            rows += await transaction.rows(chosen, values)
         return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
 
-    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, list[str]]]:
-        """What is to be asked about these nodes: a statement for those of each sort."""
+    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, dict[str, Any]]]:
+        """What is to be asked about these nodes: a statement for those of each sort, and with what values."""
         parts: dict[str, tuple[Statement, list[str]]] = {}
         for id_ in local:
             chosen = self._choose("nodes", kind=id_.partition(":")[0])
             if chosen is not None:  # else what nodes of this kind are made of is not there
                 parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        return list(parts.values())
+        return [(chosen, self._values(ids=ids, places=self._places.of(ids))) for chosen, ids in parts.values()]
 
     def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
         # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
@@ -313,13 +320,12 @@ class Reader(Variant):
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
     def _node(self, row: Mapping[str, Any]) -> Node:
-        values = dict(row)
-        del values["now"]
+        self._places.note(row["id"], row.get("place"))
+        values = {key: value for key, value in row.items() if key not in ("now", "place")}
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
-        for key in TIMES:  # JSON has no number for infinity
-            values[key] = float(values[key]) if isinstance(values.get(key), str) else values.get(key)
-        return Node(**{**values, "system": self.label, "phase": Phase(values["phase"])})
+        times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
+        return Node(**{**values, **times, "system": self.label, "phase": Phase(values["phase"])})
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
         found: list[Finding] = []

@@ -61,7 +61,7 @@ class System(Record):
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 PARAMETERS = frozenset(
-    "ids versions args changes operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
+    "ids places versions args changes operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
 )
 SECTIONS = ("lock", "refused", "rows", "change")
 

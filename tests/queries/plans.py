@@ -188,24 +188,24 @@ def _name(statement: Statement) -> str:
 
 def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
     top = explained["Plan"]
-    nodes = list(_nodes(top))
+    found = list(nodes(top))
     searches: Counter[str] = Counter()
-    for node in nodes:
+    for node in found:
         searches[node.get("Index Name", "")] += node.get("Index Searches", 0)
     return Cost(
         buffers=top["Shared Hit Blocks"] + top["Shared Read Blocks"],
-        rows=round(sum(_through(node) for node in nodes)),
+        rows=round(sum(_through(node) for node in found)),
         seconds=explained["Execution Time"] / 1000,
-        scanned=frozenset(n["Relation Name"] for n in nodes if _scans(n)).intersection(large),
+        scanned=frozenset(n["Relation Name"] for n in found if _scans(n)).intersection(large),
         searches=searches,
         plan=top,
     )
 
 
-def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield node
     for part in node.get("Plans", ()):
-        yield from _nodes(part)
+        yield from nodes(part)
 
 
 def _scans(node: Mapping[str, Any]) -> bool:

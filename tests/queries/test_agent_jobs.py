@@ -13,6 +13,7 @@ from queries.fault import DatabaseError
 from queries.model import Finding, Honesty, Node, Page, Phase
 from queries.read import Reader
 from queries.workspace import Workspace
+from tests.queries import plans
 from tests.queries.builders import opened
 from tests.queries.snak import ANNA, BERT, LABEL, STATUSES, Snak
 from tests.servers import TestbedServer, both_versions
@@ -227,6 +228,68 @@ async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: 
     assert len(times) == len(live)
 
 
+@both_versions
+@pytest.mark.parametrize("time", ["-infinity", "2024-05-06 07:08:09", "2024-05-06 07:08:09.123456", "infinity"])
+@pytest.mark.parametrize(
+    "index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id) WHERE status <> 'completed'"]
+)
+async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path, time: str, index: str) -> None:
+    for status in STATUSES:
+        await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1, number=f"no {status}")
+    await snak.sql(
+        "UPDATE jobs SET created_at = $1::text::timestamptz, updated_at = $1::text::timestamptz,"
+        " completed_at = CASE WHEN completed_at IS NOT NULL THEN $1::text::timestamptz END",
+        time,
+    )
+    await snak.sql(index)
+    workspace = await opened(snak.dsn, tmp_path)
+    job = await snak.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
+    for group in ("agent", "user"):
+        reader(workspace).choose("group", group)
+        lists = [
+            ((await reader(workspace).live()).nodes, 4),
+            ((await reader(workspace).children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
+            ((await reader(workspace).children(f"{LABEL}/user:{ANNA}")).nodes, 6),
+            (tuple(letter.node for letter in (await reader(workspace).dead()).letters), 1),
+            ((await reader(workspace).find(job["job_id"])).nodes, 1),
+            ((await reader(workspace).find(str(job["id"])[:20])).nodes, 1),
+        ]
+        for nodes, number in lists:
+            assert repr(nodes) == repr((await reader(workspace).nodes(n.id for n in nodes)).nodes)
+            assert len(nodes) == number
+    await workspace.close()
+
+
+@both_versions
+async def test_a_job_is_had_by_its_place_until_it_moves(snak: Snak, mirror: Workspace) -> None:
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id) SELECT n, $1, $2 FROM generate_series(1, 5000) AS n",
+        await snak.agent(),
+        ANNA,
+    )
+    await snak.sql("VACUUM ANALYZE jobs")
+    ids = [n.id for n in (await reader(mirror).live(page=20)).nodes]
+    keys = [UUID(i.partition(":")[2]) for i in ids]
+
+    async def looked_up() -> int:
+        """How many were found by their ids, all of them being told as they are."""
+        with plans.recorded() as costs:
+            read = (await reader(mirror).nodes(ids)).nodes
+        rows = await snak.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
+        assert sorted(n.title for n in read) == sorted(f"job {row['job_id']}" for row in rows)
+        ways = [n for n in plans.nodes(costs["nodes"].plan) if n.get("Index Name") == "jobs_pkey"]
+        return sum(round(n["Actual Rows"]) for n in ways)
+
+    assert await looked_up() == 0
+    await snak.sql("UPDATE jobs SET error = '?' WHERE id = ANY ($1)", keys[:2])
+    assert await looked_up() == 2
+    assert await looked_up() == 0
+    await snak.sql("DELETE FROM jobs WHERE id = $1 OR ctid = '(0,1)'", keys[2])
+    await snak.sql("VACUUM FULL jobs")  # where each was there is now another
+    assert await looked_up() > 10
+    assert await looked_up() == 0
+
+
 async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
     agent = await snak.agent(ANNA, "Paper reader")
     jobs = {s: await snak.job(s, agent=agent, age=60 - n) for n, s in enumerate(STATUSES)}
@@ -328,6 +391,42 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
 
 
 @both_versions
+@pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
+async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
+    snak: Snak, mirror: Workspace, seed: float
+) -> None:
+    """Up to some dozens of a user are read at once, of others each status by itself; many are as old as each other."""
+    await snak.sql("SELECT setseed($1::float8)", seed)
+    await snak.sql(
+        "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at)"
+        " SELECT n, $1, lpad(((random() ^ 3) * 40)::int::text, 32, '0')::uuid, ($2::text[])[1 + (random() * 5)::int],"
+        "        now() - make_interval(hours => (random() * 30)::int) FROM generate_series(1, 1500) AS n",
+        await snak.agent(),
+        list(STATUSES),
+    )
+    await snak.sql("VACUUM ANALYZE jobs")
+    rows = await snak.connection.fetch("SELECT id, status FROM jobs ORDER BY created_at, id")
+    live = [f"job:{row['id']}" for row in rows if row["status"] not in ("completed", "failed")]
+    dead = [f"job:{row['id']}" for row in rows if row["status"] == "failed"]
+    for size in (3, 7, 40, 400, 2000):
+        seen: list[str] = []
+        page = await reader(mirror).live(page=size)
+        while page.cursor is not None and len(seen) < 40 * size:
+            seen += local(page)
+            page = await reader(mirror).live(page.cursor, size)
+        seen += local(page)
+        assert seen == live[: len(seen)], size
+        assert len(seen) in (len(live), 41 * size), size
+        died: list[str] = []
+        letters = await reader(mirror).dead(page=size)
+        while letters.cursor is not None and len(died) < 40 * size:
+            died += [letter.node.id.removeprefix(f"{LABEL}/") for letter in letters.letters]
+            letters = await reader(mirror).dead(letters.cursor, size)
+        died += [letter.node.id.removeprefix(f"{LABEL}/") for letter in letters.letters]
+        assert died == dead[: len(died)], size
+
+
+@both_versions
 async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mirror: Workspace) -> None:
     """Of the last status that a user has it is known without a look which others there are none in."""
     await snak.sql(
@@ -356,6 +455,20 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mir
         assert f"there are {status} jobs" in reader(workspace).notes[0]
         await workspace.close()
         await snak.sql("DELETE FROM jobs WHERE status = $1", status)
+
+
+async def test_many_active_jobs_of_a_user_are_all_counted(
+    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.detect.SMALL", -1)
+    for user, active in ((ANNA, 19), (BERT, 20), (UUID(int=0), 21), (UUID(int=2**128 - 1), 0)):
+        for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
+            await snak.job(status, user=user, ended=1 if status == "completed" else None)
+    workspace = await opened(snak.dsn, tmp_path)
+    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
+    assert counts[Phase.RUNNING] == (60, Honesty.EXACT)
+    assert {counts[p] for p in (Phase.READY, Phase.SCHEDULED, Phase.HELD)} == {(4, Honesty.EXACT)}
+    await workspace.close()
 
 
 async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(

@@ -2,13 +2,17 @@
 -- kinds: agent
 -- needs: by_agent
 -- $1 parent text: local id: agent:uuid
--- $2 cursor text: created_at|id of the last row of the page before, or NULL
--- $3 page int: how many at most
-SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor
+-- $2 limits jsonb: group: whether trees are by agent or by user
+-- $3 cursor text: created_at|id of the last row of the page before, or NULL
+-- $4 page int: how many at most
+SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
   FROM jobs j
+ CROSS JOIN LATERAL (SELECT
+\ir parts/job.sql
+       ) AS n
  WHERE j.agent_id = substr($1::text, 7)::uuid
-   AND j.created_at <= coalesce(split_part($2::text, '|', 1)::timestamptz, 'infinity')
-   AND (j.created_at, j.id) < (coalesce(split_part($2::text, '|', 1)::timestamptz, 'infinity'),
-                               coalesce(split_part($2::text, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+   AND j.created_at <= coalesce(split_part($3::text, '|', 1)::timestamptz, 'infinity')
+   AND (j.created_at, j.id) < (coalesce(split_part($3::text, '|', 1)::timestamptz, 'infinity'),
+                               coalesce(split_part($3::text, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
  ORDER BY j.created_at DESC, j.id DESC
- LIMIT $3::int
+ LIMIT $4::int

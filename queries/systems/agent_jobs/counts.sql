@@ -9,18 +9,32 @@ WITH RECURSIVE known AS (
          NOT 'jobs_scan' = ANY ($1::text[]) AND NOT 'unfinished' = ANY ($1::text[]) AND 'by_user' = ANY ($1::text[]) AS by_user
 ),
 leaps AS (
-  (SELECT j.user_id FROM jobs j WHERE (SELECT by_user FROM known) ORDER BY j.user_id LIMIT 1)
+  -- From user to user, each with how many of the first 20 rows found there are active, which come first.
+  (SELECT f.user_id, f.active
+     FROM (SELECT p.first AS user_id, count(*) FILTER (WHERE p.user_id = p.first AND p.status = 'active') AS active
+             FROM (SELECT r.*, first_value(r.user_id) OVER () AS first
+                     FROM (SELECT j.user_id, j.status FROM jobs j WHERE (SELECT by_user FROM known) ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
+            GROUP BY p.first) AS f)
   UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id LIMIT 1)
-    FROM leaps l WHERE l.user_id IS NOT NULL
+  SELECT n.*
+    FROM leaps l
+   CROSS JOIN LATERAL (
+         SELECT p.first, count(*) FILTER (WHERE p.user_id = p.first AND p.status = 'active')
+           FROM (SELECT r.*, first_value(r.user_id) OVER () AS first
+                   FROM (SELECT j.user_id, j.status FROM jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
+          GROUP BY p.first) AS n
 ),
-users AS MATERIALIZED (SELECT l.user_id FROM leaps l WHERE l.user_id IS NOT NULL LIMIT 17),
+users AS MATERIALIZED (SELECT l.user_id, l.active FROM leaps l LIMIT 17),
 unfinished AS MATERIALIZED (
-  SELECT j.status::text AS status
-    FROM (SELECT u.user_id FROM users u LIMIT 16) AS u
-   CROSS JOIN LATERAL (SELECT j.status FROM jobs j
-                        WHERE j.user_id = u.user_id AND j.status IN ('pending', 'active', 'delayed', 'paused') LIMIT 20001) AS j
-   WHERE (SELECT by_user FROM known)
+  SELECT j.status
+    FROM (SELECT * FROM users u LIMIT 16) AS u
+   CROSS JOIN LATERAL (SELECT 'active' AS status FROM generate_series(1, u.active) WHERE u.active < 20
+                       UNION ALL
+                       (SELECT j.status::text FROM jobs j
+                         WHERE u.active = 20 AND j.user_id = u.user_id AND j.status = 'active' LIMIT 20001)
+                       UNION ALL
+                       (SELECT j.status::text FROM jobs j
+                         WHERE j.user_id = u.user_id AND j.status IN ('pending', 'delayed', 'paused') LIMIT 20001)) AS j
    LIMIT 20001
 ),
 counted AS MATERIALIZED (

@@ -2,15 +2,16 @@
 -- A row without an id: there may be others.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
--- $2 cursor text: created_at|id of the last row of the page before, or NULL
--- $3 page int: how many at most
+-- $2 limits jsonb: group: whether trees are by agent or by user
+-- $3 cursor text: created_at|id of the last row of the page before, or NULL
+-- $4 page int: how many at most
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page comes from as many users at most as it has rows:
 -- those whose oldest failed jobs are the oldest, and of each only up to where the page is full, by the index alone.
 WITH RECURSIVE
 \ir parts/users.sql
 , c AS MATERIALIZED (
-  SELECT coalesce(split_part($2::text, '|', 1)::timestamptz, '-infinity') AS at,
-         coalesce(split_part($2::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+  SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,
+         coalesce(split_part($3::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),
 heads AS MATERIALIZED (
   SELECT u.user_id, h.created_at
@@ -21,7 +22,7 @@ heads AS MATERIALIZED (
                         ORDER BY j.created_at LIMIT 1) AS h
    WHERE $1::text[] IS NULL
    ORDER BY h.created_at
-   FETCH FIRST ($3::int) ROWS WITH TIES
+   FETCH FIRST ($4::int) ROWS WITH TIES
 ),
 full_at AS MATERIALIZED (
   SELECT t.created_at
@@ -29,30 +30,34 @@ full_at AS MATERIALIZED (
    CROSS JOIN heads h
    CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
                         WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at > c.at
-                        ORDER BY j.created_at LIMIT $3::int) AS t
+                        ORDER BY j.created_at LIMIT $4::int) AS t
    ORDER BY t.created_at
-   LIMIT 1 OFFSET $3::int - 1
+   LIMIT 1 OFFSET $4::int - 1
 ),
 failed AS (
   SELECT f.*
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
+   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM jobs j
                         WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                           AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
-                        ORDER BY j.created_at, j.id LIMIT $3::int) AS f
+                        ORDER BY j.created_at, j.id LIMIT $4::int) AS f
   UNION ALL
-  SELECT j.id, j.created_at, j.completed_at, j.updated_at, j.error FROM jobs j
+  SELECT j.*, j.xmin, j.ctid FROM jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
 (SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
         extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
-        'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now
+        'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now,
+        to_jsonb(n) AS node
    FROM failed j
+ CROSS JOIN LATERAL (SELECT
+\ir parts/job.sql
+        ) AS n
   ORDER BY j.created_at, j.id
-  LIMIT $3::int)
+  LIMIT $4::int)
 UNION ALL
-SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500

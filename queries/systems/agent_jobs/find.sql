@@ -1,24 +1,34 @@
 -- Jobs by the number they have in their queue, or by the beginning of an id; agents and users by their ids; where the
 -- table is small, jobs by a piece of their error.
 -- $1 query text: a number, hexadecimal digits with or without hyphens, or a piece of text
--- $2 page int: how many at most
--- $3 have text[]
+-- $2 limits jsonb: group: whether trees are by agent or by user
+-- $3 page int: how many at most
+-- $4 have text[]
 -- Indexes: jobs_job_id_key (as text: a cast would read the whole table), jobs_pkey as a range; what does not exist drops
--- out when it is read.
+-- out when it is read. Of the range's end a row is made so that the server does not expect a few rows, which it would
+-- sooner read all and sort than the first ones in order.
 WITH q AS (
   SELECT CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace($1::text, '-', ''), 32, '0')::uuid END AS low,
          CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace($1::text, '-', ''), 32, 'f')::uuid END AS high
 )
-(SELECT 'job:' || j.id AS id FROM jobs j WHERE j.job_id = $1::text LIMIT $2::int)
+(SELECT 'job:' || j.id AS id, to_jsonb(n) AS node
+   FROM (SELECT j.*, j.xmin, j.ctid FROM jobs j WHERE j.job_id = $1::text LIMIT $3::int) AS j
+  CROSS JOIN LATERAL (SELECT
+\ir parts/job.sql
+        ) AS n)
 UNION ALL
-(SELECT sort || ':' || q.low FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high)
+(SELECT sort || ':' || q.low, NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high)
 UNION ALL
-(SELECT 'job:' || j.id FROM jobs j
-  WHERE j.id BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY j.id LIMIT $2::int)
-UNION ALL
-(SELECT 'job:' || j.id FROM jobs j
-  WHERE 'jobs_scan' = ANY ($3::text[]) AND strpos(lower(j.error), lower($1::text)) > 0
-  ORDER BY j.created_at DESC, j.id LIMIT $2::int)
-LIMIT $2::int
+(SELECT 'job:' || j.id, to_jsonb(n)
+   FROM ((SELECT j.*, j.xmin, j.ctid FROM jobs j
+           WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT $3::int)
+         UNION ALL
+         (SELECT j.*, j.xmin, j.ctid FROM jobs j
+           WHERE 'jobs_scan' = ANY ($4::text[]) AND strpos(lower(j.error), lower($1::text)) > 0
+           ORDER BY j.created_at DESC, j.id LIMIT $3::int)) AS j
+  CROSS JOIN LATERAL (SELECT
+\ir parts/job.sql
+        ) AS n)
+LIMIT $3::int

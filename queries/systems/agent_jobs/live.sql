@@ -1,59 +1,14 @@
 -- Everything unfinished of 500 users, oldest first. A row without an id: there may be others.
 -- needs: by_user
 -- $1 cursor text: created_at|id of the last row of the page before, or NULL
--- $2 page int: how many at most
--- Index: one on jobs(user_id, status, created_at). A page comes from as many users and statuses at most as it has rows:
--- those whose oldest rows are the oldest. Statuses are literals so that a partial index can serve.
+-- $2 limits jsonb: group: whether trees are by agent or by user
+-- $3 page int: how many at most
+-- Index: one on jobs(user_id, status, created_at), for each user and status.
 WITH RECURSIVE
 \ir parts/users.sql
-, c AS MATERIALIZED (
-  SELECT coalesce(split_part($1::text, '|', 1)::timestamptz, '-infinity') AS at,
-         coalesce(split_part($1::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+, neighbours AS (
+  SELECT CASE WHEN u.last >= 'paused' THEN u.user_id END AS before, u.user_id AS after,
+         NULL::uuid AS user_id, NULL::text AS status, NULL::timestamptz AS next, false AS same, false AS few
+    FROM users u
 ),
-heads AS MATERIALIZED (
-  SELECT u.user_id, h.status
-    FROM c
-   CROSS JOIN users u
-   CROSS JOIN LATERAL (
-          (SELECT 'pending' AS status, j.created_at FROM jobs j
-            WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-            ORDER BY j.created_at LIMIT 1)
-           UNION ALL
-          (SELECT 'active', j.created_at FROM jobs j
-            WHERE j.user_id = u.user_id AND j.status = 'active' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-            ORDER BY j.created_at LIMIT 1)
-           UNION ALL
-          (SELECT 'delayed', j.created_at FROM jobs j
-            WHERE u.last >= 'delayed' AND j.user_id = u.user_id AND j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-            ORDER BY j.created_at LIMIT 1)
-           UNION ALL
-          (SELECT 'paused', j.created_at FROM jobs j
-            WHERE u.last >= 'paused' AND j.user_id = u.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-            ORDER BY j.created_at LIMIT 1)) AS h
-   ORDER BY h.created_at
-   FETCH FIRST ($2::int) ROWS WITH TIES
-)
-(SELECT 'job:' || m.id AS id, m.created_at || '|' || m.id AS cursor
-  FROM c
- CROSS JOIN heads h
- CROSS JOIN LATERAL (
-        (SELECT j.id, j.created_at FROM jobs j
-          WHERE h.status = 'pending' AND j.user_id = h.user_id AND j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT $2::int)
-         UNION ALL
-        (SELECT j.id, j.created_at FROM jobs j
-          WHERE h.status = 'active' AND j.user_id = h.user_id AND j.status = 'active' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT $2::int)
-         UNION ALL
-        (SELECT j.id, j.created_at FROM jobs j
-          WHERE h.status = 'delayed' AND j.user_id = h.user_id AND j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT $2::int)
-         UNION ALL
-        (SELECT j.id, j.created_at FROM jobs j
-          WHERE h.status = 'paused' AND j.user_id = h.user_id AND j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT $2::int)) AS m
- ORDER BY m.created_at, m.id
- LIMIT $2::int)
-UNION ALL
-SELECT NULL, '500 users'
- WHERE (SELECT count(*) FROM users) = 500
+\ir parts/live.sql

@@ -2,12 +2,15 @@
 -- kinds: job user queue
 -- $1 ids text[]: local ids: job:uuid, user:uuid, queue:all
 -- $2 limits jsonb: group: whether trees are by agent or by user; profile: who owns the work
+-- $3 places text[]: where in the table jobs were when they were last read, of those of which it is known
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
 WITH wanted AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
     FROM unnest($1::text[]) AS i
 ),
+there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM jobs j WHERE j.ctid = ANY ($3::text[]::tid[])),
+placed AS MATERIALIZED (SELECT t.* FROM there t WHERE t.id IN (SELECT w.key FROM wanted w WHERE w.kind = 'job')),
 users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last
     FROM wanted w
@@ -24,28 +27,23 @@ users AS (
                          (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 1)) AS last) AS c
    WHERE w.kind = 'user' AND c.last IS NOT NULL
 )
-SELECT 'job:' || j.id AS id,
-       CASE $2::jsonb ->> 'group' WHEN 'user' THEN 'user:' || j.user_id ELSE 'agent:' || j.agent_id END AS parent_id,
-       NULL::text AS job_id, 'job' AS kind, 'job ' || j.job_id AS title, j.status::text AS status,
-       CASE j.status WHEN 'pending' THEN 'ready' WHEN 'active' THEN 'running' WHEN 'delayed' THEN 'scheduled'
-            WHEN 'paused' THEN 'held' WHEN 'completed' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'unknown' END AS phase,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
-       extract(epoch FROM j.created_at)::float8 AS created_at, extract(epoch FROM j.updated_at)::float8 AS changed_at,
-       NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts,
-       NULL::int8 AS max_attempts, j.error::text AS error,
-       j.status || '|' || j.updated_at || ':' || j.xmin AS version, extract(epoch FROM now())::float8 AS now
-  FROM jobs j
- WHERE j.id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
+SELECT
+\ir parts/job.sql
+  FROM (SELECT * FROM placed
+        UNION ALL
+        SELECT j.*, j.xmin, j.ctid
+          FROM jobs j
+         WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))) AS j
 UNION ALL
 SELECT 'user:' || u.key, NULL, NULL, 'user',
        'user ' || u.key || ' · ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,
        NULL,
        CASE WHEN u.active > 0 THEN 'running' WHEN u.pending > 0 THEN 'ready' WHEN u.delayed > 0 THEN 'scheduled' WHEN u.paused > 0 THEN 'held' ELSE 'done' END,
-       NULL, NULL, NULL, NULL, extract(epoch FROM u.last)::float8, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+       NULL, NULL, NULL, NULL, extract(epoch FROM u.last)::float8, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
   FROM users u CROSS JOIN LATERAL (SELECT u.pending + u.active + u.delayed + u.paused AS open) AS n
 UNION ALL
 SELECT w.id, NULL, NULL, 'queue',
        CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'the queue' ELSE 'the queue (Bull, in Redis)' END, NULL, 'unknown',
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
   FROM wanted w
  WHERE w.id = 'queue:all'

@@ -1,0 +1,40 @@
+-- A page of what is unfinished, of users. Of those jobs that were few between two users, neighbours tells the oldest after
+-- the cursor's time, and whether any are of that time. The page comes from as many users and statuses at most as it has
+-- rows: those whose oldest rows are the oldest.
+c AS MATERIALIZED (
+  SELECT coalesce(split_part($1::text, '|', 1)::timestamptz, '-infinity') AS at,
+         coalesce(split_part($1::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+),
+heads AS MATERIALIZED (
+  (SELECT h.user_id, h.status
+     FROM (SELECT n.user_id, n.status, n.next AS created_at FROM neighbours n WHERE n.few AND n.next IS NOT NULL
+           UNION ALL
+           SELECT m.user_id, m.status, o.created_at
+             FROM c
+            CROSS JOIN (SELECT u.user_id, 'delayed' AS status FROM users u WHERE u.last >= 'delayed'
+                        UNION ALL
+                        SELECT o.*
+                          FROM (SELECT DISTINCT n.before, n.after FROM neighbours n WHERE NOT n.few) AS n
+                         CROSS JOIN LATERAL (VALUES (n.before, 'paused'), (n.before, 'pending'), (n.after, 'active')) AS o(user_id, status)) AS m
+            CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+                                 WHERE j.user_id = m.user_id AND j.status = m.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                                 ORDER BY j.created_at LIMIT 1) AS o) AS h
+    ORDER BY h.created_at
+    FETCH FIRST ($3::int) ROWS WITH TIES)
+  UNION
+  SELECT n.user_id, n.status FROM neighbours n WHERE n.few AND n.same
+)
+(SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
+   FROM c
+  CROSS JOIN heads h
+  CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM jobs j
+                       WHERE j.user_id = h.user_id AND j.status = h.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+                       ORDER BY j.created_at, j.id LIMIT $3::int) AS j
+  CROSS JOIN LATERAL (SELECT
+\ir job.sql
+        ) AS n
+  ORDER BY j.created_at, j.id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, '500 users', NULL
+ WHERE (SELECT count(*) FROM users) = 500
