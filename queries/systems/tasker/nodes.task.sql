@@ -5,8 +5,8 @@
 -- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once; rows of steps only where they
 -- say when a waiting task goes on, or why one failed. What may be many rows is joined in full, which is never done by
 -- nested loops. Tasks of one page are mostly near each other: so where an index alone tells, it is read on from the first
--- of them, and only those are looked up which that has not come to. A look-up is a way through the index, of each key
--- before PostgreSQL 17 and after that of nearly each page, and ways grow longer as tables grow.
+-- of them, as far as 20 entries for each, and only those are looked up which that has not come to. A look-up is a way
+-- through the index, of each key before PostgreSQL 17 and after that of nearly each page, and ways grow longer as tables grow.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
