@@ -778,7 +778,8 @@ async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task
     }
     made = data.task("fulfil_order", ago=100, steps=steps)
     await shop.write(data)
-    rows = await shop.connection.fetch("SELECT * FROM get_step_readiness_status($1, NULL)", made.id)
+    sql = "SELECT *, next_retry_at::text AS next_retry, last_failure_at::text AS last_failure"
+    rows = await shop.connection.fetch(f"{sql} FROM get_step_readiness_status($1, NULL)", made.id)
     assert {row["dependencies_satisfied"] for row in rows} == {True, False}
     assert {row["ready_for_execution"] for row in rows} == {True, False}
     for row in rows:
@@ -790,8 +791,8 @@ async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task
             "ready": str(row["ready_for_execution"]).lower(),
             "parents_done": f"{row['completed_parents']}/{row['total_parents']}",
             "may_be_tried": str(row["retry_eligible"]).lower(),
-            "next_retry": row["next_retry_at"] and str(row["next_retry_at"]),
-            "last_failure": row["last_failure_at"] and str(row["last_failure_at"]),
+            "next_retry": row["next_retry"],
+            "last_failure": row["last_failure"],
         }, row["name"]
 
 
