@@ -378,6 +378,40 @@ async def test_counts_live_and_find(demo: Shop) -> None:
     assert (await demo.reader.find("'; DROP TABLE tasks; --")).nodes == ()
 
 
+@both_versions
+@pytest.mark.parametrize("between", [0, 5, 400], ids=str)
+async def test_tasks_that_lie_near_and_far_tell_the_same(shop: Shop, data: Data, between: int) -> None:
+    """What lies between the tasks asked for is read past in the index, up to a point."""
+    shapes = [
+        ("steps_in_process", {"check_return": complete(600), "refund_card": claimed(9)}),
+        ("blocked_by_failures", {"check_return": failed(600, error="no stock")}),
+        ("waiting_for_retry", {"check_return": waiting(30, attempts=2, backoff=300)}),
+        ("pending", {}),
+    ]
+    asked = []
+    for n, (state, steps) in enumerate(shapes):
+        asked.append(data.task("refund", state=state, age=90_000 - 20_000 * n, steps=steps, priority=9))
+        for each in range(between):
+            data.task("refund", state="cancelled", age=89_000 - 20_000 * n - each, rest=cancelled(60), priority=1)
+    bare = data.task("refund", state="pending", age=80_000, priority=9)
+    data.task("refund", state="cancelled", age=900, rest=cancelled(60), priority=9)
+    await shop.write(data)
+    await shop.sql("DELETE FROM workflow_step_transitions USING workflow_steps s WHERE s.workflow_step_uuid ="
+                   " workflow_step_transitions.workflow_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
+    await shop.sql("DELETE FROM workflow_step_edges e USING workflow_steps s"
+                   " WHERE s.workflow_step_uuid = e.to_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
+    await shop.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
+    ids = [shop.task(made) for made in [*asked, bare]]
+    together = (await shop.reader.nodes(ids)).nodes
+    alone = [(await shop.reader.nodes([i])).nodes[0] for i in ids]
+    assert together == tuple(alone)
+    assert [n.title.split(" · ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
+    assert together[1].error == "check_return: no stock"
+    assert together[2].due_at is not None
+    live = (await shop.reader.live(page=5)).nodes
+    assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
+
+
 # Findings
 
 
@@ -732,6 +766,34 @@ async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
     around = {r["step"]: r["where"] for r in section(step, "Before and after it")}
     assert around == {"reserve_stock": "parent", "send_confirmation": "child"}
     assert next(s for s in step.sections if s.title == "Error").payload is not None  # type: ignore[union-attr]
+
+
+@both_versions
+async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task(shop: Shop, data: Data) -> None:
+    steps = {
+        "validate_cart": complete(900),
+        "reserve_stock": complete(300),
+        "charge_card": complete(800),
+        "book_carrier": failed(200, attempts=2),
+    }
+    made = data.task("fulfil_order", ago=100, steps=steps)
+    await shop.write(data)
+    sql = "SELECT *, next_retry_at::text AS next_retry, last_failure_at::text AS last_failure"
+    rows = await shop.connection.fetch(f"{sql} FROM get_step_readiness_status($1, NULL)", made.id)
+    assert {row["dependencies_satisfied"] for row in rows} == {True, False}
+    assert {row["ready_for_execution"] for row in rows} == {True, False}
+    for row in rows:
+        told_ = section(await shop.reader.detail(shop.step(made, row["name"])), "Readiness")[0]
+        assert {
+            k: told_[k] for k in ("state", "ready", "parents_done", "may_be_tried", "next_retry", "last_failure")
+        } == {
+            "state": row["current_state"],
+            "ready": str(row["ready_for_execution"]).lower(),
+            "parents_done": f"{row['completed_parents']}/{row['total_parents']}",
+            "may_be_tried": str(row["retry_eligible"]).lower(),
+            "next_retry": row["next_retry"],
+            "last_failure": row["last_failure"],
+        }, row["name"]
 
 
 @both_versions

@@ -5,7 +5,7 @@
 -- $2 page int: how many at most
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
 -- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once;
--- and joined in full, which is never done by nested loops.
+-- and joined in full, which is never done by nested loops. The first tasks are mostly near each other: nodes.task.sql.
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM tasks t
@@ -15,9 +15,23 @@ WITH open_tasks AS MATERIALIZED (
    ORDER BY t.priority DESC, t.task_uuid DESC
    LIMIT 2 * $2::int
 ),
+near_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state
+    FROM task_transitions x
+   WHERE x.most_recent
+     AND x.task_uuid BETWEEN (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid LIMIT 1)
+                         AND (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid DESC LIMIT 1)
+   ORDER BY x.task_uuid
+   LIMIT 10 * $2::int
+),
 task_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x
-   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+  SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed
+  UNION ALL
+  SELECT x.task_uuid, x.to_state
+    FROM task_transitions x
+   WHERE x.most_recent
+     AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o
+                                   WHERE o.task_uuid > (SELECT n.task_uuid FROM near_states n ORDER BY n.task_uuid DESC LIMIT 1)))
 ),
 first_tasks AS MATERIALIZED (
   SELECT o.task_uuid, o.priority

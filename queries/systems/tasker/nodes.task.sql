@@ -4,7 +4,9 @@
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and that on
 -- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once; rows of steps only where they
 -- say when a waiting task goes on, or why one failed. What may be many rows is joined in full, which is never done by
--- nested loops.
+-- nested loops. Tasks of one page are mostly near each other: so where an index alone tells, it is read on from the first
+-- of them, as far as 20 entries for each, and only those are looked up which that has not come to. A look-up is a way
+-- through the index, of each key before PostgreSQL 17 and after that of nearly each page, and ways grow longer as tables grow.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
@@ -18,13 +20,40 @@ found AS MATERIALIZED (
     LEFT JOIN current x ON x.task_uuid = t.task_uuid
    WHERE t.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
-their_steps AS MATERIALIZED (
+near_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0 AS again
-    FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM found))
+    FROM workflow_steps s
+   WHERE s.task_uuid BETWEEN (SELECT f.task_uuid FROM found f ORDER BY f.task_uuid LIMIT 1)
+                         AND (SELECT f.task_uuid FROM found f ORDER BY f.task_uuid DESC LIMIT 1)
+   ORDER BY s.task_uuid
+   FETCH FIRST (20 * (SELECT count(*) FROM found)) ROWS WITH TIES
+),
+their_steps AS MATERIALIZED (
+  SELECT n.* FROM near_steps n WHERE (n.task_uuid IN (SELECT f.task_uuid FROM found f)) IS TRUE -- hashed
+  UNION ALL
+  SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0
+    FROM workflow_steps s
+   WHERE s.task_uuid = ANY (ARRAY(SELECT f.task_uuid FROM found f
+                                   WHERE f.task_uuid > (SELECT n.task_uuid FROM near_steps n ORDER BY n.task_uuid DESC LIMIT 1)))
+),
+near_states AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.to_state
+    FROM workflow_step_transitions x
+   WHERE x.most_recent
+     AND x.workflow_step_uuid BETWEEN (SELECT s.workflow_step_uuid FROM their_steps s ORDER BY s.workflow_step_uuid LIMIT 1)
+                                  AND (SELECT s.workflow_step_uuid FROM their_steps s ORDER BY s.workflow_step_uuid DESC LIMIT 1)
+   ORDER BY x.workflow_step_uuid
+   LIMIT 20 * (SELECT count(*) FROM found)
 ),
 step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
-   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM their_steps))
+  SELECT n.* FROM near_states n WHERE (n.workflow_step_uuid IN (SELECT s.workflow_step_uuid FROM their_steps s)) IS TRUE -- hashed
+  UNION ALL
+  SELECT x.workflow_step_uuid, x.to_state
+    FROM workflow_step_transitions x
+   WHERE x.most_recent
+     AND x.workflow_step_uuid = ANY (ARRAY(
+           SELECT s.workflow_step_uuid FROM their_steps s
+            WHERE s.workflow_step_uuid > (SELECT n.workflow_step_uuid FROM near_states n ORDER BY n.workflow_step_uuid DESC LIMIT 1)))
 ),
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.again, x.to_state

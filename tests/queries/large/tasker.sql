@@ -21,7 +21,7 @@ SELECT n, localtimestamp - make_interval(secs => 7200 + (r.rows - n) % 1000000) 
        (lpad(to_hex(n + 1e12::int8), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid AS task,
        CASE WHEN n > r.rows - r.live
             THEN (ARRAY['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies',
-                        'waiting_for_retry', 'blocked_by_failures', 'error', 'cancelled', 'complete', 'resolved_manually'])[1 + n % 12]
+                        'waiting_for_retry', 'blocked_by_failures', 'error', 'cancelled', 'complete', 'resolved_manually'])[1 + abs(hashint8(n) % 12)]
             WHEN n % 20 = 0 THEN (ARRAY['error', 'cancelled', 'resolved_manually'])[1 + n % 3]
             ELSE 'complete' END AS state
   FROM (SELECT current_setting('large.rows')::int8 AS rows, current_setting('large.live')::int8 AS live) AS r

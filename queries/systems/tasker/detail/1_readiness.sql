@@ -1,8 +1,8 @@
 -- title: Readiness
 -- kinds: step
 -- $1 id text: local id
--- Asked for the whole task: for some of its steps alone the engine's function takes every parent for unfinished.
--- Indexes: workflow_steps_pkey; the engine's function looks at this task's steps alone.
+-- Asked for the step with its parents: for a step alone the engine's function takes every parent for unfinished.
+-- Indexes: workflow_steps_pkey, that on workflow_step_edges(to_step_uuid); the engine's function looks at these steps alone.
 SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.completed_parents || '/' || r.total_parents AS parents_done,
        r.retry_eligible::text AS may_be_tried, r.attempts || '/' || r.max_attempts AS attempts, s.retryable::text, r.next_retry_at::text AS next_retry,
        r.backoff_request_seconds::text AS backoff_seconds, r.last_attempted_at::text AS last_attempted, r.last_failure_at::text AS last_failure,
@@ -11,5 +11,6 @@ SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.complet
        t.correlation_id::text
   FROM workflow_steps s
   JOIN tasks t ON t.task_uuid = s.task_uuid
- CROSS JOIN LATERAL get_step_readiness_status(s.task_uuid, NULL) AS r
+ CROSS JOIN LATERAL get_step_readiness_status(s.task_uuid,
+         s.workflow_step_uuid || ARRAY(SELECT e.from_step_uuid FROM workflow_step_edges e WHERE e.to_step_uuid = s.workflow_step_uuid)) AS r
  WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid AND r.workflow_step_uuid = s.workflow_step_uuid

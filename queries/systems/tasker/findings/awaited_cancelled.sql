@@ -1,5 +1,5 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
--- The others are open, so the search begins with them.
+-- The others are open, so the search begins with them; where steps are asked for, with those of them that are cancelled.
 -- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
@@ -8,17 +8,24 @@ WITH open AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM workflow_steps s
    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
+asked AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+   WHERE x.most_recent AND x.to_state = 'cancelled'
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
+),
 pairs AS MATERIALIZED (
   SELECT e.from_step_uuid, e.to_step_uuid
     FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open o))
   UNION ALL
   SELECT e.from_step_uuid, e.to_step_uuid
-    FROM workflow_step_edges e
-   WHERE e.from_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
+    FROM workflow_step_edges e WHERE e.from_step_uuid = ANY (ARRAY(SELECT a.workflow_step_uuid FROM asked a))
 ),
 cancelled AS MATERIALIZED (
+  SELECT a.workflow_step_uuid, a.created_at FROM asked a
+  UNION ALL
   SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
-   WHERE x.most_recent AND x.to_state = 'cancelled' AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p))
+   WHERE x.most_recent AND x.to_state = 'cancelled'
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p WHERE $1::text[] IS NULL))
 ),
 awaited AS MATERIALIZED (
   SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
