@@ -146,9 +146,9 @@ class Session:
         return set().union(*self._unread.values())
 
     @property
-    def more(self) -> bool:
-        """Whether more may be stuck than ``findings`` has."""
-        return bool(self.unread) or any(self.capped.values())
+    def more(self) -> set[str]:
+        """Labels of the systems in which more may be stuck than ``findings`` has."""
+        return self.unread | {label for label, codes in self.capped.items() if codes}
 
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""

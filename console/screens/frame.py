@@ -240,7 +240,7 @@ class Frame(Screen[None]):
 
     def _renew_systems(self) -> None:
         stuck = dict.fromkeys(self.session.systems, 0)
-        unread = self.session.unread
+        unread, more = self.session.unread, self.session.more
         for finding in self.session.findings():
             if finding.system in stuck:
                 stuck[finding.system] += 1
@@ -250,7 +250,7 @@ class Frame(Screen[None]):
                     label=f"{label} ({reader.system.variant})" if reader.system.variant else label,
                     counts=self.session.counts.get(label),
                     stuck=stuck[label] if self.session.looked else None,
-                    more_stuck=bool(self.session.capped.get(label)) or label in unread,
+                    more_stuck=label in more,
                     unread=label in unread,
                     chosen=label == self.label(),
                 )

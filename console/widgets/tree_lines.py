@@ -37,21 +37,19 @@ INKS = {
     "muted": "$foreground 45%",
     "tail": "italic $foreground 70%",
 }
-# Phases, and what is in the colour of one: the theme's own variable, and another in themes that do not know it.
+# Phases have their colours from the theme's variables; from these in themes that do not know them.
 PHASES = {
-    "phase-failed": ("phase-failed", "error"),
-    "phase-blocked": ("phase-blocked", "warning"),
-    "phase-held": ("phase-held", "accent"),
-    "phase-running": ("phase-running", "primary"),
-    "phase-ready": ("phase-ready", "success"),
-    "phase-scheduled": ("phase-scheduled", "secondary"),
-    "phase-unknown": ("phase-unknown", "foreground"),
-    "phase-cancelled": ("phase-cancelled", "foreground"),
-    "phase-done": ("phase-done", "foreground"),
-    "late": ("phase-blocked", "warning"),
-    "finding": ("phase-blocked", "warning"),
-    "bar": ("phase-scheduled", "secondary"),
+    "phase-failed": "error",
+    "phase-blocked": "warning",
+    "phase-held": "accent",
+    "phase-running": "primary",
+    "phase-ready": "success",
+    "phase-scheduled": "secondary",
+    "phase-unknown": "foreground",
+    "phase-cancelled": "foreground",
+    "phase-done": "foreground",
 }
+LIKE = {"late": "phase-blocked", "finding": "phase-blocked", "bar": "phase-scheduled"}  # in the colour of a phase
 
 
 class TreeLines(ScrollView):
@@ -247,9 +245,10 @@ class TreeLines(ScrollView):
         return style
 
     def _part(self, name: str) -> Style:
-        """One of INKS, or of a phase, mixed with the colours of the table."""
-        if name in PHASES:
-            return Style(color=self._phase_color(name))
+        """One of INKS, or the colour of a phase, mixed with the colours of the table."""
+        phase = LIKE.get(name, name)
+        if phase in PHASES:
+            return Style(color=self._phase_color(phase))
         own = Ink.parse(INKS[name])
         full = (self.visual_style + own).rich_style
         color = full.color if own.foreground is not None else None
@@ -259,7 +258,7 @@ class TreeLines(ScrollView):
 
     def _phase_color(self, name: str) -> RichColor | None:
         variables = self.app.theme_variables
-        for color in filter(None, map(variables.get, PHASES[name])):
+        for color in filter(None, (variables.get(name), variables.get(PHASES[name]))):
             with contextlib.suppress(ColorParseError):
                 return Color.parse(color).rich_color
         return None

@@ -27,10 +27,10 @@ from queries.statement import Statement
 from queries.workspace import Workspace
 from tests.bench.figure import Figure
 from tests.queries import plans
+from tests.queries.builders import OPERATOR
 from tests.servers import TestbedServer
 
 GOAL = 3.0
-OPERATOR = ledger.Operator(os_user="bench", host="bench")
 
 
 class Wake(NamedTuple):

@@ -203,6 +203,7 @@ def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
 
 
 def nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A plan's node and all below it."""
     yield node
     for part in node.get("Plans", ()):
         yield from nodes(part)
