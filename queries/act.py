@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
+
+import msgspec
 
 from queries import ledger, settle
 from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
@@ -104,27 +106,60 @@ async def bulk(
 ) -> AsyncIterator[Progress]:
     """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; ``stop`` ends it between two.
 
-    A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it.
+    A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it. Of a verb that keeps
+    nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
     """
+    pieces, done, total = _pieces(workspace, label, verb, rehearsal, operator), 0, len(rehearsal.versions)
+    running: dict[asyncio.Task[Outcomes], tuple[Request, int]] = {}
+
+    def connection(request: Request) -> str | None:
+        """Over which one it may go now, beside those that are running; None where it has to wait for them."""
+        beside = [r for r, _ in running.values()]
+        if any(not r.verb.apart or r.verb is not request.verb for r in beside):
+            return None
+        taken = {r.over for r in beside} | ({"read"} if not beside or workspace.database.busy("read") else set())
+        return next((over for over in ("write", "read") if over not in taken), None)
+
+    ahead = next(pieces, None)
+    try:
+        while ahead or running:
+            while ahead and not stop.is_set():
+                if isinstance(ahead, Outcomes):
+                    done += len(ahead.results)
+                    yield Progress(done=done, total=total, chunk=ahead)
+                elif over := connection(ahead[0]):
+                    request = msgspec.structs.replace(ahead[0], over=over)
+                    running[asyncio.create_task(_committed(workspace, request, ahead[1]))] = request, len(ahead[1])
+                else:
+                    break
+                ahead = next(pieces, None)
+            if not running:
+                return
+            for task in (await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))[0]:
+                done += running.pop(task)[1]
+                yield Progress(done=done, total=total, chunk=task.result())
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _pieces(
+    workspace: Workspace, label: str, verb: str, rehearsal: Rehearsal, operator: ledger.Operator
+) -> Iterator[Outcomes | tuple[Request, dict[str, str]]]:
+    """What is to be done one after the other, at most 500 nodes each; and what is not, with its reasons."""
     ids = list(rehearsal.versions)
     out = {r.id: r for r in rehearsal.results if r.outcome is not Outcome.CHANGED}
     for start in range(0, len(ids), CHUNK):
-        if stop.is_set():
-            return
         chunk = ids[start : start + CHUNK]
         seen = {i: rehearsal.versions[i] for i in chunk if i not in out}
         requests, refused = _requests(
             workspace, label, verb, seen, rehearsal.reason, rehearsal.arguments, operator, rehearsal.witness
         )
         refused += [out[i] for i in chunk if i in out]
-        done = start
         if refused:
-            done += len(refused)
-            yield Progress(done=done, total=len(ids), chunk=Outcomes(results=tuple(refused)))
-        for request, versions in requests:
-            outcomes = await _committed(workspace, request, versions)
-            done += len(versions)
-            yield Progress(done=done, total=len(ids), chunk=outcomes)
+            yield Outcomes(results=tuple(refused))
+        yield from requests
 
 
 def statements(system: System, verb: Verb) -> str:
@@ -233,7 +268,7 @@ def _narrows(error: DatabaseError) -> bool:
 
 async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
     database, file = workspace.database, workspace.ledger_file
-    async with database.writing(request.reader.found.search_path) as transaction:
+    async with database.writing(request.reader.found.search_path, request.over) as transaction:
         await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]

@@ -23,7 +23,7 @@ _copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
-    """What is asked for, the same for every chunk of it. ``witness`` is what the rehearsal showed, at a commit."""
+    """What is asked for. ``witness`` is what the rehearsal showed, at a commit; ``over`` is the connection to use."""
 
     reader: Reader
     verb: Verb
@@ -31,6 +31,7 @@ class Request(Record):
     arguments: Mapping[str, Any]
     operator: ledger.Operator
     witness: Mapping[str, str] = {}
+    over: str = "write"
 
 
 class GuardMissedError(DatabaseError):

@@ -1,6 +1,6 @@
 """The only importer of asyncpg: connections, session settings, server facts, reconnecting.
 
-At most two connections: one that only reads, one for writing verbs, opened at the first write. Nothing relies on
+At most two connections: one for reading, one for writing verbs, opened at the first write. Nothing relies on
 session state or named prepared statements, so a pooler in transaction mode may stand between: every transaction
 brings its settings along with ``SET LOCAL``.
 """
@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import random
 import ssl
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +19,7 @@ import asyncpg
 from queries import dsn, fault
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.files import statement
+from queries.load import Load
 from queries.model import Record
 from queries.redaction import redact
 from queries.script import Question, answers, compose
@@ -148,43 +148,6 @@ async def in_turn(
             return
 
 
-class Load:
-    """How much of the wall time the server works for the console, over about the last minute.
-
-    A question takes the server's work and the way there and back. What the quickest one took is the way, and counts for
-    nothing: a server far away is not a busy one.
-    """
-
-    WINDOW = 60.0
-    WAY = 0.25  # seconds; a way that seems longer than that is counted as work for the rest
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._spans: list[tuple[float, float]] = []
-        self.began = now()
-        self.worked = 0.0  # seconds so far
-        self.way = self.WAY
-
-    @contextlib.contextmanager
-    def measured(self) -> Any:
-        """Count the time of the body, one question and its answer, as time the server was busy for us."""
-        start = self._now()
-        try:
-            yield
-        finally:
-            end = self._now()
-            self.way = min(self.way, end - start)
-            self._spans.append((min(start + self.way, end), end))
-            self.worked += max(end - start - self.way, 0.0)
-
-    def share(self) -> float:
-        """Part of wall time, 0..1."""
-        now = self._now()
-        since = max(self.began, now - self.WINDOW)
-        self._spans = [s for s in self._spans if s[1] > since]
-        return sum(end - max(start, since) for start, end in self._spans) / max(now - since, 1.0)
-
-
 class Backoff:
     """Growing, jittered pauses between attempts to connect, in seconds."""
 
@@ -264,16 +227,23 @@ class Database:
             yield transaction
 
     @contextlib.asynccontextmanager
-    async def writing(self, search_path: Sequence[str]) -> AsyncIterator[Transaction]:
-        """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long."""
+    async def writing(self, search_path: Sequence[str], over: str = "write") -> AsyncIterator[Transaction]:
+        """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long.
+
+        ``over`` is the connection it goes over: "read" to have a second one beside the first.
+        """
         settings = {
             "lock_timeout": LOCK_TIMEOUT,
             "statement_timeout": WRITE_TIMEOUT,
             "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
         }
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", search_path, settings)
-        async with self._transaction("write", begin, WRITE_TIMEOUT) as transaction:
+        async with self._transaction(over, begin, WRITE_TIMEOUT) as transaction:
             yield transaction
+
+    def busy(self, over: str) -> bool:
+        """Whether somebody has that connection now."""
+        return self._locks[over].locked()
 
     async def close(self) -> None:
         """Close both connections, waiting for neither long."""

@@ -112,6 +112,7 @@ class Verb(Record, forbid_unknown_fields=True):
     privileges: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
+    apart: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
     arguments: tuple[Argument, ...] = ()
     when: dict[str, str] = {}  # options that must have these values, for verbs that differ by variant
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from console.app import UnstickApp
 from console.config import Config, Context
-from queries.database import Load
+from queries.load import Load
 from queries.workspace import Workspace
 
 DEADLINE = 20.0  # seconds until a state that does not come is a failure

@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from console.clock import SHARE
-from queries.database import Load
+from queries.load import Load
 from tests.command import unstick
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer

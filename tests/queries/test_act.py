@@ -248,10 +248,11 @@ async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, ledgered: Work
     assert len(rehearsal.results) == 500
     stop = asyncio.Event()
     done = []
-    async for progress in act.bulk(ledgered, LABEL, "wake", rehearsal, OPERATOR, stop):
-        done.append((progress.done, progress.total, len(progress.chunk.results)))
-        if progress.done == 1000:
-            stop.set()
+    async with ledgered.database.reading():  # so that there is one connection only, and one chunk at a time
+        async for progress in act.bulk(ledgered, LABEL, "wake", rehearsal, OPERATOR, stop):
+            done.append((progress.done, progress.total, len(progress.chunk.results)))
+            if progress.done == 1000:
+                stop.set()
     assert done == [(500, 1200, 500), (1000, 1200, 500)]
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1000
     assert await twin.value("SELECT count(*) FROM task_timer") == 200

@@ -15,8 +15,9 @@ import asyncpg
 import pytest
 
 from queries import act, database
-from queries.database import Backoff, Database, Load
+from queries.database import Backoff, Database
 from queries.fault import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
+from queries.load import Load
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace

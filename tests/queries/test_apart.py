@@ -1,0 +1,198 @@
+"""Verbs that keep nodes apart: two chunks of one go side by side, and neither is in the other's way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from queries import act, ledger
+from queries.database import Database, Transaction
+from queries.model import Outcome, Rehearsal
+from queries.system import builtin
+from queries.workspace import Workspace
+from tests.queries import plans
+from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
+from tests.servers import TestbedServer
+
+CHANGED = Outcome.CHANGED
+ROWS = 600
+APART = [(s.name, v.name) for s in builtin() for v in s.spec.verbs if v.apart]
+ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("estuary", "wake"): {"regardless": True},
+    ("estuary", "drop"): {"position": 1},
+}
+
+
+@pytest.fixture
+async def many(twin: Twin, eternaltwin: str, tmp_path: Path) -> AsyncIterator[tuple[Workspace, Rehearsal]]:
+    """Sixty tasks of one job, and the rehearsal of waking them."""
+    await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await twin.tasks([await twin.job()] * 60, status="Blocked", timer=60)
+    yield workspace, await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    await workspace.close()
+
+
+@pytest.mark.parametrize(("name", "verb"), APART)
+async def test_two_chunks_side_by_side(
+    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, verb: str
+) -> None:
+    """Both have done everything but COMMIT before either commits; most of the nodes have a parent in common."""
+    dsn = server.fresh(name)
+    await plans.fill(dsn, name, ROWS)
+    profile = {"profile": "mirror" if verb == "mark_failed" else "table"} if name == "agent_jobs" else {}
+    workspace = await opened(dsn, tmp_path, overrides={name: profile})
+    looks, arguments = reader(workspace, name), ARGUMENTS.get((name, verb))
+    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).letters]
+    fit = await rehearsed(workspace, verb, ids, arguments, name)
+    ids = [id_ for id_, outcome in told(fit).items() if outcome is CHANGED][:8]
+    rehearsal = await rehearsed(workspace, verb, ids, arguments, name)
+
+    monkeypatch.setattr(act, "CHUNK", 4)
+    both, ended = asyncio.Barrier(2), act._ended
+
+    async def together(transaction: Transaction) -> str | None:
+        async with asyncio.timeout(30):
+            await both.wait()
+        return await ended(transaction)
+
+    monkeypatch.setattr(act, "_ended", together)
+    outcomes = await act.commit(workspace, name, verb, rehearsal, OPERATOR)
+    await workspace.close()
+    assert told(outcomes) == dict.fromkeys(ids, CHANGED)
+    assert len(ids) == 8
+    assert outcomes.xid is not None
+    assert len(outcomes.xid.split()) == 2
+
+
+async def test_what_has_rows_in_common_goes_one_by_one(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs with their tasks, cancelled beside other tasks of theirs."""
+    workspace = await opened(eternaltwin, tmp_path)
+    jobs = await twin.jobs(6)
+    pairs = zip(jobs, await twin.tasks(jobs), strict=True)
+    ids = [id_ for job, task in pairs for id_ in (twin.id(job, "job"), twin.id(task))]
+    rehearsal = await rehearsed(workspace, "cancel", ids)
+    monkeypatch.setattr(act, "CHUNK", 2)
+    most = await transactions(workspace, rehearsal, monkeypatch)
+    await workspace.close()
+    assert most == 1
+
+
+async def transactions(workspace: Workspace, rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Commit it and tell how many of its transactions there were at the same time, at most."""
+    now, most, writing = 0, 0, Database.writing
+
+    @asynccontextmanager
+    async def counted(self: Database, *where: Any) -> AsyncIterator[Transaction]:
+        nonlocal now, most
+        async with writing(self, *where) as transaction:
+            now += 1
+            most = max(most, now)
+            yield transaction
+            now -= 1
+
+    monkeypatch.setattr(Database, "writing", counted)
+    await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+    return most
+
+
+async def test_whoever_reads_goes_first(
+    twin: Twin, many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While somebody reads there is one chunk at a time, and it waits for nobody."""
+    workspace, rehearsal = many
+    monkeypatch.setattr(act, "CHUNK", 10)
+    async with asyncio.timeout(30), workspace.database.reading():
+        assert await transactions(workspace, rehearsal, monkeypatch) == 1
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
+
+
+async def test_reading_gets_its_turn_between_chunks(
+    many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, rehearsal = many
+    monkeypatch.setattr(act, "CHUNK", 4)
+    looks, done = [], []
+
+    async def look() -> None:
+        await reader(workspace).live()
+        looks.append(len(done))
+
+    async with asyncio.TaskGroup() as group:
+        async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+            done.append(progress.done)
+            if len(done) == 4:
+                group.create_task(look())
+                await asyncio.sleep(0)
+    assert looks[0] <= 8, "not only when all was done"
+    assert done[-1] == 60
+
+
+async def test_stop_lets_both_end(
+    twin: Twin, many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, rehearsal = many
+    monkeypatch.setattr(act, "CHUNK", 10)
+    stop, ids = asyncio.Event(), []
+    async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, stop):
+        stop.set()
+        ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
+    assert len(ids) == 20
+    woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert {twin.id(row[0]) for row in woken} == set(ids)
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_what_is_told_is_so_when_both_connections_are_lost(
+    twin: Twin,
+    eternaltwin: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+) -> None:
+    """Again and again, at no particular moment."""
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await twin.tasks([await twin.job()] * 400, status="Blocked", timer=60)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    monkeypatch.setattr(act, "CHUNK", 5)
+    over = asyncio.Event()
+
+    async def kill() -> None:
+        kills = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
+        killer = await asyncpg.connect(eternaltwin)
+        while not over.is_set():
+            await killer.execute(f"{kills} AND datname = current_database() AND random() < 0.1")
+        await killer.close()
+
+    killing = asyncio.create_task(kill())
+    outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    over.set()
+    await killing
+    entries = [e async for e in every_entry(workspace)]
+    await workspace.close()
+    changed = {id_ for id_, outcome in told(outcomes).items() if outcome is CHANGED}
+    woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert {twin.id(row[0]) for row in woken} == changed
+    assert set(told(outcomes).values()) == {CHANGED, Outcome.REFUSED}, "some were hit, none is in doubt"
+    assert {r.id for e in entries for r in e.results if r.outcome is CHANGED} == changed
+
+
+async def every_entry(workspace: Workspace) -> AsyncIterator[Any]:
+    """All that the ledger has."""
+    cursor = None
+    while True:
+        entries, cursor = await workspace.ledger(cursor)
+        for entry in entries:
+            yield entry
+        if cursor is None:
+            return
