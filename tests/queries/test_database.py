@@ -211,6 +211,13 @@ async def test_the_share_of_time_spent_in_statements() -> None:
     assert load.worked == pytest.approx(3.0)
     now += 60
     assert load.share() == 0
+    with load.measured():
+        now += 2
+        with load.measured():  # over the other connection
+            now += 1
+        now += 0.1
+    assert load.share() == pytest.approx(0.05), "not the sum of the two"
+    now += 60
     for _ in range(10):  # where all answers take long it is no longer distance
         with load.measured():
             now += 2
