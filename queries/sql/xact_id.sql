@@ -1,4 +1,4 @@
 -- This transaction's id, by which its commit can be settled when the answer is lost, and which life of which server
 -- it is in (a crash makes the server discard its statistics and so changes when they were reset); and when it began.
 SELECT pg_current_xact_id()::text AS xid, extract(epoch FROM now())::float8 AS at,
-       (SELECT pg_postmaster_start_time() || ' ' || coalesce(b.stats_reset::text, '') FROM pg_stat_bgwriter b) AS life
+       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life

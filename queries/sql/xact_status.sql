@@ -2,4 +2,4 @@
 -- it never had such an id. `life` as in xact_id.sql: where it differs, the id may have been given to another since.
 -- $1 id text: the transaction's id
 SELECT pg_xact_status($1::text::xid8) AS status,
-       (SELECT pg_postmaster_start_time() || ' ' || coalesce(b.stats_reset::text, '') FROM pg_stat_bgwriter b) AS life
+       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life
