@@ -1,8 +1,9 @@
 """What open consoles take from the server: its time, and the time of a busy executor beside them.
 
 Consoles are real ones, each in a pseudo-terminal. The server's time is the CPU time of the backends that serve them,
-so that whatever else the machine does is not counted; the executor's is what it gets done while consoles are open and
-while none is, in turns.
+so that whatever else the machine does is not counted. What the executor loses is told by how long its work takes while
+a console's backend is at work and just after, against all the time between: a machine's speed drifts by more than a
+console costs, so that turns with and without one tell nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.bench.figure import Figure
 
 SETTLED = 8.0  # seconds after which a console has connected, looked at everything once and keeps its pace
 WATCHED = 30.0
-TURN, TURNS = 5.0, 4
+BUSY = 60.0
 MANY = 10
 
 # One step of an executor: take the task that was polled longest ago, write its state, commit. A hundred at a time, so
@@ -99,28 +100,28 @@ def _spent(processes: list[psutil.Process]) -> float:
 
 
 def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
-    """By how many per cent an executor gets less done while a console is open: the median of the turns."""
-    losses = []
-    for _ in range(TURNS):
-        alone = asyncio.run(_steps(dsn))
-        with consoles(1, dsn, environment):
-            beside = asyncio.run(_steps(dsn))
-        again = asyncio.run(_steps(dsn))
-        losses.append(100 * (1 - 2 * beside / (alone + again)))
-    return statistics.median(losses)
+    """By how many per cent an executor gets less done because a console is open."""
+    with consoles(1, dsn, environment):
+        taken = asyncio.run(_hundreds(dsn))
+    quiet = [seconds for seconds, beside in taken if not beside]
+    assert 0 < len(quiet) < len(taken), "the console was never at work, or always"
+    return 100 * (1 - statistics.fmean(quiet) / statistics.fmean(seconds for seconds, _ in taken))
 
 
-async def _steps(dsn: str) -> float:
-    """Hundreds of steps a second, over a turn."""
+async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
+    """Seconds that each hundred of steps took, and whether a console's backend was at work then or just before."""
+    backends = [psutil.Process(pid) for pid in await _backends(dsn)]
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down
-    began, done = time.perf_counter(), 0
-    while time.perf_counter() < began + TURN:
+    taken, worked, end = [], False, time.perf_counter() + BUSY
+    while (began := time.perf_counter()) < end:
+        before = [backend.num_ctx_switches() for backend in backends]
         await connection.execute(EXECUTOR)
-        done += 1
-    took = time.perf_counter() - began
+        works = before != [backend.num_ctx_switches() for backend in backends]
+        taken.append((time.perf_counter() - began, works or worked))
+        worked = works
     await connection.close()
-    return done / took
+    return taken
 
 
 def figures(dsn: str, environment: Mapping[str, str]) -> list[Figure]:
