@@ -33,7 +33,7 @@ FEW = 10_000
 WATCHED = 6.0  # seconds a key has for what it sets going
 BULK = min(100_000, ROWS // 4)
 ROUNDS = 7
-STARTS = 5
+STARTS = 21
 GOAL = 1.5  # times the buffers at FEW rows
 FINE = (
     100  # blocks: a statement that touches no more is cheap whatever its ratio; an index one level deeper alone tells
