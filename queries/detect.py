@@ -236,6 +236,9 @@ def _met(
 
 
 def _serves(index: Mapping[str, Any], need: Need) -> bool:
-    """Whether an index leads with the columns of a need, in any order among themselves."""
-    leading = index["columns"][: len(need.columns)]
-    return set(leading) == set(need.columns) and (need.partial or not index["partial"])
+    """Whether an index leads with the columns of a need, and has what the need is about.
+
+    One of other rows, or in another order, would be read from end to end.
+    """
+    here = need.full if index["partial"] is None else index["partial"] in need.partial
+    return here and index["columns"][: len(need.columns)] == list(need.columns)

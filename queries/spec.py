@@ -40,7 +40,8 @@ class Need(Record, forbid_unknown_fields=True):
     ddl: str = ""
     function: str = ""
     relation: str = ""  # schema-qualified, e.g. of an extension
-    partial: bool = False  # whether a partial index will do
+    partial: tuple[str, ...] = ()  # predicates of partial indexes that will do, as the server spells them
+    full: bool = True  # whether an index of all rows will do
     whole: bool = True  # whether a table that is small enough to be read whole will do
     column: str = ""  # of ``table``
 

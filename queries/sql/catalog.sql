@@ -30,7 +30,7 @@ SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text A
                                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
                                LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                               WHERE k.ord <= i.indnkeyatts),
-                 'unique', i.indisunique, 'partial', i.indpred IS NOT NULL)), '[]')
+                 'unique', i.indisunique, 'partial', pg_get_expr(i.indpred, i.indrelid))), '[]')
           FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
          WHERE i.indrelid = f.oid AND i.indisvalid AND m.amname = 'btree') AS indexes,
        (SELECT coalesce(string_agg(pg_get_constraintdef(k.oid), ' '), '')

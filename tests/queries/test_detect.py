@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from queries import detect, system
 from queries.model import split_id
 from queries.workspace import Workspace
+from tests.queries import plans
 from tests.queries.builders import Twin, do, opened, reader, told
 from tests.servers import TestbedServer, both_versions
 
@@ -235,6 +238,39 @@ async def test_a_large_table_wants_an_index(
     monkeypatch.setattr(detect, "SMALL", -1)
     found = reader(await look(tables(change=index))).found
     assert found.have == found.indexed == met
+
+
+@both_versions
+@pytest.mark.parametrize("name", sorted(s.name for s in system.builtin()))
+async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
+    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One of other rows, or with its columns in another order, would be read from end to end."""
+    monkeypatch.setattr(detect, "SMALL", -1)
+    dsn = server.fresh(name)
+    connection = await asyncpg.connect(dsn)
+    for index in await connection.fetch(plans.PLAIN):  # the engine's own
+        await connection.execute(f"DROP INDEX {index['name']}")
+    workspace = await opened(dsn, tmp_path)
+    tried = 0
+    for need, spec in reader(workspace, name).system.spec.needs.items():
+        if not spec.ddl or need in reader(workspace, name).found.indexed:
+            continue
+        start, columns, _, predicate = re.fullmatch(r"([^(]*)\((.*?)\)( WHERE (.*))?", spec.ddl).groups()  # type: ignore[union-attr]
+        turned = ", ".join(reversed(columns.split(", ")))
+        lookalikes = [f"{start}({columns}) WHERE {columns.split(', ')[0].split(' ')[0]} IS NULL"]
+        lookalikes += [f"{start}({turned})" + (f" WHERE {predicate}" if predicate else "")] * (turned != columns)
+        lookalikes += [f"{start}({columns})"] * (not spec.full)
+        for ddl, serves in [(spec.ddl, True), *((other, False) for other in lookalikes)]:
+            await connection.execute(ddl)
+            await workspace.look()
+            assert (need in reader(workspace, name).found.indexed) == serves, ddl
+            for index in await connection.fetch(plans.PLAIN):
+                await connection.execute(f"DROP INDEX {index['name']}")
+        tried += 1
+    await workspace.close()
+    await connection.close()
+    assert tried
 
 
 async def test_a_partitioned_table_is_as_large_as_its_partitions(look: Open, database: str) -> None:
