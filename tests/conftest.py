@@ -13,8 +13,10 @@ from tests.queries.snak import Snak
 from tests.queries.tasker_rows import Shop
 from tests.servers import Servers, TestbedServer
 
-# Where the tests run in a script's background, SIGINT is ignored, also by the programs that they start and interrupt.
+# Where the tests run in a script's background or under nohup, SIGINT or SIGHUP is ignored, also by the programs that
+# they start and send it to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
