@@ -18,6 +18,7 @@ from tests.queries.builders import opened
 from tests.queries.snak import ANNA, BERT, LABEL, STATUSES, Snak
 from tests.servers import TestbedServer, both_versions
 
+with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
 SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"
 
 
@@ -230,7 +231,7 @@ async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: 
 
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "2024-05-06 07:08:09", "2024-05-06 07:08:09.123456", "infinity"])
-@pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
+@with_and_without
 async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path, time: str, index: str) -> None:
     for status in STATUSES:
         await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1, number=f"no {status}")
@@ -353,7 +354,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     await workspace.close()
 
 
-@pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
+@with_and_without
 async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_path: Path, index: str) -> None:
     """With an index that leads with the status, and without: then from one user's to the other's."""
     made = []
@@ -388,7 +389,7 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
 
 @both_versions
 @pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
-@pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
+@with_and_without
 async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     snak: Snak, mirror: Workspace, index: str, seed: float
 ) -> None:

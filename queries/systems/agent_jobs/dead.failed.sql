@@ -5,22 +5,17 @@
 -- $3 cursor text: created_at|id of the last row of the page before, or NULL
 -- $4 page int: how many at most
 -- Indexes: jobs_pkey; one on jobs(status, created_at) of the failed.
-SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
-       extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
-       'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now,
-       to_jsonb(n) AS node
-  FROM (SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,
-               coalesce(split_part($3::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id) AS c
- CROSS JOIN LATERAL (
-        (SELECT j.*, j.xmin, j.ctid FROM jobs j
-          WHERE $1::text[] IS NULL AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT $4::int)
-         UNION ALL
-        SELECT j.*, j.xmin, j.ctid FROM jobs j
-         WHERE j.status = 'failed'
-           AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))) AS j
- CROSS JOIN LATERAL (SELECT
-\ir parts/job.sql
-       ) AS n
- ORDER BY j.created_at, j.id
- LIMIT $4::int
+WITH failed AS (
+  SELECT j.*
+    FROM (SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,
+                 coalesce(split_part($3::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id) AS c
+   CROSS JOIN LATERAL (
+          (SELECT j.*, j.xmin, j.ctid FROM jobs j
+            WHERE $1::text[] IS NULL AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
+            ORDER BY j.created_at, j.id LIMIT $4::int)
+           UNION ALL
+          SELECT j.*, j.xmin, j.ctid FROM jobs j
+           WHERE j.status = 'failed'
+             AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))) AS j
+)
+\ir parts/letters.sql

@@ -48,16 +48,7 @@ failed AS (
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
-(SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
-        extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
-        'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now,
-        to_jsonb(n) AS node
-   FROM failed j
- CROSS JOIN LATERAL (SELECT
-\ir parts/job.sql
-        ) AS n
-  ORDER BY j.created_at, j.id
-  LIMIT $4::int)
+\ir parts/letters.sql
 UNION ALL
 SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500
