@@ -8,7 +8,6 @@ locks, looks whom it is not for, copies every row before and after, and writes t
 from __future__ import annotations
 
 import asyncio
-import os
 import statistics
 import sys
 import time
@@ -22,10 +21,11 @@ import asyncpg
 import psutil
 
 from queries import act, ledger, system
-from queries.database import APPLICATION, Transaction
+from queries.database import Transaction
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
+from tests.bench.bench_load import backends, spent
 from tests.bench.figure import Figure
 from tests.queries import plans
 from tests.queries.builders import OPERATOR
@@ -86,7 +86,10 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
     updates = [await _updated(server, template, wake, bulk)]
     workspace = await Workspace.open(dsn, file=folder / "ledger")
     async with workspace.database.reading(), workspace.database.writing(()):  # both connections are there
-        ids, backends = await _found(dsn, wake, bulk)
+        serving = await backends(dsn)
+    connection = await asyncpg.connect(dsn)
+    ids = await _found(connection, wake, bulk)
+    await connection.close()
     reader, seen = workspace.systems[name], {}
     for start in range(0, len(ids), 500):
         asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
@@ -95,14 +98,15 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
     rehearsal = await act.rehearse(workspace, name, "wake", seen, "bench", wake.arguments)
     server.sql("CHECKPOINT")
     changed = 0
-    with clocked() as spent:
-        began, server_before, own_before = time.perf_counter(), _cpu(*backends), _cpu(os.getpid())
+    console = [psutil.Process()]
+    with clocked() as waited:
+        began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
         async for progress in act.bulk(workspace, name, "wake", rehearsal, OPERATOR, asyncio.Event()):
             changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
         took, served, own = (
             time.perf_counter() - began,
-            _cpu(*backends) - server_before,
-            _cpu(os.getpid()) - own_before,
+            spent(serving) - server_before,
+            spent(console) - own_before,
         )
     await workspace.close()
     updates += [await _updated(server, template, wake, bulk) for _ in range(2)]
@@ -111,8 +115,8 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
     print(f"\n{name}: waking {changed:,}: {took:.1f} s (of CPU {served:.1f} s the server, {own:.1f} s the console)")
     times = ", ".join(f"{clock:.2f} s" for clock, _ in updates)
     print(f"one UPDATE of the same rows: {times}, in the middle {update_cpu:.1f} s of CPU")
-    for what, seconds in spent.most_common(8):  # two chunks wait side by side
-        print(f"  {what:30}{seconds:6.1f} s{100 * seconds / spent.total():5.0f} %")
+    for what, seconds in waited.most_common(8):  # two chunks wait side by side
+        print(f"  {what:30}{seconds:6.1f} s{100 * seconds / waited.total():5.0f} %")
     sys.stdout.flush()
     for database in (dsn.rpartition("/")[2], template):
         server.sql(f"DROP DATABASE {database} WITH (FORCE)")
@@ -129,30 +133,26 @@ async def _updated(server: TestbedServer, template: str, wake: Wake, bulk: int) 
     copy = server.unique("db")
     server.sql(f"CREATE DATABASE {copy} TEMPLATE {template}")
     connection = await asyncpg.connect(server.dsn(copy))
-    ids = [row["id"] for row in await connection.fetch(wake.find, bulk)]
+    ids = await _found(connection, wake, bulk)
     await connection.execute("CHECKPOINT")
-    backend = connection.get_server_pid()
-    began, before = time.perf_counter(), _cpu(backend)
+    backend = [psutil.Process(connection.get_server_pid())]
+    began, before = time.perf_counter(), spent(backend)
     await connection.execute(wake.update, ids)
-    took = time.perf_counter() - began, _cpu(backend) - before
+    took = time.perf_counter() - began, spent(backend) - before
     await connection.close()
     server.sql(f"DROP DATABASE {copy} WITH (FORCE)")
     return took
 
 
-async def _found(dsn: str, wake: Wake, bulk: int) -> tuple[list[str], list[int]]:
-    """The nodes to be woken, in the order of lists, and the console's backends."""
-    connection = await asyncpg.connect(dsn)
-    ids = [row["id"] for row in await connection.fetch(wake.find, bulk)]
-    backends = await connection.fetch("SELECT pid FROM pg_stat_activity WHERE application_name = $1", APPLICATION)
-    await connection.close()
-    return ids, [row["pid"] for row in backends]
+async def _found(connection: asyncpg.Connection[Any], wake: Wake, bulk: int) -> list[str]:
+    """The nodes to be woken, in the order of lists."""
+    return [row["id"] for row in await connection.fetch(wake.find, bulk)]
 
 
 @contextmanager
 def clocked() -> Iterator[Counter[str]]:
     """Seconds spent in each statement of the body."""
-    spent: Counter[str] = Counter()
+    waited: Counter[str] = Counter()
     rows, control = Transaction.rows, Transaction.control
 
     async def timed(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -161,22 +161,17 @@ def clocked() -> Iterator[Counter[str]]:
             return await rows(self, statement, values)
         finally:
             word = statement.text.split(None, 1)[0].upper()
-            spent[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
+            waited[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
 
     async def told(self: Transaction, command: str) -> str:
         began = time.perf_counter()
         try:
             return await control(self, command)
         finally:
-            spent[command.split(None, 1)[0]] += time.perf_counter() - began
+            waited[command.split(None, 1)[0]] += time.perf_counter() - began
 
     Transaction.rows, Transaction.control = timed, told  # type: ignore[method-assign]
     try:
-        yield spent
+        yield waited
     finally:
         Transaction.rows, Transaction.control = rows, control  # type: ignore[method-assign]
-
-
-def _cpu(*pids: int) -> float:
-    """Seconds of CPU that these processes have taken."""
-    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)

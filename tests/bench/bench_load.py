@@ -13,7 +13,7 @@ import contextlib
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import asyncpg
 import psutil
@@ -80,22 +80,23 @@ def consoles(number: int, dsn: str, environment: Mapping[str, str]) -> Iterator[
 def share(dsn: str, environment: Mapping[str, str], number: int) -> float:
     """Per cent of one CPU that the server spends on so many consoles."""
     with consoles(number, dsn, environment):
-        working = [psutil.Process(pid) for pid in asyncio.run(_backends(dsn))]
+        working = asyncio.run(backends(dsn))
         assert len(working) >= number, "not every console has connected"
-        before, began = _spent(working), time.perf_counter()
+        before, began = spent(working), time.perf_counter()
         time.sleep(WATCHED)
-        return 100 * (_spent(working) - before) / (time.perf_counter() - began)
+        return 100 * (spent(working) - before) / (time.perf_counter() - began)
 
 
-async def _backends(dsn: str) -> list[int]:
+async def backends(dsn: str) -> list[psutil.Process]:
     """The server's processes that serve consoles."""
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT pid FROM pg_stat_activity WHERE application_name = $1", APPLICATION)
     await connection.close()
-    return [row["pid"] for row in rows]
+    return [psutil.Process(row["pid"]) for row in rows]
 
 
-def _spent(processes: list[psutil.Process]) -> float:
+def spent(processes: Iterable[psutil.Process]) -> float:
+    """Seconds of CPU that these processes have taken."""
     return float(sum(sum(process.cpu_times()[:2]) for process in processes))
 
 
@@ -114,14 +115,14 @@ def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
 
 async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
     """Seconds that each hundred of steps took, and whether a console's backend was at work then or just before."""
-    backends = [psutil.Process(pid) for pid in await _backends(dsn)]
+    working = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down
     taken, worked, end = [], False, time.perf_counter() + BUSY
     while (began := time.perf_counter()) < end:
-        before = [backend.num_ctx_switches() for backend in backends]
+        before = [backend.num_ctx_switches() for backend in working]
         await connection.execute(EXECUTOR)
-        works = before != [backend.num_ctx_switches() for backend in backends]
+        works = before != [backend.num_ctx_switches() for backend in working]
         taken.append((time.perf_counter() - began, works or worked))
         worked = works
     await connection.close()
