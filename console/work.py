@@ -56,7 +56,7 @@ class Work:
 
     @property
     def stopping(self) -> bool:
-        """Whether it ends with the chunk under way."""
+        """Whether it ends with what is under way."""
         return self._stop.is_set()
 
     def counted(self) -> dict[Outcome, int]:

@@ -104,7 +104,7 @@ async def bulk(
     operator: ledger.Operator,
     stop: asyncio.Event,
 ) -> AsyncIterator[Progress]:
-    """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; ``stop`` ends it between two.
+    """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
 
     A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it. Of a verb that keeps
     nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
@@ -117,8 +117,10 @@ async def bulk(
         beside = [r for r, _ in running.values()]
         if any(not r.verb.apart or r.verb is not request.verb for r in beside):
             return None
-        taken = {r.over for r in beside} | ({"read"} if not beside or workspace.database.busy("read") else set())
-        return next((over for over in ("write", "read") if over not in taken), None)
+        taken = {r.over for r in beside}
+        if "write" not in taken:
+            return "write"
+        return None if "read" in taken or workspace.database.busy("read") else "read"
 
     ahead = next(pieces, None)
     try:
