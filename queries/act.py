@@ -270,7 +270,7 @@ def _narrows(error: DatabaseError) -> bool:
 
 async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
     database, file = workspace.database, workspace.ledger_file
-    async with database.writing(request.reader.found.search_path, request.over) as transaction:
+    async with database.writing(request.reader.found.action_schema, request.over) as transaction:
         await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]

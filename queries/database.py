@@ -110,6 +110,14 @@ class Transaction:
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Run one statement with the parameters it names. Raises DatabaseError."""
+        if statement.schema:
+            await self.control(_search_path(statement.schema))
+            rows = await self._rows(statement, values)
+            await self.control(_search_path())
+            return rows
+        return await self._rows(statement, values)
+
+    async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
         key = (self._begin, statement.text)
         with explained():
@@ -176,19 +184,19 @@ class Database:
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
-    async def asked(self, questions: Sequence[Question], search_path: Sequence[str] = ()) -> list[list[dict[str, Any]]]:
+    async def asked(self, questions: Sequence[Question]) -> list[list[dict[str, Any]]]:
         """The rows of several questions, as JSON has their values, in one round trip. Raises DatabaseError."""
         async with self._locks["read"]:
             known = self._known("read")
             try:
-                return await self._asked(questions, search_path)
+                return await self._asked(questions)
             except LostError:
                 if not known:
                     raise
-                return await self._asked(questions, search_path)  # it had died while it was idle
+                return await self._asked(questions)  # it had died while it was idle
 
-    async def _asked(self, questions: Sequence[Question], search_path: Sequence[str]) -> list[list[dict[str, Any]]]:
-        begin = _begin_read(search_path, READ_TIMEOUT, in_order=True)
+    async def _asked(self, questions: Sequence[Question]) -> list[list[dict[str, Any]]]:
+        begin = _begin_read(READ_TIMEOUT, in_order=True)
         new = not self._known("read")
         connection = self._connections["read"] if not new else await connect(self.text)
         try:
@@ -214,22 +222,22 @@ class Database:
         return answers(bytes(data))
 
     @contextlib.asynccontextmanager
-    async def reading(
-        self, search_path: Sequence[str] = (), limit: float = READ_TIMEOUT, *, in_order: bool = False
-    ) -> AsyncIterator[Transaction]:
+    async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
         """A READ ONLY transaction with one snapshot. Always rolled back: there is nothing to keep.
 
         ``in_order`` is for statements that want the first few rows in an index's order: without it a server that
         expects few rows reads all there are through a bitmap and sorts them, and of some parents there are millions.
         """
-        begin = _begin_read(search_path, limit, in_order=in_order)
+        begin = _begin_read(limit, in_order=in_order)
         async with self._transaction("read", begin, limit) as transaction:
             yield transaction
 
     @contextlib.asynccontextmanager
-    async def writing(self, search_path: Sequence[str], over: str = "write") -> AsyncIterator[Transaction]:
+    async def writing(self, schema: str = "", over: str = "write") -> AsyncIterator[Transaction]:
         """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long.
 
+        ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
+        caller must have checked that only trusted roles can create objects in it.
         ``over`` is the connection it goes over: "read" to have a second one beside the first.
         """
         settings = {
@@ -237,7 +245,7 @@ class Database:
             "statement_timeout": WRITE_TIMEOUT,
             "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
         }
-        begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", search_path, settings)
+        begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, schema)
         async with self._transaction(over, begin, WRITE_TIMEOUT) as transaction:
             yield transaction
 
@@ -304,7 +312,7 @@ class Database:
     async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
         if not self._known(purpose):
             connection = await connect(self.text)
-            begin = _begin_read((), READ_TIMEOUT, in_order=False)
+            begin = _begin_read(READ_TIMEOUT, in_order=False)
             try:
                 rows = await self._run(connection, begin, [Question(statement("server"))])
             except BaseException:
@@ -353,15 +361,23 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     return connection
 
 
-def _begin_read(search_path: Sequence[str], limit: float, *, in_order: bool) -> str:
+def _begin_read(limit: float, *, in_order: bool) -> str:
     settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
-    begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", search_path, settings)
+    begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", settings)
     return begin + ("; SET LOCAL enable_bitmapscan = off" if in_order else "")
 
 
-def _begin(mode: str, search_path: Sequence[str], settings: Mapping[str, float]) -> str:
-    path = ", ".join('"' + schema.replace('"', '""') + '"' for schema in (*search_path, "pg_temp"))
-    commands = [mode, f"SET LOCAL search_path = {path}", "SET LOCAL jit = off"]
+def _search_path(schema: str = "") -> str:
+    """Command for a search_path on which nothing but the server's own objects, and those in ``schema``, can be found.
+
+    A role that may create objects in any other schema on the path could have its operators and functions run by us.
+    """
+    own = '"' + schema.replace('"', '""') + '", ' if schema else ""
+    return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
+
+
+def _begin(mode: str, settings: Mapping[str, float], schema: str = "") -> str:
+    commands = [mode, _search_path(schema), "SET LOCAL jit = off"]
     # Dates and intervals go to and fro as text in cursors and copies of rows: one spelling, whoever had the connection.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]

@@ -11,7 +11,7 @@ from queries.files import statement
 from queries.model import Record
 from queries.script import Question
 from queries.spec import Need, Recognise
-from queries.system import System
+from queries.system import System, in_schema
 
 # A table of at most this many 8 kB blocks (8 MB) is read whole without being asked: some milliseconds, at every look.
 SMALL = 1024
@@ -44,9 +44,9 @@ class Found(Record):
     indexed: frozenset[str]
 
     @property
-    def search_path(self) -> tuple[str, ...]:
-        """Schemas in the order in which the system's statements look names up."""
-        return (self.schema, *self.system.spec.search_path)
+    def action_schema(self) -> str:
+        """The schema on the search_path of actions: that of an engine whose own code uses unqualified names, or ""."""
+        return self.schema if self.system.spec.unqualified else ""
 
     def may(self, privilege: str) -> bool:
         """Whether the role holds ``"UPDATE task"`` or the like (on some columns at least)."""
@@ -113,7 +113,14 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows) -> Detection:
                 label = f"{system.name}@{_plain(schema)}" if here else system.name
                 kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
                 here.append(
-                    Found(label=label, schema=schema, system=system, relations=kept, have=have, indexed=indexed)
+                    Found(
+                        label=label,
+                        schema=schema,
+                        system=in_schema(system, schema),
+                        relations=kept,
+                        have=have,
+                        indexed=indexed,
+                    )
                 )
             elif why:
                 declined.append(Declined(system=system.name, schema=schema, why=why))
@@ -226,6 +233,7 @@ def _met(
             (need.function and any(n.partition("(")[0] == need.function and s == "function" for _, n, s in parts))
             or (need.relation and relation in schemas.get(where or schema, {}))
             or (table and need.column in table.columns)
+            or need.closed
             or (table and need.columns and any(_serves(index, need) for index in table.indexes))
         )
         if firm:

@@ -38,7 +38,7 @@ async def grants(
         "schema": found.schema,
         "tables": list(found.relations),
         "changes": changes,
-        "besides": list(spec.search_path),
+        "besides": list(spec.besides),
         "queues": sorted(filter(None, queues)),
         "viewers": list(viewers),
         "operators": list(operators),

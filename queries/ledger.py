@@ -99,7 +99,7 @@ def script(operators: Iterable[str]) -> str:
 
 async def create(database: Database, operators: Iterable[str]) -> None:
     """Run the script, all or nothing; a ledger that is there keeps its entries. Raises DatabaseError."""
-    async with database.writing(()) as transaction:
+    async with database.writing() as transaction:
         await transaction.control(script(operators))
         await transaction.control("COMMIT")
 

@@ -240,7 +240,7 @@ class Reader(Variant):
     @contextlib.asynccontextmanager
     async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Transaction]:
         await self.recognise()
-        async with self.database.reading(self.found.search_path, limit, in_order=in_order) as transaction:
+        async with self.database.reading(limit, in_order=in_order) as transaction:
             yield transaction
 
     def _need(self, name: str) -> Statement:
@@ -283,18 +283,17 @@ class Reader(Variant):
     async def _first(self, which: Statement, page: int) -> Page:
         """The first roots, with which variant this is, in two or three round trips."""
         options = self._choose("options")
-        path = self.found.search_path
         if options is not None and "limits" in which.parameters:
-            self._recognise(*await self.database.asked([Question(options, self._values())], path))
+            self._recognise(*await self.database.asked([Question(options, self._values())]))
             options = None
         values = self._values(cursor=None, page=page)
         asked = [Question(s, values) for s in (options, which) if s is not None]
-        now, *told, rows = await self.database.asked([Question(statement("now")), *asked], path)
+        now, *told, rows = await self.database.asked([Question(statement("now")), *asked])
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
         parts = [Question(*part) for part in self._parts(local)]
-        answers = await self.database.asked(parts, path) if parts else []
+        answers = await self.database.asked(parts) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
 

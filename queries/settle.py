@@ -58,7 +58,7 @@ async def settled(database: Database, mark: Mark, attempt: Attempt, entry: Ledge
 async def _asked(database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> str | None:
     """One question; None where the answer is still to come."""
     try:
-        async with database.reading(attempt.reader.found.search_path) as transaction:
+        async with database.reading() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
             if row["status"] == "committed" and row["life"] != mark.life:
                 return await _borne_out(transaction, attempt, entry, table=table)

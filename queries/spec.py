@@ -44,6 +44,7 @@ class Need(Record, forbid_unknown_fields=True):
     full: bool = True  # whether an index of all rows will do
     whole: bool = True  # whether a table that is small enough to be read whole will do
     column: str = ""  # of ``table``
+    closed: bool = False  # the schema may go on the search_path: only trusted roles can create objects there
 
 
 class Kind(Record, forbid_unknown_fields=True):
@@ -150,7 +151,8 @@ class Spec(Record, forbid_unknown_fields=True):
     kinds: tuple[Kind, ...]
     dead: str = ""  # in a sentence: what a dead letter is in this engine, or why it has none
     declines: tuple[Decline, ...] = ()
-    search_path: tuple[str, ...] = ()  # schemas searched after the system's own
+    besides: tuple[str, ...] = ()  # other schemas with types of its columns: roles need USAGE on them
+    unqualified: bool = False  # its own functions and triggers use unqualified names: they need its schema on the path
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
     moved_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster

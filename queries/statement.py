@@ -29,6 +29,7 @@ class Statement(Record):
     kinds: tuple[str, ...] = ()
     server: int = 0  # least major version of the server
     of_ids: frozenset[str] | None = None  # what it needs where it is asked for certain nodes alone
+    schema: str = ""  # goes on the search_path while it runs: functions that it calls use unqualified names
 
     def is_for(self, kind: str) -> bool:
         """Whether it is about nodes of this kind ("": of any)."""

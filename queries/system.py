@@ -108,6 +108,35 @@ def builtin() -> tuple[System, ...]:
     return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
+def in_schema(system: System, schema: str) -> System:
+    """Bind a system's SQL to a schema: ``:"schema"`` becomes its quoted name, ``:'schema'`` a string literal.
+
+    Both are psql's spelling of a variable, so the files also run in psql after ``\\set schema ...``.
+    """
+    name = '"' + schema.replace('"', '""') + '"'
+    literal = "'" + schema.replace("'", "''") + "'"
+    if "\\" in schema:
+        literal = " E" + literal.replace("\\", "\\\\")  # correct whatever standard_conforming_strings is
+
+    closed = {need for need, spec in system.spec.needs.items() if spec.closed}
+
+    def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                s,
+                text=s.text.replace(':"schema"', name).replace(":'schema'", literal),
+                schema=schema if s.needs & closed else "",
+            )
+            for s in statements
+        )
+
+    return msgspec.structs.replace(
+        system,
+        statements={key: bind(variants) for key, variants in system.statements.items()},
+        verbs={script: {name: bind(run) for name, run in parts.items()} for script, parts in system.verbs.items()},
+    )
+
+
 def _limit(value: Any) -> Any:
     return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
 

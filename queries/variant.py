@@ -46,7 +46,7 @@ class Variant:
         statement_ = self._choose("options")
         rows: Rows = ()
         if statement_ is not None:
-            async with self.database.reading(self.found.search_path) as transaction:
+            async with self.database.reading() as transaction:
                 rows = await transaction.rows(statement_, self._values())
         self._recognise(rows)
 

@@ -85,7 +85,7 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
 
     updates = [await _updated(server, template, wake, bulk)]
     workspace = await Workspace.open(dsn, file=folder / "ledger")
-    async with workspace.database.reading(), workspace.database.writing(()):  # both connections are there
+    async with workspace.database.reading(), workspace.database.writing():  # both connections are there
         serving = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     ids = await _found(connection, wake, bulk)

@@ -127,7 +127,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, works
 SLOW = """
 CREATE TABLE pace (seconds float8); INSERT INTO pace VALUES (0);
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN PERFORM pg_sleep(seconds) FROM pace; RETURN new; END $$;
+BEGIN PERFORM pg_sleep(seconds) FROM public.pace; RETURN new; END $$;
 CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
@@ -149,7 +149,7 @@ async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServ
 
     for doing in (reading, rehearsing):
         at_it = asyncio.create_task(doing())
-        await until_active(dsn, "pg_sleep" if doing is reading else "UPDATE task")
+        await until_active(dsn, "pg_sleep" if doing is reading else 'UPDATE "public".task')
         await asyncio.to_thread(own_server.halt, "immediate")
         with pytest.raises(DatabaseError):
             await at_it

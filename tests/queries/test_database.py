@@ -25,7 +25,6 @@ from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, re
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer, both_versions
 
-PATH = ("public",)
 ACTIVITY = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick'"
 
 
@@ -46,16 +45,16 @@ async def db(eternaltwin: str) -> AsyncIterator[Database]:
 @both_versions
 async def test_a_read_cannot_write_and_a_write_can(db: Database, twin: Twin) -> None:
     with pytest.raises(ConflictError, match="read-only transaction"):
-        async with db.reading(PATH) as transaction:
-            await transaction.rows(sql("DELETE FROM job"), {})
+        async with db.reading() as transaction:
+            await transaction.rows(sql("DELETE FROM public.job"), {})
     with pytest.raises(ConflictError):
-        async with db.reading(PATH) as transaction:
-            await transaction.rows(sql("SELECT 1 FROM job FOR UPDATE"), {})
-    async with db.writing(PATH) as transaction:
-        await transaction.rows(sql("INSERT INTO users VALUES (gen_random_uuid(), now())"), {})
+        async with db.reading() as transaction:
+            await transaction.rows(sql("SELECT 1 FROM public.job FOR UPDATE"), {})
+    async with db.writing() as transaction:
+        await transaction.rows(sql("INSERT INTO public.users VALUES (gen_random_uuid(), now())"), {})
     assert await twin.value("SELECT count(*) FROM users") == 0, "rolled back unless committed"
-    async with db.writing(PATH) as transaction:
-        await transaction.rows(sql("INSERT INTO users VALUES (gen_random_uuid(), now())"), {})
+    async with db.writing() as transaction:
+        await transaction.rows(sql("INSERT INTO public.users VALUES (gen_random_uuid(), now())"), {})
         assert await transaction.control("COMMIT") == "COMMIT"
     assert await twin.value("SELECT count(*) FROM users") == 1
 
@@ -65,15 +64,15 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     names = ("application_name", "search_path", "statement_timeout", "lock_timeout", "TimeZone", "jit",
              "idle_in_transaction_session_timeout", "transaction_isolation", "transaction_read_only")  # fmt: skip
     columns = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in names)
-    async with db.reading(('odd "name', "public"), 1.5) as transaction:
+    async with db.reading(1.5) as transaction:
         (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
     assert tuple(row.values()) == (
-        "unstick", '"odd ""name", public, pg_temp', "1500ms", "0", "UTC", "off", "10s", "repeatable read", "on"
+        "unstick", "pg_catalog, pg_temp", "1500ms", "0", "UTC", "off", "10s", "repeatable read", "on"
     )  # fmt: skip
-    async with db.writing(PATH) as transaction:
+    async with db.writing('odd "name') as transaction:
         (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
     assert tuple(row.values()) == (
-        "unstick", "public, pg_temp", "5s", "500ms", "UTC", "off", "10s", "read committed", "off"
+        "unstick", 'pg_catalog, "odd ""name", pg_temp', "5s", "500ms", "UTC", "off", "10s", "read committed", "off"
     )  # fmt: skip
     assert db.server is not None
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
@@ -381,7 +380,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
     workspace = await opened(f"postgresql://x@{pooler}/{eternaltwin.rpartition('/')[2]}", tmp_path)
     pids = set()
     for n in range(12):
-        async with workspace.database.reading(PATH) as transaction:
+        async with workspace.database.reading() as transaction:
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
         task = await twin.task(status="Blocked", timer=60, cpu=99.5)
         rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])

@@ -36,9 +36,9 @@ CREATE FUNCTION brief(t task) RETURNS jsonb LANGUAGE sql AS $$
            'output', octet_length(t.output) || ' bytes, md5 ' || md5(t.output)) END $$;
 CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO audit (xid, who, task_id, was, became)
+  INSERT INTO public.audit (xid, who, task_id, was, became)
   VALUES (pg_current_xact_id()::text, current_setting('application_name'), coalesce(new.task_id, old.task_id),
-          brief(old), brief(new));
+          public.brief(old), public.brief(new));
   RETURN NULL;
 END $$;
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON task FOR EACH ROW EXECUTE FUNCTION audit();

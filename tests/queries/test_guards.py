@@ -54,7 +54,7 @@ async def locked(workspace: Workspace, label: str, verb: str, node: str, free: s
     request = Request(reader=reader, verb=spec, reason="x", arguments=GONE, operator=ledger.operator())
     attempt = Attempt(request, await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
-    async with workspace.database.writing(reader.found.search_path) as transaction:
+    async with workspace.database.writing(reader.found.action_schema) as transaction:
         await attempt._lock(transaction)
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()

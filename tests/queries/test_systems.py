@@ -41,11 +41,10 @@ systems = pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.n
 
 @pytest.fixture
 async def engine(server: TestbedServer, shipped: System) -> AsyncIterator[asyncpg.Connection]:
-    """A connection to a database with that engine's tables, its statements' names in reach."""
+    """A connection to a database with that engine's tables in ``public``; only the server's own names are in reach."""
     dsn = server.fresh(shipped.name)
     connection = await asyncpg.connect(dsn, statement_cache_size=0)
-    path = ", ".join(['"$user"', "public", shipped.name, *shipped.spec.search_path])
-    await connection.execute(f"SET search_path = {path}")
+    await connection.execute("SET search_path = pg_catalog, pg_temp")
     yield connection
     await connection.close()
     server.drop(dsn)
@@ -61,7 +60,8 @@ def usable(path: Path, server: TestbedServer) -> bool:
 
 
 async def prepare(connection: asyncpg.Connection, text: str, header: str) -> None:
-    """As a person would in psql, with the types that the header declares."""
+    """As a person would in psql after ``\\set schema public``, with the types that the header declares."""
+    text = text.replace(':"schema"', '"public"').replace(":'schema'", "'public'")
     said = {int(number): type_ for number, type_ in TYPED.findall(header)}
     types = ", ".join(said.get(n, "text") for n in range(1, max(said, default=0) + 1))
     await connection.execute(f"PREPARE it{f' ({types})' if types else ''} AS {text}")
@@ -88,6 +88,8 @@ async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: 
 async def test_each_statement_gives_the_columns_it_must(
     engine: asyncpg.Connection, server: TestbedServer, shipped: System
 ) -> None:
+    shipped = system.in_schema(shipped, "public")
+
     async def columns(statement: Statement) -> set[str]:
         return {a.name for a in (await engine.prepare(statement.text)).get_attributes()}
 

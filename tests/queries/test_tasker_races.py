@@ -327,9 +327,9 @@ async def test_a_violated_index_reads_as_moved(
     await shop.write(data)
     step = made.steps["refund_card"]
     script = shop.reader.system.verbs["skip"]
-    insert = next(part for part in script["change"] if "INSERT INTO workflow_step_transitions" in part.text)
+    insert = next(part for part in script["change"] if ".workflow_step_transitions (" in part.text)
     clash = (
-        "INSERT INTO workflow_step_transitions"
+        "INSERT INTO public.workflow_step_transitions"
         " (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)"
         f" SELECT '{step}', 'pending', 99, true, now(), now()"
     )

@@ -15,7 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for package in ("console", "queries") for path in (ROOT / package).rglob("*.py"))
-STYLES = sorted((ROOT / "console").rglob("*.tcss"))
 SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|MERGE INTO|WITH|CREATE|ALTER|DROP|GRANT|TRUNCATE|LOCK) ")
 
 
@@ -40,11 +39,6 @@ def foreign(paths: list[Path]) -> set[str]:
     """Names of the packages from elsewhere that these files import."""
     own = {"console", "queries"} | sys.stdlib_module_names
     return {name for path in paths for name in imports(path)} - own
-
-
-@pytest.mark.parametrize("path", SOURCES + STYLES, ids=short)
-def test_a_file_has_one_job(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400, "it has two jobs: split it"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=short)

@@ -6,7 +6,7 @@
 -- $3 cursor text: created_at|id of the last row of the page before, or NULL
 -- $4 page int: how many at most
 SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
-  FROM jobs j
+  FROM :"schema".jobs j
  CROSS JOIN LATERAL (SELECT
 \ir parts/job.sql
        ) AS n

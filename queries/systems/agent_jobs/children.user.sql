@@ -10,7 +10,7 @@ SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) 
                coalesce(split_part($3::text, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS c
  CROSS JOIN unnest(ARRAY['pending', 'active', 'delayed', 'paused', 'completed', 'failed']) AS s(status)
  CROSS JOIN LATERAL (
-        SELECT j.*, j.xmin, j.ctid FROM jobs j
+        SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
          WHERE j.user_id = substr($1::text, 6)::uuid AND j.status = s.status
            AND j.created_at <= c.at AND (j.created_at, j.id) < (c.at, c.id)
          ORDER BY j.created_at DESC, j.id DESC LIMIT $4::int) AS j

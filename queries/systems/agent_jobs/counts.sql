@@ -13,7 +13,7 @@ leaps AS (
   (SELECT f.user_id, f.active
      FROM (SELECT p.first AS user_id, count(*) FILTER (WHERE p.user_id = p.first AND p.status = 'active') AS active
              FROM (SELECT r.*, first_value(r.user_id) OVER () AS first
-                     FROM (SELECT j.user_id, j.status FROM jobs j WHERE (SELECT by_user FROM known) ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
+                     FROM (SELECT j.user_id, j.status FROM :"schema".jobs j WHERE (SELECT by_user FROM known) ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
             GROUP BY p.first) AS f)
   UNION ALL
   SELECT n.*
@@ -21,7 +21,7 @@ leaps AS (
    CROSS JOIN LATERAL (
          SELECT p.first, count(*) FILTER (WHERE p.user_id = p.first AND p.status = 'active')
            FROM (SELECT r.*, first_value(r.user_id) OVER () AS first
-                   FROM (SELECT j.user_id, j.status FROM jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
+                   FROM (SELECT j.user_id, j.status FROM :"schema".jobs j WHERE j.user_id > l.user_id ORDER BY j.user_id, j.status LIMIT 20) AS r) AS p
           GROUP BY p.first) AS n
 ),
 users AS MATERIALIZED (SELECT l.user_id, l.active FROM leaps l LIMIT 17),
@@ -30,21 +30,21 @@ unfinished AS MATERIALIZED (
     FROM (SELECT * FROM users u LIMIT 16) AS u
    CROSS JOIN LATERAL (SELECT 'active' AS status FROM generate_series(1, u.active) WHERE u.active < 20
                        UNION ALL
-                       (SELECT j.status::text FROM jobs j
+                       (SELECT j.status::text FROM :"schema".jobs j
                          WHERE u.active = 20 AND j.user_id = u.user_id AND j.status = 'active' LIMIT 20001)
                        UNION ALL
-                       (SELECT j.status::text FROM jobs j
+                       (SELECT j.status::text FROM :"schema".jobs j
                          WHERE j.user_id = u.user_id AND j.status IN ('pending', 'delayed', 'paused') LIMIT 20001)) AS j
    LIMIT 20001
 ),
 counted AS MATERIALIZED (
-  SELECT j.status::text AS status, count(*) AS n, true AS all FROM jobs j WHERE (SELECT whole FROM known) GROUP BY j.status
+  SELECT j.status::text AS status, count(*) AS n, true AS all FROM :"schema".jobs j WHERE (SELECT whole FROM known) GROUP BY j.status
   UNION ALL
   SELECT s.status, s.n, s.n <= 10000
-    FROM (VALUES ('pending', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'pending' LIMIT 10001) AS o)),
-                 ('active', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'active' LIMIT 10001) AS o)),
-                 ('delayed', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'delayed' LIMIT 10001) AS o)),
-                 ('paused', (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.status = 'paused' LIMIT 10001) AS o))) AS s(status, n)
+    FROM (VALUES ('pending', (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.status = 'pending' LIMIT 10001) AS o)),
+                 ('active', (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.status = 'active' LIMIT 10001) AS o)),
+                 ('delayed', (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.status = 'delayed' LIMIT 10001) AS o)),
+                 ('paused', (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.status = 'paused' LIMIT 10001) AS o))) AS s(status, n)
    WHERE (SELECT by_status FROM known)
   UNION ALL
   SELECT s.status, count(o.status), count(o.status) <= 10000 AND (SELECT count(*) FROM users) <= 16 AND (SELECT count(*) FROM unfinished) <= 20000
@@ -56,9 +56,9 @@ counted AS MATERIALIZED (
 estimate AS (
   SELECT f.status, (c.reltuples * f.freq)::int8 AS n
     FROM pg_class c
-    JOIN pg_stats s ON s.schemaname = current_schema() AND s.tablename = 'jobs' AND s.attname = 'status'
+    JOIN pg_stats s ON s.schemaname = :'schema' AND s.tablename = 'jobs' AND s.attname = 'status'
    CROSS JOIN unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS f(status, freq)
-   WHERE c.oid = 'jobs'::regclass AND c.reltuples >= 0
+   WHERE c.oid = format('%I.jobs', :'schema')::regclass AND c.reltuples >= 0
 )
 SELECT p.phase,
        CASE WHEN c.all OR k.whole THEN coalesce(c.n, 0) WHEN e.n > coalesce(c.n, -1) THEN e.n ELSE least(c.n, 10000) END::int8 AS n,

@@ -10,11 +10,11 @@ WITH failed AS (
     FROM (SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,
                  coalesce(split_part($3::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id) AS c
    CROSS JOIN LATERAL (
-          (SELECT j.*, j.xmin, j.ctid FROM jobs j
+          (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
             WHERE $1::text[] IS NULL AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
             ORDER BY j.created_at, j.id LIMIT $4::int)
            UNION ALL
-          SELECT j.*, j.xmin, j.ctid FROM jobs j
+          SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE j.status = 'failed'
              AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))) AS j
 )

@@ -17,7 +17,7 @@ heads AS MATERIALIZED (
   SELECT u.user_id, h.created_at
     FROM c
    CROSS JOIN users u
-   CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+   CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                         WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                         ORDER BY j.created_at LIMIT 1) AS h
    WHERE $1::text[] IS NULL
@@ -28,7 +28,7 @@ full_at AS MATERIALIZED (
   SELECT t.created_at
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+   CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                         WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at > c.at
                         ORDER BY j.created_at LIMIT $4::int) AS t
    ORDER BY t.created_at
@@ -38,13 +38,13 @@ failed AS (
   SELECT f.*
     FROM c
    CROSS JOIN heads h
-   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM jobs j
+   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
                         WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                           AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                         ORDER BY j.created_at, j.id LIMIT $4::int) AS f
   UNION ALL
-  SELECT j.*, j.xmin, j.ctid FROM jobs j
+  SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )

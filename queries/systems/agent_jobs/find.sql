@@ -14,7 +14,7 @@ WITH q AS (
               THEN rpad(replace($1::text, '-', ''), 32, 'f')::uuid END AS high
 )
 (SELECT 'job:' || j.id AS id, to_jsonb(n) AS node
-   FROM (SELECT j.*, j.xmin, j.ctid FROM jobs j WHERE j.job_id = $1::text LIMIT $3::int) AS j
+   FROM (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.job_id = $1::text LIMIT $3::int) AS j
   CROSS JOIN LATERAL (SELECT
 \ir parts/job.sql
         ) AS n)
@@ -22,10 +22,10 @@ UNION ALL
 (SELECT sort || ':' || q.low, NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high)
 UNION ALL
 (SELECT 'job:' || j.id, to_jsonb(n)
-   FROM ((SELECT j.*, j.xmin, j.ctid FROM jobs j
+   FROM ((SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT $3::int)
          UNION ALL
-         (SELECT j.*, j.xmin, j.ctid FROM jobs j
+         (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE 'jobs_scan' = ANY ($4::text[]) AND strpos(lower(j.error), lower($1::text)) > 0
            ORDER BY j.created_at DESC, j.id LIMIT $3::int)) AS j
   CROSS JOIN LATERAL (SELECT

@@ -17,7 +17,7 @@ WITH RECURSIVE
    CROSS JOIN LATERAL (
          SELECT j.user_id, j.status::text AS status, min(j.created_at) FILTER (WHERE j.created_at > c.at) AS next,
                 bool_or(j.created_at = c.at) AS same, sum(count(*)) OVER () <= 45 AS few
-           FROM (SELECT j.user_id, j.status, j.created_at FROM jobs j
+           FROM (SELECT j.user_id, j.status, j.created_at FROM :"schema".jobs j
                   WHERE (j.user_id, j.status) >= (coalesce(s.before, s.after), CASE WHEN s.before IS NULL THEN 'active' ELSE 'paused' END)
                     AND (j.user_id, j.status) <= (coalesce(s.after, s.before), CASE WHEN s.after IS NULL THEN 'pending' ELSE 'active' END)
                   LIMIT 46) AS j

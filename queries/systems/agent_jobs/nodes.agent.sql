@@ -17,5 +17,5 @@ SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, '
               bool_or(j.status = 'active') AS active, bool_or(j.status = 'pending') AS pending,
               bool_or(j.status = 'delayed') AS delayed, bool_or(j.status = 'paused') AS paused,
               (array_agg(j.status ORDER BY j.created_at DESC, j.id DESC))[1] = 'failed' AS failed
-         FROM (SELECT r.id, r.status, r.created_at FROM jobs r WHERE r.agent_id = w.key ORDER BY r.created_at DESC LIMIT 20) AS j) AS n
+         FROM (SELECT r.id, r.status, r.created_at FROM :"schema".jobs r WHERE r.agent_id = w.key ORDER BY r.created_at DESC LIMIT 20) AS j) AS n
  WHERE n.last IS NOT NULL

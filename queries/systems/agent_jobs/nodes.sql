@@ -9,22 +9,22 @@ WITH wanted AS MATERIALIZED (
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
     FROM unnest($1::text[]) AS i
 ),
-there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM jobs j WHERE j.ctid = ANY ($3::text[]::tid[])),
+there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.ctid = ANY ($3::text[]::tid[])),
 placed AS MATERIALIZED (SELECT t.* FROM there t WHERE t.id IN (SELECT w.key FROM wanted w WHERE w.kind = 'job')),
 users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last
     FROM wanted w
    CROSS JOIN LATERAL (
-         SELECT (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.user_id = w.key AND j.status = 'pending' LIMIT 101) x) AS pending,
-                (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.user_id = w.key AND j.status = 'active' LIMIT 101) x) AS active,
-                (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.user_id = w.key AND j.status = 'delayed' LIMIT 101) x) AS delayed,
-                (SELECT count(*) FROM (SELECT FROM jobs j WHERE j.user_id = w.key AND j.status = 'paused' LIMIT 101) x) AS paused,
-                greatest((SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'pending' ORDER BY j.created_at DESC LIMIT 1),
-                         (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 1),
-                         (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'delayed' ORDER BY j.created_at DESC LIMIT 1),
-                         (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'paused' ORDER BY j.created_at DESC LIMIT 1),
-                         (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 1),
-                         (SELECT j.created_at FROM jobs j WHERE j.user_id = w.key AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 1)) AS last) AS c
+         SELECT (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'pending' LIMIT 101) x) AS pending,
+                (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'active' LIMIT 101) x) AS active,
+                (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'delayed' LIMIT 101) x) AS delayed,
+                (SELECT count(*) FROM (SELECT FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'paused' LIMIT 101) x) AS paused,
+                greatest((SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'pending' ORDER BY j.created_at DESC LIMIT 1),
+                         (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 1),
+                         (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'delayed' ORDER BY j.created_at DESC LIMIT 1),
+                         (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'paused' ORDER BY j.created_at DESC LIMIT 1),
+                         (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 1),
+                         (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 1)) AS last) AS c
    WHERE w.kind = 'user' AND c.last IS NOT NULL
 )
 SELECT
@@ -32,7 +32,7 @@ SELECT
   FROM (SELECT * FROM placed
         UNION ALL
         SELECT j.*, j.xmin, j.ctid
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))) AS j
 UNION ALL
 SELECT 'user:' || u.key, NULL, NULL, 'user',

@@ -5,17 +5,17 @@
 -- $3 limits jsonb: group: agent or user
 -- By leaps through the index; no ORDER BY, because it would leap to the end first.
 WITH RECURSIVE agents_ AS (
-  (SELECT j.agent_id AS key FROM jobs j
+  (SELECT j.agent_id AS key FROM :"schema".jobs j
     WHERE $3::jsonb ->> 'group' IS DISTINCT FROM 'user' AND ($1::text IS NULL OR j.agent_id > $1::text::uuid)
     ORDER BY j.agent_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT j.agent_id FROM jobs j WHERE j.agent_id > p.key ORDER BY j.agent_id LIMIT 1) FROM agents_ p WHERE p.key IS NOT NULL
+  SELECT (SELECT j.agent_id FROM :"schema".jobs j WHERE j.agent_id > p.key ORDER BY j.agent_id LIMIT 1) FROM agents_ p WHERE p.key IS NOT NULL
 ), users_ AS (
-  (SELECT j.user_id AS key FROM jobs j
+  (SELECT j.user_id AS key FROM :"schema".jobs j
     WHERE $3::jsonb ->> 'group' = 'user' AND ($1::text IS NULL OR j.user_id > $1::text::uuid)
     ORDER BY j.user_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT j.user_id FROM jobs j WHERE j.user_id > p.key ORDER BY j.user_id LIMIT 1) FROM users_ p WHERE p.key IS NOT NULL
+  SELECT (SELECT j.user_id FROM :"schema".jobs j WHERE j.user_id > p.key ORDER BY j.user_id LIMIT 1) FROM users_ p WHERE p.key IS NOT NULL
 )
 SELECT k.kind || ':' || k.key AS id, k.key::text AS cursor
   FROM (SELECT 'agent' AS kind, a.key FROM agents_ a UNION ALL SELECT 'user', u.key FROM users_ u) AS k

@@ -4,7 +4,7 @@
 -- $3 page int: how many at most
 -- needs: task_by_parent
 SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.parent_id = substr($1::text, 6)::macaddr8
    AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
    AND t.task_id <> t.parent_id

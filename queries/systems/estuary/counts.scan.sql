@@ -7,7 +7,7 @@ WITH seen AS (
               WHEN t.heartbeat > now() - 0.75 * l.timeout THEN 'running'
               WHEN t.heartbeat > now() - l.timeout OR t.wake_at <= now() THEN 'held'
               ELSE 'failed' END AS phase
-    FROM tasks t
+    FROM :"schema".tasks t
    CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($1::jsonb -> t.task_type::text ->> 'heartbeat_timeout',
                                                              $1::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
 )

@@ -7,24 +7,24 @@ WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          t.heartbeat > now() - 0.75 * make_interval(secs => coalesce(
            $1::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $1::jsonb ->> 'heartbeat_timeout')::float8) AS alive
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.wake_at <= now()
    ORDER BY t.wake_at
    LIMIT 10001
 ),
 estimate AS (
   SELECT c.reltuples * s.null_frac AS blocked, c.reltuples * (1 - s.null_frac) - (SELECT count(*) FROM due) AS scheduled
-    FROM pg_class c JOIN pg_stats s ON s.schemaname = current_schema() AND s.tablename = 'tasks' AND s.attname = 'wake_at'
-   WHERE c.oid = 'tasks'::regclass AND c.reltuples > 0
+    FROM pg_class c JOIN pg_stats s ON s.schemaname = :'schema' AND s.tablename = 'tasks' AND s.attname = 'wake_at'
+   WHERE c.oid = format('%I.tasks', :'schema')::regclass AND c.reltuples > 0
 ),
 counted AS (
   SELECT 'held' AS phase, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS looked_at, NULL::float8 AS about FROM due
   UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
   UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
   UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at > now() AND NOT coalesce((SELECT scheduled > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
+              FROM (SELECT FROM :"schema".tasks WHERE wake_at > now() AND NOT coalesce((SELECT scheduled > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
   UNION ALL SELECT 'blocked', count(*), count(*), (SELECT blocked FROM estimate)
-              FROM (SELECT FROM tasks WHERE wake_at IS NULL AND NOT coalesce((SELECT blocked > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
+              FROM (SELECT FROM :"schema".tasks WHERE wake_at IS NULL AND NOT coalesce((SELECT blocked > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
 )
 SELECT c.phase,
        CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8

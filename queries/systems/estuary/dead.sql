@@ -10,17 +10,17 @@ WITH
 \ir parts/messages.sql
 ,
 asked AS MATERIALIZED (
-  SELECT t.* FROM tasks t WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+  SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
 ),
 held AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
     WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($3::text[])
       AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
 unread AS MATERIALIZED (
-  (SELECT task_id, task_type FROM tasks
+  (SELECT task_id, task_type FROM :"schema".tasks
     WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($3::text[])
       AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 ORDER BY task_id LIMIT 5000)
   UNION ALL

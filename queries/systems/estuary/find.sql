@@ -17,13 +17,13 @@ types AS MATERIALIZED (
   SELECT substring(lower(trim($1::text)) FROM '^type (\d+)$')
 ),
 of_type AS (
-  SELECT d.task_id FROM (SELECT t.task_id, t.task_type FROM tasks t WHERE t.wake_at <= now() ORDER BY t.wake_at LIMIT 5000) AS d
+  SELECT d.task_id FROM (SELECT t.task_id, t.task_type FROM :"schema".tasks t WHERE t.wake_at <= now() ORDER BY t.wake_at LIMIT 5000) AS d
    WHERE d.task_type::text = ANY (ARRAY(SELECT task_type FROM types))
   UNION
-  SELECT t.task_id FROM tasks t
+  SELECT t.task_id FROM :"schema".tasks t
    WHERE 'task_scan' = ANY ($3::text[]) AND t.task_type::text = ANY (ARRAY(SELECT task_type FROM types))
 )
-(SELECT 'task:' || t.task_id AS id FROM tasks t
+(SELECT 'task:' || t.task_id AS id FROM :"schema".tasks t
   WHERE t.task_id BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY t.task_id LIMIT $2::int)
 UNION ALL
 (SELECT 'task:' || o.task_id FROM of_type o ORDER BY o.task_id DESC LIMIT $2::int)

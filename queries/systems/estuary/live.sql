@@ -6,7 +6,7 @@
 -- Index: idx_tasks_ready_at in its own order; ids only break ties.
 WITH timed AS (
   SELECT t.task_id, t.wake_at
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.wake_at IS NOT NULL
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%'
@@ -17,7 +17,7 @@ WITH timed AS (
 ),
 suspended AS (
   SELECT t.task_id
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.wake_at IS NULL
      AND 'task_scan' = ANY ($3::text[])
      AND ($1::text IS NULL OR $1::text LIKE 't|%' OR t.task_id < split_part($1::text, '|', 3)::macaddr8)

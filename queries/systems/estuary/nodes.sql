@@ -8,11 +8,11 @@ WITH seen AS MATERIALIZED (
          make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout,
          1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0 AS created,
          coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0) AS messages
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i WHERE i ~* '^task:([0-9a-f]{2}(:[0-9a-f]{2}){7}|[0-9a-f]{16})$'))
 ),
 parents AS MATERIALIZED (
-  SELECT p.task_id FROM tasks p
+  SELECT p.task_id FROM :"schema".tasks p
    WHERE p.task_id = ANY (ARRAY(SELECT s.parent_id::macaddr8 FROM seen s
                                  WHERE s.parent_id <> s.task_id AND s.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8))
 ),

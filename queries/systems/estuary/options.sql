@@ -3,4 +3,4 @@
 SELECT 'parents' AS name, 'random' AS value,
        'flowid has the default ' || y.typdefault || ', so a row inserted without parent_id names a parent that never was' AS why
   FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
- WHERE a.attrelid = 'tasks'::regclass AND a.attname = 'parent_id' AND y.typtype = 'd' AND y.typdefault IS NOT NULL
+ WHERE a.attrelid = format('%I.tasks', :'schema')::regclass AND a.attname = 'parent_id' AND y.typtype = 'd' AND y.typdefault IS NOT NULL

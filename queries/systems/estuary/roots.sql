@@ -7,20 +7,20 @@
 WITH RECURSIVE pages AS (
   SELECT n.*
     FROM (SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
-            FROM (SELECT t.task_id, t.parent_id FROM tasks t
+            FROM (SELECT t.task_id, t.parent_id FROM :"schema".tasks t
                    WHERE $1::text IS NULL OR t.task_id < $1::text::macaddr8 ORDER BY t.task_id DESC LIMIT $2::int) AS x) AS n
   UNION ALL
   SELECT n.*
     FROM pages p
    CROSS JOIN LATERAL (
          SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
-           FROM (SELECT t.task_id, t.parent_id FROM tasks t
+           FROM (SELECT t.task_id, t.parent_id FROM :"schema".tasks t
                   WHERE t.task_id < p.ids[p.rows] ORDER BY t.task_id DESC LIMIT $2::int) AS x) AS n
    WHERE p.rows = $2::int
 )
 SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
   FROM pages p
- CROSS JOIN LATERAL (SELECT ARRAY(SELECT q.task_id::macaddr8 FROM tasks q WHERE q.task_id = ANY (p.parents)) AS found OFFSET 0) AS f
+ CROSS JOIN LATERAL (SELECT ARRAY(SELECT q.task_id::macaddr8 FROM :"schema".tasks q WHERE q.task_id = ANY (p.parents)) AS found OFFSET 0) AS f
  CROSS JOIN LATERAL unnest(p.ids, p.parents) AS t(task_id, parent_id)
  WHERE (t.parent_id = ANY (f.found) AND t.parent_id <> t.task_id AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8) IS NOT TRUE
  LIMIT $2::int

@@ -4,7 +4,7 @@
 -- $3 page int: how many at most
 -- needs: task_by_job
 SELECT 'task:' || t.task_id AS id, t.created_at || '|' || t.task_id AS cursor
-  FROM task t
+  FROM :"schema".task t
  WHERE t.job_id = substr($1::text, 5)::uuid
    AND ($2::text IS NULL
         OR (t.created_at, t.task_id) > (split_part($2::text, '|', 1)::timestamptz, split_part($2::text, '|', 2)::uuid))

@@ -5,14 +5,14 @@ WITH known AS (
   SELECT 'task_scan' = ANY ($1::text[]) AND 'timer_by_task' = ANY ($1::text[]) AS whole
 ),
 capped AS (
-  SELECT (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS ready,
-         (SELECT count(*) FROM (SELECT FROM task_timer ORDER BY deadline LIMIT 10001) m) AS timers
+  SELECT (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS ready,
+         (SELECT count(*) FROM (SELECT FROM :"schema".task_timer ORDER BY deadline LIMIT 10001) m) AS timers
 ),
 exact AS (
   SELECT count(*) FILTER (WHERE t.status = 'Complete') AS done,
          count(*) FILTER (WHERE t.status = 'Blocked' AND m.task_id IS NOT NULL) AS scheduled,
          count(*) FILTER (WHERE t.status = 'Blocked' AND m.task_id IS NULL) AS blocked
-    FROM task t LEFT JOIN (SELECT DISTINCT task_id FROM task_timer) m ON m.task_id = t.task_id
+    FROM :"schema".task t LEFT JOIN (SELECT DISTINCT task_id FROM :"schema".task_timer) m ON m.task_id = t.task_id
    WHERE (SELECT whole FROM known)
 ),
 estimate AS (
@@ -20,9 +20,9 @@ estimate AS (
   SELECT c.reltuples * coalesce(sum(f.freq) FILTER (WHERE f.label = 'Blocked'), 0) AS asleep,
          c.reltuples * coalesce(sum(f.freq) FILTER (WHERE f.label = 'Complete'), 0) AS done
     FROM pg_class c
-    JOIN pg_stats s ON s.schemaname = current_schema() AND s.tablename = 'task' AND s.attname = 'status'
+    JOIN pg_stats s ON s.schemaname = :'schema' AND s.tablename = 'task' AND s.attname = 'status'
    CROSS JOIN unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS f(label, freq)
-   WHERE c.oid = 'task'::regclass AND c.reltuples >= 0
+   WHERE c.oid = format('%I.task', :'schema')::regclass AND c.reltuples >= 0
    GROUP BY c.reltuples
 ),
 counted AS (

@@ -11,8 +11,8 @@
 -- others. What is small is read once, not probed row by row.
 (SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
    FROM (SELECT t.task_id, t.polled_at
-           FROM task t
-          WHERE $1::text LIKE 'a|%' AND t.status = 'Available' AND t.polled_at = split_part($1::text, '|', 2)::job_tick
+           FROM :"schema".task t
+          WHERE $1::text LIKE 'a|%' AND t.status = 'Available' AND t.polled_at = split_part($1::text, '|', 2):::"schema".job_tick
           LIMIT 5000) AS a
   WHERE a.task_id > split_part($1::text, '|', 3)::uuid
   ORDER BY a.task_id
@@ -20,9 +20,9 @@
 UNION ALL
 (SELECT 'task:' || a.task_id, 'a|' || a.polled_at::text || '|' || a.task_id
    FROM (SELECT t.task_id, t.polled_at
-           FROM task t
+           FROM :"schema".task t
           WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL
-            AND ($1::text IS NULL OR ($1::text LIKE 'a|%' AND t.polled_at > split_part($1::text, '|', 2)::job_tick))
+            AND ($1::text IS NULL OR ($1::text LIKE 'a|%' AND t.polled_at > split_part($1::text, '|', 2):::"schema".job_tick))
           ORDER BY t.polled_at
           LIMIT 5000) AS a
   ORDER BY a.polled_at, a.task_id
@@ -30,7 +30,7 @@ UNION ALL
 UNION ALL
 (SELECT 'task:' || n.task_id, 'n||' || n.task_id
    FROM (SELECT t.task_id
-           FROM task t
+           FROM :"schema".task t
           WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
           ORDER BY t.polled_at -- for the index's sake: few such tasks are far apart in task_pkey
           LIMIT 5000) AS n
@@ -41,35 +41,35 @@ UNION ALL
 UNION ALL
 (SELECT 'task:' || m.task_id, 's|' || m.deadline || '|' || m.task_id
    FROM (SELECT m.deadline, m.task_id
-           FROM task_timer m
+           FROM :"schema".task_timer m
           WHERE $1::text IS NULL OR $1::text LIKE 'a|%' OR $1::text LIKE 'n|%'
              OR ($1::text LIKE 's|%'
                  AND (m.deadline, m.task_id) > (split_part($1::text, '|', 2)::timestamptz, split_part($1::text, '|', 3)::uuid))
           ORDER BY m.deadline, m.task_id
           LIMIT 5000) AS m
-  WHERE (SELECT t.status FROM task t WHERE t.task_id = m.task_id) = 'Blocked'
+  WHERE (SELECT t.status FROM :"schema".task t WHERE t.task_id = m.task_id) = 'Blocked'
     AND CASE WHEN NOT 'timer_by_task' = ANY ($3::text[]) THEN true
              WHEN 'timer_scan' = ANY ($3::text[])
-             THEN (m.task_id, m.deadline) IN (SELECT e.task_id, min(e.deadline) FROM task_timer e GROUP BY e.task_id)
-             ELSE (SELECT min(e.deadline) FROM task_timer e WHERE e.task_id = m.task_id) = m.deadline END
+             THEN (m.task_id, m.deadline) IN (SELECT e.task_id, min(e.deadline) FROM :"schema".task_timer e GROUP BY e.task_id)
+             ELSE (SELECT min(e.deadline) FROM :"schema".task_timer e WHERE e.task_id = m.task_id) = m.deadline END
   ORDER BY m.deadline, m.task_id
   LIMIT $2::int)
 UNION ALL
 (SELECT 'task:' || w.task_id, 'w||' || w.task_id
    FROM (SELECT t.task_id
-           FROM task t
+           FROM :"schema".task t
           WHERE t.status = 'Blocked'
             AND 'task_by_status' = ANY ($3::text[]) AND 'timer_by_task' = ANY ($3::text[])
             AND ($1::text IS NULL OR $1::text NOT LIKE 'w|%' OR t.task_id > split_part($1::text, '|', 3)::uuid)
           ORDER BY t.task_id
           LIMIT 5000) AS w
-  WHERE CASE WHEN 'timer_scan' = ANY ($3::text[]) THEN NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = w.task_id)
-             ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
+  WHERE CASE WHEN 'timer_scan' = ANY ($3::text[]) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
+             ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
   ORDER BY w.task_id
   LIMIT $2::int)
 UNION ALL
 (SELECT NULL, 'the first 5,000 of those never polled'
-  WHERE EXISTS (SELECT FROM task t
+  WHERE EXISTS (SELECT FROM :"schema".task t
                  WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
                  ORDER BY t.polled_at OFFSET 5000 LIMIT 1))
 LIMIT $2::int

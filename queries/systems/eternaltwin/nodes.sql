@@ -12,19 +12,19 @@ WITH wanted AS MATERIALIZED (
 ),
 tasks AS MATERIALIZED (
   SELECT t.*, t.xmin AS row_version
-    FROM task t
+    FROM :"schema".task t
    WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
 ),
 sizes AS MATERIALIZED (
   -- Where the table is large, counted first, from the index alone: the plan that reads a job's tasks may read the whole
   -- job before any limit.
-  SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
+  SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
     FROM wanted w
    WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[]) AND NOT 'task_scan' = ANY ($2::text[])
 ),
 of_jobs AS MATERIALIZED (
   SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
-    FROM task t
+    FROM :"schema".task t
    WHERE t.job_id = ANY (ARRAY(SELECT w.key FROM wanted w LEFT JOIN sizes z ON z.job_id = w.key
                                 WHERE w.kind = 'job' AND coalesce(z.tasks, 0) <= 1000))
      AND 'task_by_job' = ANY ($2::text[])
@@ -34,7 +34,7 @@ asleep AS MATERIALIZED (
 ),
 next AS MATERIALIZED (
   SELECT m.task_id, m.deadline
-    FROM task_timer m
+    FROM :"schema".task_timer m
    WHERE EXISTS (SELECT FROM asleep) AND NOT 'timer_by_task' = ANY ($2::text[])
    ORDER BY m.deadline, m.task_id
    LIMIT 5000
@@ -46,7 +46,7 @@ due AS MATERIALIZED (
   SELECT m.task_id, min(m.deadline) AS deadline
     FROM (SELECT n.task_id, n.deadline FROM next n
           UNION ALL
-          SELECT o.task_id, o.deadline FROM task_timer o
+          SELECT o.task_id, o.deadline FROM :"schema".task_timer o
            WHERE 'timer_by_task' = ANY ($2::text[]) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
    WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM asleep))
    GROUP BY m.task_id
@@ -69,8 +69,8 @@ sums AS (
 newest AS (
   -- Every poll counts where the table is small; else only polls of tasks that are Available again are index-served.
   SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($2::text[])),
-           (SELECT (t.polled_at).time FROM task t
+           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($2::text[])),
+           (SELECT (t.polled_at).time FROM :"schema".task t
              WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll
    WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')
 )
@@ -96,7 +96,7 @@ SELECT 'job:' || j.job_id, NULL, NULL, 'job',
        s.revision::int8, s.cpu, s.poll,
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
        NULL, NULL, NULL, NULL, NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
-  FROM job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
+  FROM :"schema".job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
  WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'the runner (assumed to be one)', NULL,

@@ -5,7 +5,7 @@
 -- The page comes first, then its texts: without the index all jobs are read and sorted, and spelling a time is dear.
 SELECT 'job:' || p.job_id AS id, p.created_at || '|' || p.job_id AS cursor
   FROM (SELECT j.created_at, j.job_id
-          FROM job j
+          FROM :"schema".job j
          WHERE $1::text IS NULL
             OR (j.created_at, j.job_id) < (split_part($1::text, '|', 1)::timestamptz, split_part($1::text, '|', 2)::uuid)
          ORDER BY j.created_at DESC, j.job_id DESC

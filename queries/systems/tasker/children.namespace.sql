@@ -5,7 +5,7 @@
 -- $3 page int: how many at most
 -- Index: the unique one on named_tasks(task_namespace_uuid, name, version).
 SELECT 'template:' || n.named_task_uuid AS id, n.name || '|' || n.version AS cursor
-  FROM named_tasks n
+  FROM :"schema".named_tasks n
  WHERE n.task_namespace_uuid = substr($1::text, 11)::uuid
    AND ($2::text IS NULL
         OR (n.name, n.version) > (split_part($2::text, '|', 1)::varchar, split_part($2::text, '|', 2)::varchar))

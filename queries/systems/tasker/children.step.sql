@@ -4,7 +4,7 @@
 -- $2 cursor text: the last workflow_step_uuid of the page before, or NULL
 -- $3 page int: how many at most
 -- Indexes: idx_workflow_steps_task_covering, those on workflow_step_edges.
-WITH RECURSIVE asked AS (SELECT s.task_uuid FROM workflow_steps s WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid),
+WITH RECURSIVE asked AS (SELECT s.task_uuid FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid),
 \ir parts/levels.sql
 SELECT 'step:' || u.step AS id, u.step::text AS cursor
   FROM under u

@@ -5,7 +5,7 @@
 -- $3 page int: how many at most
 -- Indexes: tasks_pkey backwards, or that on tasks(named_task_uuid).
 SELECT 'task:' || t.task_uuid AS id, t.task_uuid::text AS cursor
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.named_task_uuid = substr($1::text, 10)::uuid
    AND ($2::text IS NULL OR t.task_uuid < $2::text::uuid)
  ORDER BY t.task_uuid DESC

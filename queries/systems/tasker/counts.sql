@@ -8,7 +8,7 @@ WITH RECURSIVE
 ,
 open AS MATERIALIZED (SELECT n.task_uuid FROM newest_tasks n WHERE NOT 'task_by_state' = ANY ($1::text[])),
 current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open o))
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open o))
 ),
 known(state, phase) AS (
   VALUES ('pending', 'ready'), ('initializing', 'running'), ('enqueuing_steps', 'running'), ('steps_in_process', 'running'),
@@ -24,14 +24,14 @@ states AS MATERIALIZED (
   SELECT k.phase, sum(least(c.n, 5000))::int8, max(c.n) <= 5000
     FROM known k
    CROSS JOIN LATERAL (SELECT count(*) AS n
-                         FROM (SELECT FROM task_transitions x WHERE x.to_state = k.state AND x.most_recent LIMIT 5001) AS o) AS c
+                         FROM (SELECT FROM :"schema".task_transitions x WHERE x.to_state = k.state AND x.most_recent LIMIT 5001) AS o) AS c
    WHERE 'task_by_state' = ANY ($1::text[]) AND k.phase <> 'done'
    GROUP BY k.phase
 ),
 total AS (
   SELECT 'task_by_state' = ANY ($1::text[]) OR NOT EXISTS (SELECT FROM older_tasks) AS all, coalesce((SELECT sum(s.n) FROM states s), 0) AS open,
-         CASE WHEN 'task_scan' = ANY ($1::text[]) THEN (SELECT count(*) FROM tasks t WHERE t.complete) END AS done,
-         (SELECT nullif(c.reltuples, -1)::int8 FROM pg_class c WHERE c.oid = 'tasks'::regclass) AS estimate
+         CASE WHEN 'task_scan' = ANY ($1::text[]) THEN (SELECT count(*) FROM :"schema".tasks t WHERE t.complete) END AS done,
+         (SELECT nullif(c.reltuples, -1)::int8 FROM pg_class c WHERE c.oid = format('%I.tasks', :'schema')::regclass) AS estimate
 )
 SELECT p AS phase, coalesce(s.n, 0)::int8 AS n, CASE WHEN coalesce(s.all, t.all) THEN 'exact' ELSE 'capped' END AS honesty
   FROM unnest(ARRAY['failed', 'blocked', 'running', 'ready', 'scheduled', 'cancelled', 'unknown']) AS p

@@ -11,7 +11,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_stat
 \ir parts/letters.sql
 ,
 lettered AS MATERIALIZED (
-  SELECT d.task_uuid FROM tasks_dlq d
+  SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 dead AS MATERIALIZED (
@@ -35,16 +35,16 @@ page AS MATERIALIZED (
 ),
 asked AS (SELECT p.task_uuid FROM page p),
 current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
    WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NOT NULL))
 ),
 whole_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.task_snapshot ->> 'namespace' AS namespace,
          d.task_snapshot ->> 'task_name' AS task_name
-    FROM tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
+    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
 ),
 nameless AS MATERIALIZED (
-  SELECT t.task_uuid, t.named_task_uuid FROM tasks t
+  SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
    WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NULL
                                    UNION ALL
                                   SELECT d.task_uuid FROM whole_letters d WHERE d.namespace IS NULL OR d.task_name IS NULL))
@@ -58,8 +58,8 @@ nameless AS MATERIALIZED (
         d.original_state::text AS was, coalesce(p.to_state, x.to_state, 'no current state')::text AS is_now
    FROM page p
    LEFT JOIN nameless t ON t.task_uuid = p.task_uuid
-   LEFT JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-   LEFT JOIN task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
+   LEFT JOIN :"schema".named_tasks m ON m.named_task_uuid = t.named_task_uuid
+   LEFT JOIN :"schema".task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
    LEFT JOIN whole_letters d ON d.dlq_entry_uuid = p.letter
    LEFT JOIN current x ON x.task_uuid = p.task_uuid
    LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid

@@ -8,21 +8,21 @@ WITH q AS (
          CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace($1::text, '-', ''), 32, 'f')::uuid END AS high
 )
-(SELECT 'task:' || t.task_uuid AS id FROM tasks t
+(SELECT 'task:' || t.task_uuid AS id FROM :"schema".tasks t
   WHERE t.task_uuid BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY t.task_uuid LIMIT $2::int)
 UNION ALL
-(SELECT 'task:' || t.task_uuid FROM tasks t
+(SELECT 'task:' || t.task_uuid FROM :"schema".tasks t
   WHERE t.correlation_id BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY t.correlation_id, t.task_uuid LIMIT $2::int)
 UNION ALL
-(SELECT 'step:' || s.workflow_step_uuid FROM workflow_steps s
+(SELECT 'step:' || s.workflow_step_uuid FROM :"schema".workflow_steps s
   WHERE s.workflow_step_uuid BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY s.workflow_step_uuid LIMIT $2::int)
 UNION ALL
-(SELECT 'letter:' || d.dlq_entry_uuid FROM tasks_dlq d
+(SELECT 'letter:' || d.dlq_entry_uuid FROM :"schema".tasks_dlq d
   WHERE d.dlq_entry_uuid BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY d.dlq_entry_uuid LIMIT $2::int)
 UNION ALL
-(SELECT 'task:' || t.task_uuid FROM tasks t WHERE t.tags @> jsonb_build_array($1::text) ORDER BY t.task_uuid DESC LIMIT $2::int)
+(SELECT 'task:' || t.task_uuid FROM :"schema".tasks t WHERE t.tags @> jsonb_build_array($1::text) ORDER BY t.task_uuid DESC LIMIT $2::int)
 UNION ALL
 (SELECT 'template:' || n.named_task_uuid
-   FROM (SELECT * FROM named_tasks LIMIT 10000) AS n
+   FROM (SELECT * FROM :"schema".named_tasks LIMIT 10000) AS n
   WHERE strpos(lower(n.name), lower($1::text)) > 0 ORDER BY n.name, n.version LIMIT $2::int)
 LIMIT $2::int

@@ -8,7 +8,7 @@
 -- and joined in full, which is never done by nested loops. The first tasks are mostly near each other: nodes.task.sql.
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.complete = false AND t.complete = (SELECT false) -- why twice: parts/newest_tasks.sql
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
@@ -17,7 +17,7 @@ WITH open_tasks AS MATERIALIZED (
 ),
 near_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state
-    FROM task_transitions x
+    FROM :"schema".task_transitions x
    WHERE x.most_recent
      AND x.task_uuid BETWEEN (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid LIMIT 1)
                          AND (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid DESC LIMIT 1)
@@ -28,7 +28,7 @@ task_states AS MATERIALIZED (
   SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed
   UNION ALL
   SELECT x.task_uuid, x.to_state
-    FROM task_transitions x
+    FROM :"schema".task_transitions x
    WHERE x.most_recent
      AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o
                                    WHERE o.task_uuid > (SELECT n.task_uuid FROM near_states n ORDER BY n.task_uuid DESC LIMIT 1)))
@@ -42,7 +42,7 @@ first_tasks AS MATERIALIZED (
 ),
 other_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.complete = false AND t.complete = (SELECT false)
      AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
                                       (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
@@ -51,7 +51,7 @@ other_tasks AS MATERIALIZED (
    LIMIT 20000
 ),
 other_task_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
    WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM other_tasks o))
 ),
 more_tasks AS MATERIALIZED (
@@ -64,7 +64,7 @@ more_tasks AS MATERIALIZED (
 tasks_ AS MATERIALIZED (SELECT * FROM first_tasks UNION ALL SELECT * FROM more_tasks),
 open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND ($1::text IS NULL OR $1::text LIKE 't|%' OR s.workflow_step_uuid > split_part($1::text, '|', 3)::uuid)
      AND (SELECT count(*) FROM tasks_) < $2::int
@@ -72,7 +72,7 @@ open_steps AS MATERIALIZED (
    LIMIT 2 * $2::int
 ),
 step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open_steps o))
 ),
 first_steps AS MATERIALIZED (
@@ -84,7 +84,7 @@ first_steps AS MATERIALIZED (
 ),
 other_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
      AND (SELECT count(*) FROM first_steps) < $2::int - (SELECT count(*) FROM tasks_)
@@ -92,7 +92,7 @@ other_steps AS MATERIALIZED (
    LIMIT 20000
 ),
 other_step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM other_steps o))
 ),
 more_steps AS MATERIALIZED (

@@ -14,5 +14,5 @@ SELECT 'letter:' || d.dlq_entry_uuid AS id, NULL::text AS parent_id, 'task:' || 
        extract(epoch FROM coalesce(d.resolution_timestamp, d.dlq_timestamp))::float8 AS changed_at, NULL::float8 AS due_at,
        d.resolved_by::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
        left(d.resolution_notes, 500) AS error, d.resolution_status || ':' || d.xmin AS version, extract(epoch FROM now())::float8 AS now
-  FROM tasks_dlq d
+  FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT key FROM wanted))

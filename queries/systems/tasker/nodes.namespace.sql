@@ -6,7 +6,7 @@ WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 11) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 11)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
 open AS MATERIALIZED (
-  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.complete = false ORDER BY t.priority, t.task_uuid LIMIT 2001
+  SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.complete = false ORDER BY t.priority, t.task_uuid LIMIT 2001
 ),
 sums AS (
   SELECT n.task_namespace_uuid AS key,
@@ -16,8 +16,8 @@ sums AS (
          bool_or(x.to_state IN ('initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results')) AS running,
          bool_or(x.to_state = 'pending') AS ready, bool_or(x.to_state = 'waiting_for_retry') AS scheduled
     FROM open o
-    JOIN named_tasks n ON n.named_task_uuid = o.named_task_uuid
-    LEFT JOIN LATERAL (SELECT x.to_state FROM task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
+    LEFT JOIN LATERAL (SELECT x.to_state FROM :"schema".task_transitions x WHERE x.task_uuid = o.task_uuid AND x.most_recent OFFSET 0) AS x ON true
    WHERE (SELECT count(*) FROM open) <= 2000
    GROUP BY n.task_namespace_uuid
 )
@@ -30,5 +30,5 @@ SELECT 'namespace:' || n.task_namespace_uuid AS id, NULL::text AS parent_id, NUL
        extract(epoch FROM n.created_at)::float8 AS created_at, extract(epoch FROM n.updated_at)::float8 AS changed_at,
        NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts,
        NULL::int8 AS max_attempts, NULL::text AS error, n.xmin::text AS version, extract(epoch FROM now())::float8 AS now
-  FROM task_namespaces n LEFT JOIN sums s ON s.key = n.task_namespace_uuid
+  FROM :"schema".task_namespaces n LEFT JOIN sums s ON s.key = n.task_namespace_uuid
  WHERE n.task_namespace_uuid = ANY (ARRAY(SELECT key FROM wanted))

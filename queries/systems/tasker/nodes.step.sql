@@ -7,13 +7,13 @@ WITH RECURSIVE wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
 current AS MATERIALIZED (
-  SELECT x.* FROM workflow_step_transitions x WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+  SELECT x.* FROM :"schema".workflow_step_transitions x WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 rows AS MATERIALIZED (
-  SELECT s.*, s.xmin AS row_version FROM workflow_steps s WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
+  SELECT s.*, s.xmin AS row_version FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 failures AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM :"schema".workflow_step_transitions x
    WHERE x.to_state = 'error'
      AND x.workflow_step_uuid = ANY (ARRAY(
            SELECT r.workflow_step_uuid FROM rows r
@@ -23,7 +23,7 @@ failures AS MATERIALIZED (
 ),
 found AS MATERIALIZED (
   SELECT s.*, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
-         calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
+         :"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
     FROM rows s
     LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
@@ -34,7 +34,7 @@ asked AS (SELECT task_uuid FROM found),
   SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed
 ),
 parent_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.up FROM parents p))
 ),
 open AS (
@@ -72,7 +72,7 @@ SELECT 'step:' || f.workflow_step_uuid AS id, coalesce('step:' || u.parent, 'tas
        coalesce(f.workflow_step_transition_uuid::text, 'none') || ':' || f.row_version AS version,
        extract(epoch FROM now())::float8 AS now
   FROM found f
-  JOIN named_steps n ON n.named_step_uuid = f.named_step_uuid
+  JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
   LEFT JOIN under u ON u.step = f.workflow_step_uuid
   LEFT JOIN open o ON o.step = f.workflow_step_uuid
   LEFT JOIN LATERAL regexp_match(f.checkpoint ->> 'timestamp',

@@ -11,18 +11,18 @@ WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
 current AS MATERIALIZED (
-  SELECT x.* FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
+  SELECT x.* FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 found AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid, t.created_at, t.xmin AS row_version,
          x.task_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.processor_uuid
-    FROM tasks t
+    FROM :"schema".tasks t
     LEFT JOIN current x ON x.task_uuid = t.task_uuid
    WHERE t.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
 ),
 near_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0 AS again
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.task_uuid BETWEEN (SELECT f.task_uuid FROM found f ORDER BY f.task_uuid LIMIT 1)
                          AND (SELECT f.task_uuid FROM found f ORDER BY f.task_uuid DESC LIMIT 1)
    ORDER BY s.task_uuid
@@ -32,13 +32,13 @@ their_steps AS MATERIALIZED (
   SELECT n.* FROM near_steps n WHERE (n.task_uuid IN (SELECT f.task_uuid FROM found f)) IS TRUE -- hashed
   UNION ALL
   SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.task_uuid = ANY (ARRAY(SELECT f.task_uuid FROM found f
                                    WHERE f.task_uuid > (SELECT n.task_uuid FROM near_steps n ORDER BY n.task_uuid DESC LIMIT 1)))
 ),
 near_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state
-    FROM workflow_step_transitions x
+    FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent
      AND x.workflow_step_uuid BETWEEN (SELECT s.workflow_step_uuid FROM their_steps s ORDER BY s.workflow_step_uuid LIMIT 1)
                                   AND (SELECT s.workflow_step_uuid FROM their_steps s ORDER BY s.workflow_step_uuid DESC LIMIT 1)
@@ -49,7 +49,7 @@ step_states AS MATERIALIZED (
   SELECT n.* FROM near_states n WHERE (n.workflow_step_uuid IN (SELECT s.workflow_step_uuid FROM their_steps s)) IS TRUE -- hashed
   UNION ALL
   SELECT x.workflow_step_uuid, x.to_state
-    FROM workflow_step_transitions x
+    FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent
      AND x.workflow_step_uuid = ANY (ARRAY(
            SELECT s.workflow_step_uuid FROM their_steps s
@@ -67,7 +67,7 @@ sums AS (
 looked_at AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.backoff_request_seconds, s.last_attempted_at, s.attempts,
          s.results #>> '{error,message}' AS message
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(
            SELECT p.workflow_step_uuid FROM steps p
             WHERE p.again AND coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
@@ -81,7 +81,7 @@ waiting AS (
    WHERE l.workflow_step_uuid NOT IN (SELECT u.failed FROM sums u WHERE u.failed IS NOT NULL)
 ),
 failures AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM :"schema".workflow_step_transitions x
    WHERE x.to_state = 'error'
      AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w
                                             WHERE w.backoff_request_seconds IS NULL OR w.last_attempted_at IS NULL)) -- else it does not count
@@ -89,7 +89,7 @@ failures AS MATERIALIZED (
 ),
 waits AS (
   SELECT s.task_uuid,
-         min(calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
+         min(:"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
     FROM waiting s
     FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid
@@ -112,8 +112,8 @@ SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_
        e.name || ': ' || coalesce(left(s.message, 300), 'failed without a message') AS error,
        coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
   FROM found f
-  JOIN named_tasks n ON n.named_task_uuid = f.named_task_uuid
+  JOIN :"schema".named_tasks n ON n.named_task_uuid = f.named_task_uuid
   LEFT JOIN sums u ON u.task_uuid = f.task_uuid
   LEFT JOIN waits w ON w.task_uuid = f.task_uuid
   LEFT JOIN looked_at s ON s.workflow_step_uuid = u.failed
-  LEFT JOIN named_steps e ON e.named_step_uuid = s.named_step_uuid
+  LEFT JOIN :"schema".named_steps e ON e.named_step_uuid = s.named_step_uuid

@@ -3,7 +3,7 @@
 -- $2 page int: how many at most
 -- Index: the unique one on task_namespaces(name).
 SELECT 'namespace:' || n.task_namespace_uuid AS id, n.name::text AS cursor
-  FROM task_namespaces n
+  FROM :"schema".task_namespaces n
  WHERE $1::text IS NULL OR n.name > $1::text
  ORDER BY n.name
  LIMIT $2::int

@@ -5,7 +5,7 @@
 -- needs: token_bucket
 -- The table holds a few rows.
 SELECT 'bucket:' || b.ident AS id, b.ident::text AS cursor
-  FROM token_bucket b
+  FROM :"schema".token_bucket b
  WHERE $1::text IS NULL OR b.ident::text COLLATE "C" > $1::text COLLATE "C"
  ORDER BY b.ident::text COLLATE "C"
  LIMIT $2::int

@@ -4,7 +4,7 @@
 -- $2 page int: how many at most
 -- Index: cron_last_exec_pkey.
 SELECT 'cron:' || c.id AS id, c.id::text AS cursor
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE $1::text IS NULL OR c.id > $1::text::int8
  ORDER BY c.id
  LIMIT $2::int

@@ -4,7 +4,7 @@
 -- $2 page int: how many at most
 -- needs: cron_by_time
 SELECT 'cron:' || c.id AS id, c."time" || '|' || c.id AS cursor
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE $1::text IS NULL
     OR (c."time", c.id) < (split_part($1::text, '|', 1)::timestamptz, split_part($1::text, '|', 2)::int8)
  ORDER BY c."time" DESC, c.id DESC

@@ -8,13 +8,13 @@
 -- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
 WITH seen AS (
   SELECT q.id, q.content, q.lock_instance, q.lock_time
-    FROM (SELECT * FROM queued_job ORDER BY id
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id
            LIMIT ($4::jsonb ->> CASE WHEN $1::text LIKE 'group:none|%' THEN 'head' ELSE 'window' END)::float8::int) AS q
    WHERE 'group:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'half'
                           ELSE coalesce(q.lock_instance::text, 'none') END = split_part($1::text, '|', 1)
   UNION
   SELECT q.id, q.content, q.lock_instance, q.lock_time
-    FROM (SELECT * FROM queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
+    FROM (SELECT * FROM :"schema".queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
            ORDER BY lock_time LIMIT ($4::jsonb ->> 'head')::float8::int) AS q
    WHERE 'group:' || coalesce(q.lock_instance::text, 'half') = split_part($1::text, '|', 1)
 )

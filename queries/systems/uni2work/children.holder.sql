@@ -8,13 +8,13 @@
 -- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
 WITH seen AS (
   SELECT q.id, q.content, q.lock_instance, q.lock_time
-    FROM (SELECT * FROM queued_job ORDER BY id
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id
            LIMIT ($4::jsonb ->> CASE $1::text WHEN 'holder:none' THEN 'head' ELSE 'window' END)::float8::int) AS q
    WHERE 'holder:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'half'
                            ELSE coalesce(q.lock_instance::text, 'none') END = $1::text
   UNION ALL
   SELECT q.id, q.content, q.lock_instance, q.lock_time
-    FROM (SELECT * FROM queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
+    FROM (SELECT * FROM :"schema".queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
            ORDER BY lock_time LIMIT ($4::jsonb ->> 'head')::float8::int) AS q
    WHERE 'holder:' || coalesce(q.lock_instance::text, 'half') = $1::text
 ), kinds AS (

@@ -6,13 +6,13 @@
 -- $4 have text[]
 -- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
 WITH head AS MATERIALIZED (
-  SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int
+  SELECT q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int
 ), holders AS (
   SELECT CASE WHEN (h.lock_instance IS NULL) <> (h.lock_time IS NULL) THEN 'half' ELSE coalesce(h.lock_instance::text, 'none') END AS holder
     FROM head h
   UNION
   SELECT CASE WHEN l.lock_instance IS NULL THEN 'half' ELSE l.lock_instance::text END
-    FROM (SELECT q.lock_instance FROM queued_job q
+    FROM (SELECT q.lock_instance FROM :"schema".queued_job q
            WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])
            ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'head')::float8::int) AS l
 )

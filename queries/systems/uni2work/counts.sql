@@ -4,7 +4,7 @@
 WITH seen AS (
   SELECT CASE WHEN (w.lock_instance IS NULL) <> (w.lock_time IS NULL) THEN 'unknown'
               WHEN w.lock_instance IS NULL THEN 'ready' ELSE 'running' END AS phase
-    FROM (SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($1::jsonb ->> 'window')::float8::int + 1) AS w
+    FROM (SELECT q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($1::jsonb ->> 'window')::float8::int + 1) AS w
 ), honest AS (
   SELECT CASE WHEN count(*) > ($1::jsonb ->> 'window')::float8::int THEN 'capped' ELSE 'exact' END AS honesty FROM seen
 )

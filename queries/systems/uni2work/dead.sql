@@ -22,7 +22,7 @@ dead AS (
    WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
   UNION ALL
   SELECT w.id, 4, w.creation_time, 'content that no application can read', left(w.content::text, 300)
-    FROM (SELECT q.id, q.content, q.creation_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
+    FROM (SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
    WHERE jsonb_typeof(w.content -> 'job') IS DISTINCT FROM 'string'
 ),
 placed AS (
@@ -37,7 +37,7 @@ placed AS (
              ELSE p.cause || ' · ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
         p.error::text AS error, NULL::text AS was,
         CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
-   FROM placed p JOIN queued_job q ON q.id = p.id
+   FROM placed p JOIN :"schema".queued_job q ON q.id = p.id
   WHERE $4::text IS NULL
      OR (- p.severity, p.place, p.id)
         > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::int8)
@@ -46,4 +46,4 @@ placed AS (
 UNION ALL
 SELECT NULL, 'the first ' || ($2::jsonb ->> 'head') || ' jobs', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL
-   AND (EXISTS (SELECT FROM queued_job q ORDER BY q.id OFFSET ($2::jsonb ->> 'head')::float8::int LIMIT 1))
+   AND (EXISTS (SELECT FROM :"schema".queued_job q ORDER BY q.id OFFSET ($2::jsonb ->> 'head')::float8::int LIMIT 1))

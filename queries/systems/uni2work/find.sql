@@ -10,11 +10,11 @@ SELECT f.id
         SELECT 'bucket:' || $1::text, 2 WHERE $1::text <> ''
         UNION ALL
         SELECT DISTINCT 'holder:' || w.lock_instance, 3
-          FROM (SELECT q.lock_instance FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+          FROM (SELECT q.lock_instance FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
          WHERE starts_with(w.lock_instance::text, lower($1::text))
         UNION ALL
         (SELECT 'job:' || w.id, 4
-           FROM (SELECT q.id, q.content FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'head')::float8::int) AS w
+           FROM (SELECT q.id, q.content FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'head')::float8::int) AS w
           WHERE strpos(lower(w.content::text), lower($1::text)) > 0
           ORDER BY w.id
           LIMIT $2::int)) AS f

@@ -7,10 +7,10 @@
 -- Indexes: queued_job_pkey, and one on queued_job(lock_time) where there is one.
 WITH late AS MATERIALIZED (
   SELECT w.id, w.lock_time
-    FROM (SELECT q.id, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+    FROM (SELECT q.id, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_time < now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)
   UNION
-  (SELECT q.id, q.lock_time FROM queued_job q
+  (SELECT q.id, q.lock_time FROM :"schema".queued_job q
     WHERE q.lock_time < now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)
       AND 'queue_by_lock_time' = ANY ($4::text[])
     ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'head')::float8::int)
@@ -23,7 +23,7 @@ WITH late AS MATERIALIZED (
    LIMIT $2::int
 ), rest AS (
   SELECT 2 AS part, q.id, NULL::timestamptz AS lock_time
-    FROM queued_job q
+    FROM :"schema".queued_job q
    WHERE q.id > CASE WHEN $1::text LIKE '2|%' THEN split_part($1::text, '|', 3)::int8 ELSE -9223372036854775808 END
      AND q.id NOT IN (SELECT l.id FROM late l)
    ORDER BY q.id

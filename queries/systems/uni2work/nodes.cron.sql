@@ -14,12 +14,12 @@ SELECT 'cron:' || c.id AS id, 'crontab:all' AS parent_id, NULL::text AS job_id, 
        NULL::float8 AS created_at, extract(epoch FROM c."time")::float8 AS changed_at, NULL::float8 AS due_at,
        c.instance::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
        NULL::text AS error, c."time" || ':' || c.xmin AS version, extract(epoch FROM now())::float8 AS now
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i WHERE i ~ '^cron:\d{1,18}$'))
 UNION ALL
 SELECT i, NULL, NULL, 'crontab',
        'cron · ' || CASE WHEN n.n > ($2::jsonb ->> 'head')::float8::int THEN ($2::jsonb ->> 'head')::float8::int || '+' ELSE n.n::text END || ' last executions',
        NULL, 'done', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM unnest($1::text[]) AS i
- CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM cron_last_exec WHERE i IS NOT NULL ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int + 1) AS c) AS n
+ CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM :"schema".cron_last_exec WHERE i IS NOT NULL ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int + 1) AS c) AS n
  WHERE i = 'crontab:all'

@@ -25,5 +25,5 @@ SELECT 'job:' || j.id AS id, 'group:' || j.holder || '|' || j.sort AS parent_id,
                             CASE WHEN jsonb_typeof(q.content) = 'object'
                                  THEN (SELECT nullif(k, '') FROM jsonb_object_keys(q.content) AS k LIMIT 1) END,
                             '(unrecognised)'), 80) AS sort
-         FROM queued_job q
+         FROM :"schema".queued_job q
         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i WHERE i ~ '^job:\d{1,18}$'))) AS j

@@ -11,18 +11,18 @@ WITH wanted AS MATERIALIZED (
 head AS MATERIALIZED (
   SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
          CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END AS content
-    FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
+    FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ),
 locked AS MATERIALIZED (
   SELECT w.id, w.creation_time, w.lock_instance, w.lock_time, w.content
     FROM (SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
                  CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END AS content
-            FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
+            FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
   UNION
   (SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
           CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN q.content END
-     FROM queued_job q
+     FROM :"schema".queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($3::text[])
     ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
@@ -40,9 +40,9 @@ life AS (
   SELECT s.instance, max(s.at) AS at
     FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
           UNION ALL
-          (SELECT t.creation_instance::text, t.creation_time FROM queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
+          (SELECT t.creation_instance::text, t.creation_time FROM :"schema".queued_job t ORDER BY t.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)
           UNION ALL
-          (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS s
+          (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS s
    WHERE isfinite(s.at) AND EXISTS (SELECT FROM wanted WHERE kind = 'holder')
    GROUP BY s.instance
 ),

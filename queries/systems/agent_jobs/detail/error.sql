@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: jobs_pkey.
 SELECT substring(convert_to(j.error, 'UTF8') FOR $2::int) AS payload, octet_length(j.error)::int8 AS size
-  FROM jobs j
+  FROM :"schema".jobs j
  WHERE j.id = substr($1::text, 5)::uuid AND j.error IS NOT NULL

@@ -8,6 +8,6 @@ SELECT $2::jsonb ->> 'profile' AS profile,
             ELSE 'in Redis: Bull holds file, lock, attempts and result; this table is a mirror of how it began and ended' END AS "where",
        CASE WHEN $2::jsonb ->> 'profile' = 'table' THEN NULL
             WHEN $1::text = 'queue:all' THEN 'redis-cli EXISTS bull:file-ingestion:meta-paused'
-            ELSE (SELECT 'redis-cli HGETALL bull:file-ingestion:' || j.job_id FROM jobs j
+            ELSE (SELECT 'redis-cli HGETALL bull:file-ingestion:' || j.job_id FROM :"schema".jobs j
                    WHERE j.id = CASE WHEN $1::text LIKE 'job:%' THEN substr($1::text, 5)::uuid END
                      AND j.job_id ~ '^[A-Za-z0-9_-]+$') END AS "to look there"

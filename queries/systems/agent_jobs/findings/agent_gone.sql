@@ -5,13 +5,13 @@
 -- $2 page int: how many at most
 -- Indexes: one on jobs(agent_id, created_at), agents_pkey.
 WITH RECURSIVE leaps AS (
-  (SELECT j.agent_id AS key FROM jobs j
+  (SELECT j.agent_id AS key FROM :"schema".jobs j
     WHERE $1::text[] IS NULL
       AND NOT EXISTS (SELECT FROM pg_constraint k
-                       WHERE k.conrelid = 'jobs'::regclass AND k.confrelid = 'agents'::regclass AND k.contype = 'f' AND k.convalidated)
+                       WHERE k.conrelid = format('%I.jobs', :'schema')::regclass AND k.confrelid = format('%I.agents', :'schema')::regclass AND k.contype = 'f' AND k.convalidated)
     ORDER BY j.agent_id LIMIT 1)
   UNION ALL
-  SELECT (SELECT j.agent_id FROM jobs j WHERE j.agent_id > l.key ORDER BY j.agent_id LIMIT 1) FROM leaps l WHERE l.key IS NOT NULL
+  SELECT (SELECT j.agent_id FROM :"schema".jobs j WHERE j.agent_id > l.key ORDER BY j.agent_id LIMIT 1) FROM leaps l WHERE l.key IS NOT NULL
 ),
 keys AS MATERIALIZED (
   (SELECT l.key FROM leaps l WHERE l.key IS NOT NULL LIMIT 1000)
@@ -20,8 +20,8 @@ keys AS MATERIALIZED (
 )
 (SELECT 'agent:' || k.key AS id, extract(epoch FROM n.last)::float8 AS since, jsonb_build_object('agent_id', k.key::text) AS evidence
    FROM keys k
-  CROSS JOIN LATERAL (SELECT j.created_at AS last FROM jobs j WHERE j.agent_id = k.key ORDER BY j.created_at DESC LIMIT 1) AS n
-  WHERE (SELECT a.id FROM agents a WHERE a.id = k.key LIMIT 1) IS NULL
+  CROSS JOIN LATERAL (SELECT j.created_at AS last FROM :"schema".jobs j WHERE j.agent_id = k.key ORDER BY j.created_at DESC LIMIT 1) AS n
+  WHERE (SELECT a.id FROM :"schema".agents a WHERE a.id = k.key LIMIT 1) IS NULL
   ORDER BY k.key
   LIMIT $2::int)
 UNION ALL

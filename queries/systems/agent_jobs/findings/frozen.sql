@@ -9,18 +9,18 @@ WITH RECURSIVE
 , pending AS MATERIALIZED (
   SELECT j.created_at
     FROM users u
-   CROSS JOIN LATERAL (SELECT created_at FROM jobs WHERE u.last = 'pending' AND user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
+   CROSS JOIN LATERAL (SELECT created_at FROM :"schema".jobs WHERE u.last = 'pending' AND user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
    LIMIT 10000
 ),
 oldest AS (SELECT min(p.created_at) AS at, count(*) AS n FROM pending p),
 ended AS MATERIALIZED (
   SELECT greatest(l.completed_at, l.started_at) AS at
     FROM users u
-   CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+   CROSS JOIN LATERAL ((SELECT j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                       (SELECT j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.completed_at, j.started_at, j.error FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
+                       (SELECT j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
 ),
 long AS (SELECT now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8) AS ago),

@@ -9,13 +9,13 @@ WITH RECURSIVE
 , finished AS (
   SELECT l.*
     FROM users u
-   CROSS JOIN LATERAL ((SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+   CROSS JOIN LATERAL ((SELECT j.* FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.* FROM jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
+                       (SELECT j.* FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE $1::text[] IS NULL
   UNION ALL
   SELECT j.*
-    FROM jobs j
+    FROM :"schema".jobs j
    WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
      AND j.status IN ('completed', 'failed')
 )

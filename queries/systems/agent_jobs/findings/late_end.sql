@@ -6,7 +6,7 @@
 SELECT 'job:' || j.id AS id, extract(epoch FROM j.completed_at)::float8 AS since,
        jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text,
                           'completed_at', date_trunc('second', j.completed_at)::text) AS evidence
-  FROM jobs j
+  FROM :"schema".jobs j
  WHERE isfinite(j.created_at) AND isfinite(j.completed_at)
    AND j.completed_at - j.created_at > make_interval(secs => ($2::jsonb ->> 'late_end')::float8)
    AND ($1::text[] IS NULL OR 'job:' || j.id = ANY ($1::text[]))

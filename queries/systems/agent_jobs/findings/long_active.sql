@@ -9,16 +9,16 @@
 WITH RECURSIVE
 \ir ../parts/users.sql
 , active AS MATERIALIZED (
-  (SELECT j.* FROM jobs j
+  (SELECT j.* FROM :"schema".jobs j
     WHERE $1::text[] IS NULL AND $2::jsonb ->> 'profile' = 'table' AND 'unfinished' = ANY ($4::text[]) AND j.status = 'active' ORDER BY j.created_at LIMIT 2000)
   UNION ALL
   (SELECT o.*
      FROM users u
-    CROSS JOIN LATERAL (SELECT j.* FROM jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at LIMIT 1000) AS o
+    CROSS JOIN LATERAL (SELECT j.* FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at LIMIT 1000) AS o
     WHERE $1::text[] IS NULL AND $2::jsonb ->> 'profile' = 'table' AND NOT 'unfinished' = ANY ($4::text[])
     LIMIT 2000)
   UNION ALL
-  SELECT j.* FROM jobs j
+  SELECT j.* FROM :"schema".jobs j
    WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'active'
 )
 (SELECT 'job:' || a.id AS id, extract(epoch FROM a.since)::float8 AS since,

@@ -8,7 +8,7 @@ SELECT 'job:' || r.id AS id, extract(epoch FROM r.created_at)::float8 AS since,
        jsonb_build_object('job_id', r.job_id, 'before', r.before::text, 'created_at', date_trunc('second', r.created_at)::text) AS evidence
   FROM (SELECT n.id, n.job_id, n.created_at, n.number, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before
           FROM (SELECT j.id, j.job_id, j.created_at, j.job_id::numeric AS number
-                  FROM (SELECT id, job_id, created_at FROM jobs ORDER BY created_at DESC LIMIT 2000) AS j
+                  FROM (SELECT id, job_id, created_at FROM :"schema".jobs ORDER BY created_at DESC LIMIT 2000) AS j
                  WHERE j.job_id ~ '^[0-9]{1,18}$') AS n) AS r
  WHERE r.number * 2 < r.before AND r.before - r.number > 5
    AND ($1::text[] IS NULL OR 'job:' || r.id = ANY ($1::text[]))

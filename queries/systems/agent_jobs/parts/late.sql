@@ -5,14 +5,14 @@
 , late AS MATERIALIZED (
   SELECT l.*
     FROM ((SELECT j.id, j.job_id, j.agent_id, j.created_at
-             FROM jobs j
+             FROM :"schema".jobs j
             WHERE $1::text[] IS NULL AND 'unfinished' = ANY ($4::text[]) AND j.status = 'pending'
               AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
             ORDER BY j.created_at, j.id LIMIT 2000)
           UNION ALL
           (SELECT o.*
              FROM users u
-            CROSS JOIN LATERAL (SELECT j.id, j.job_id, j.agent_id, j.created_at FROM jobs j
+            CROSS JOIN LATERAL (SELECT j.id, j.job_id, j.agent_id, j.created_at FROM :"schema".jobs j
                                  WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending'
                                    AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
                                  ORDER BY j.created_at LIMIT 1000) AS o
@@ -20,14 +20,14 @@
             LIMIT 2000)
           UNION ALL
           SELECT j.id, j.job_id, j.agent_id, j.created_at
-            FROM jobs j
+            FROM :"schema".jobs j
            WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
 ),
 -- In the order in which they are told, so that no more are judged than it takes to fill a page; each once.
 judged AS (
   SELECT l.*, (SELECT o.job_id
-                 FROM (SELECT n.job_id, n.completed_at, n.error FROM jobs n
+                 FROM (SELECT n.job_id, n.completed_at, n.error FROM :"schema".jobs n
                         WHERE n.agent_id = l.agent_id AND n.created_at > l.created_at
                         ORDER BY n.created_at LIMIT 50) AS o
                 WHERE o.completed_at IS NOT NULL AND coalesce(o.error, '') NOT LIKE '% by operator %'

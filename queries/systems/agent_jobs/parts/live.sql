@@ -16,7 +16,7 @@ heads AS MATERIALIZED (
                         SELECT o.*
                           FROM (SELECT DISTINCT n.before, n.after FROM neighbours n WHERE NOT n.few) AS n
                          CROSS JOIN LATERAL (VALUES (n.before, 'paused'), (n.before, 'pending'), (n.after, 'active')) AS o(user_id, status)) AS m
-            CROSS JOIN LATERAL (SELECT j.created_at FROM jobs j
+            CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                                  WHERE j.user_id = m.user_id AND j.status = m.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                                  ORDER BY j.created_at LIMIT 1) AS o) AS h
     ORDER BY h.created_at
@@ -27,7 +27,7 @@ heads AS MATERIALIZED (
 (SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
    FROM c
   CROSS JOIN heads h
-  CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM jobs j
+  CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
                        WHERE j.user_id = h.user_id AND j.status = h.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                        ORDER BY j.created_at, j.id LIMIT $3::int) AS j
   CROSS JOIN LATERAL (SELECT

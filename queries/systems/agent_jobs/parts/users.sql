@@ -1,11 +1,11 @@
 -- The last 500 users in the order of their ids, each once, by leaps back through the index, with the last of the statuses
 -- that their jobs have: there are none in those that come after it in the alphabet.
 leaps AS (
-  (SELECT j.user_id, j.status AS last FROM jobs j ORDER BY j.user_id DESC, j.status DESC LIMIT 1)
+  (SELECT j.user_id, j.status AS last FROM :"schema".jobs j ORDER BY j.user_id DESC, j.status DESC LIMIT 1)
   UNION ALL
   SELECT n.*
     FROM leaps l
-   CROSS JOIN LATERAL (SELECT j.user_id, j.status FROM jobs j WHERE j.user_id < l.user_id
+   CROSS JOIN LATERAL (SELECT j.user_id, j.status FROM :"schema".jobs j WHERE j.user_id < l.user_id
                         ORDER BY j.user_id DESC, j.status DESC LIMIT 1) AS n
 ),
 users AS MATERIALIZED (SELECT l.user_id, l.last FROM leaps l LIMIT 500)

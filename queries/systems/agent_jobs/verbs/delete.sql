@@ -5,7 +5,7 @@
 
 -- :lock
 SELECT 'job:' || j.id AS id, j.status || '|' || j.updated_at || ':' || j.xmin AS version
-  FROM jobs j
+  FROM :"schema".jobs j
  WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
  ORDER BY j.id
    FOR UPDATE SKIP LOCKED
@@ -15,14 +15,14 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.status NOT IN ('completed', 'failed') THEN 'it is ' || j.status || ': only the row of a job that has ended may go'
                END AS why
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
 
 -- :change
-DELETE FROM jobs j
+DELETE FROM :"schema".jobs j
  USING unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.id = substr(seen.id, 5)::uuid
    AND j.status IN ('completed', 'failed')

@@ -13,14 +13,14 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.status NOT IN ('pending', 'active', 'delayed', 'paused') THEN 'it is ' || j.status || ' already'
                END AS why
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
 
 -- :change
-UPDATE jobs j SET status = 'failed', error = 'marked failed by operator ' || $3::text || ': ' || $4::text,
+UPDATE :"schema".jobs j SET status = 'failed', error = 'marked failed by operator ' || $3::text || ': ' || $4::text,
        completed_at = greatest(clock_timestamp(), j.created_at, j.started_at), updated_at = clock_timestamp()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.id = substr(seen.id, 5)::uuid

@@ -10,14 +10,14 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.status NOT IN ('pending', 'delayed') THEN 'it is ' || j.status || ': only what waits can be paused'
                END AS why
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
 
 -- :change
-UPDATE jobs j SET status = 'paused', updated_at = clock_timestamp()
+UPDATE :"schema".jobs j SET status = 'paused', updated_at = clock_timestamp()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.id = substr(seen.id, 5)::uuid
    AND j.status IN ('pending', 'delayed')

@@ -13,14 +13,14 @@ SELECT r.id, r.why
                     WHEN NOT coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'long_active')::float8)
                       THEN 'it is active for less than ' || make_interval(secs => ($3::jsonb ->> 'long_active')::float8) || ': an executor may be at it'
                END AS why
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
 
 -- :change
-UPDATE jobs j SET status = 'pending', started_at = NULL, updated_at = clock_timestamp()
+UPDATE :"schema".jobs j SET status = 'pending', started_at = NULL, updated_at = clock_timestamp()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.id = substr(seen.id, 5)::uuid
    AND j.status IN ('active')

@@ -11,14 +11,14 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.status NOT IN ('failed') THEN 'it is ' || j.status || ', not failed'
                END AS why
-          FROM jobs j
+          FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
 
 -- :change
-UPDATE jobs j SET status = 'pending', error = NULL, started_at = NULL, completed_at = NULL, updated_at = clock_timestamp()
+UPDATE :"schema".jobs j SET status = 'pending', error = NULL, started_at = NULL, completed_at = NULL, updated_at = clock_timestamp()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.id = substr(seen.id, 5)::uuid
    AND j.status IN ('failed')

@@ -6,13 +6,13 @@
 WITH pointing AS MATERIALIZED (
   SELECT c.conrelid AS oid, a.attnum, a.attname, 'foreign key ' || c.conname AS how
     FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
-   WHERE c.contype = 'f' AND c.confrelid = 'tasks'::regclass AND cardinality(c.conkey) = 1
+   WHERE c.contype = 'f' AND c.confrelid = format('%I.tasks', :'schema')::regclass AND cardinality(c.conkey) = 1
   UNION ALL
   SELECT r.oid, a.attnum, a.attname, 'no foreign key'
     FROM pg_attribute a JOIN pg_class r ON r.oid = a.attrelid JOIN pg_type y ON y.oid = a.atttypid
    WHERE a.attname IN ('controller_task_id', 'notification_task_id') AND r.relkind IN ('r', 'p') AND NOT a.attisdropped
-     AND coalesce(nullif(y.typbasetype, 0), y.oid) = 'macaddr8'::regtype AND r.oid <> 'tasks'::regclass
-     AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.contype = 'f' AND c.conrelid = r.oid AND c.confrelid = 'tasks'::regclass AND a.attnum = ANY (c.conkey))
+     AND coalesce(nullif(y.typbasetype, 0), y.oid) = 'macaddr8'::regtype AND r.oid <> format('%I.tasks', :'schema')::regclass
+     AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.contype = 'f' AND c.conrelid = r.oid AND c.confrelid = format('%I.tasks', :'schema')::regclass AND a.attnum = ANY (c.conkey))
 ),
 readable AS MATERIALIZED (
   SELECT p.oid::regclass::text AS place, p.attname::text AS col, p.how

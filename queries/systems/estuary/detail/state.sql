@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: tasks_pkey.
 SELECT substring(convert_to(t.inner_state::text, 'UTF8') FOR $2::int) AS payload, octet_length(t.inner_state::text)::int8 AS size
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = substr($1::text, 6)::macaddr8 AND t.inner_state IS NOT NULL

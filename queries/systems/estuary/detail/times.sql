@@ -9,10 +9,10 @@ SELECT t.task_type::text AS type, t.wake_at::text AS wake_at,
        CASE WHEN t.parent_id IS NULL THEN 'none'
             WHEN t.parent_id = '00:00:00:00:00:00:00:00'::macaddr8 THEN 'none: all zero'
             WHEN t.parent_id = t.task_id THEN 'itself'
-            ELSE t.parent_id || CASE WHEN (SELECT p.task_id FROM tasks p WHERE p.task_id = t.parent_id) IS NULL THEN ', which does not exist' ELSE '' END
+            ELSE t.parent_id || CASE WHEN (SELECT p.task_id FROM :"schema".tasks p WHERE p.task_id = t.parent_id) IS NULL THEN ', which does not exist' ELSE '' END
        END AS parent,
        (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint & 1023)::text AS shard,
        coalesce(octet_length(t.inner_state::text) || ' bytes', 'none') AS state,
        coalesce(cardinality(t.inbox), 0)::text AS inbox, coalesce(cardinality(t.inbox_next), 0)::text AS inbox_next
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = substr($1::text, 6)::macaddr8

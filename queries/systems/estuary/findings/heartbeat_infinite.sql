@@ -4,12 +4,12 @@
 -- $3 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; one on heartbeat, or everything where the table is small.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, wake_at, heartbeat FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION
-  (SELECT task_id, wake_at, heartbeat FROM tasks
+  (SELECT task_id, wake_at, heartbeat FROM :"schema".tasks
     WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($3::text[]) AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND heartbeat = '-infinity' LIMIT 5000)
   UNION
-  (SELECT task_id, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
 (SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.wake_at) THEN extract(epoch FROM t.wake_at)::float8 END AS since,
         jsonb_build_object('wake_at', t.wake_at::text) AS evidence

@@ -4,9 +4,9 @@
 -- $3 page int: how many at most, large_inbox
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 ),
 held AS MATERIALIZED (
   SELECT d.* FROM due d
@@ -16,7 +16,7 @@ held AS MATERIALIZED (
 -- Messages are counted of those alone: large inboxes are kept apart from their rows, and to count is to read them.
 messages AS (
   SELECT o.task_id, coalesce(cardinality(o.inbox), 0) AS inbox, coalesce(cardinality(o.inbox_next), 0) AS inbox_next
-    FROM tasks o WHERE o.task_id = ANY (ARRAY(SELECT h.task_id::macaddr8 FROM held h))
+    FROM :"schema".tasks o WHERE o.task_id = ANY (ARRAY(SELECT h.task_id::macaddr8 FROM held h))
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
         jsonb_build_object('messages', m.inbox + m.inbox_next || ' messages', 'inbox', m.inbox, 'inbox_next', m.inbox_next) AS evidence

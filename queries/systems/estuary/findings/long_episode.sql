@@ -4,9 +4,9 @@
 -- $3 page int: how many at most
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
         jsonb_build_object('due', date_trunc('second', t.wake_at)::timestamp::text, 'heartbeat', date_trunc('second', t.heartbeat)::timestamp::text,

@@ -4,9 +4,9 @@
 -- $3 page int: how many at most
 -- Index: idx_tasks_ready_at, 5,000 rows from the left end and from now() each: what is polled is due as well.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 5000)
 ),
 types AS MATERIALIZED (
   SELECT d.task_type, max(d.heartbeat) AS newest, min(l.timeout) AS timeout, min(l.patience) AS patience

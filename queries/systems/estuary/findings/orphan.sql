@@ -5,11 +5,11 @@
 -- $4 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey, once for all parents; everything where the table is small.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, parent_id FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($4::text[]) AND (wake_at > now() OR wake_at IS NULL))
+  (SELECT task_id, task_type, wake_at, parent_id FROM :"schema".tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($4::text[]) AND (wake_at > now() OR wake_at IS NULL))
   UNION ALL
-  (SELECT task_id, task_type, wake_at, parent_id FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, parent_id FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 ),
 reporting AS MATERIALIZED (
   SELECT d.task_id, d.parent_id FROM due d
@@ -18,7 +18,7 @@ reporting AS MATERIALIZED (
      AND d.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
 ),
 parents AS MATERIALIZED (
-  SELECT p.task_id FROM tasks p WHERE p.task_id = ANY (ARRAY(SELECT DISTINCT r.parent_id::macaddr8 FROM reporting r))
+  SELECT p.task_id FROM :"schema".tasks p WHERE p.task_id = ANY (ARRAY(SELECT DISTINCT r.parent_id::macaddr8 FROM reporting r))
 )
 (SELECT 'task:' || t.task_id AS id, NULL::float8 AS since, jsonb_build_object('parent', t.parent_id::text) AS evidence
    FROM reporting t

@@ -4,11 +4,11 @@
 -- $3 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; everything where the table is small.
 WITH due AS MATERIALIZED (
-  (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, wake_at, heartbeat, inbox_next FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($3::text[]) AND (wake_at > now() OR wake_at IS NULL))
+  (SELECT task_id, wake_at, heartbeat, inbox_next FROM :"schema".tasks WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($3::text[]) AND (wake_at > now() OR wake_at IS NULL))
   UNION ALL
-  (SELECT task_id, wake_at, heartbeat, inbox_next FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, wake_at, heartbeat, inbox_next FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
         jsonb_build_object('messages', CASE cardinality(t.inbox_next) WHEN 1 THEN '1 message stands' ELSE cardinality(t.inbox_next) || ' messages stand' END,

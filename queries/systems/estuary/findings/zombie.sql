@@ -6,10 +6,10 @@
 -- needs: task_by_heartbeat
 -- needs of ids: none
 WITH held AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
     WHERE $1::text[] IS NULL AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
 (SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.heartbeat) THEN extract(epoch FROM t.heartbeat)::float8 END AS since,
         jsonb_build_object('heartbeat', date_trunc('second', t.heartbeat)::timestamp::text,

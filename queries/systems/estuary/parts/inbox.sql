@@ -18,7 +18,7 @@ parted AS MATERIALIZED (
 SELECT p.position::text, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
        CASE WHEN NOT p.formed THEN NULL
             WHEN translate(p.safe::jsonb ->> 0, ':.-', '') = '0000000000000000' THEN 'the system'
-            ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM tasks s
+            ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM :"schema".tasks s
                             WHERE s.task_id = translate(p.safe::jsonb ->> 0, ':.-', '')::macaddr8), 'no such task') END AS "from",
        CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)
             WHEN p.safe::jsonb -> 1 = 'null' THEN 'EOF'

@@ -2,9 +2,9 @@
 -- each the first 100 messages are looked at, those above 100 kB not at all. The text is made safe for jsonb first, which
 -- refuses escapes and numbers that json takes. Indexes: idx_tasks_ready_at from its left end; tasks_pkey.
 due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, inbox FROM tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  (SELECT task_id, task_type, wake_at, inbox FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, inbox FROM tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, inbox FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 ),
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, t.wake_at, e.position, left(e.element::text, 200) AS shown,

@@ -7,7 +7,7 @@ SELECT 'task:' || h.task_id AS id,
        json_build_object('heartbeat', h.heartbeat::text, 'step', extract(epoch FROM h.heartbeat)::float8, 'timeout', h.timeout,
                          'wake_at', h.wake_at::text, 'state', md5(h.inner_state::text))::text AS seen
   FROM (SELECT d.*, coalesce($1::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $1::jsonb ->> 'heartbeat_timeout')::float8 AS timeout
-          FROM (SELECT task_id, task_type, wake_at, heartbeat, inner_state FROM tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000) AS d
+          FROM (SELECT task_id, task_type, wake_at, heartbeat, inner_state FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000) AS d
          WHERE d.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(d.heartbeat)
          ORDER BY d.wake_at, d.task_id
          LIMIT 500) AS h

@@ -9,7 +9,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -22,7 +22,7 @@ SELECT 'task:' || t.task_id AS id,
                       THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
                       ELSE 'its heartbeat is younger than the timeout: it may still be polled, and the poll writes the inbox anew' END
             ELSE 'there is no message ' || ($3::jsonb ->> 'position') || ' in its inbox, which holds ' || coalesce(cardinality(t.inbox), 0) END AS why
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND ((t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
          AND t.heartbeat >= now() - CASE WHEN ($3::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($4::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $4::jsonb ->> 'heartbeat_timeout')::float8))
@@ -32,7 +32,7 @@ SELECT 'task:' || t.task_id AS id,
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t
+UPDATE :"schema".tasks t
    SET inbox = (SELECT array_agg(e.element ORDER BY e.position) FROM unnest(t.inbox) WITH ORDINALITY AS e(element, position)
                  WHERE e.position <> ($3::jsonb ->> 'position')::int8)
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)

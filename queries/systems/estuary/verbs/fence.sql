@@ -8,7 +8,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -17,7 +17,7 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'nobody polls it: there is nothing to break off'
             ELSE 'its heartbeat is older than the timeout: whoever polled it has stopped. Release it instead' END AS why
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
         OR t.heartbeat < now() - make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
@@ -26,7 +26,7 @@ SELECT 'task:' || t.task_id AS id,
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t SET heartbeat = now()
+UPDATE :"schema".tasks t SET heartbeat = now()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version

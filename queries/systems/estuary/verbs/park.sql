@@ -6,7 +6,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -16,7 +16,7 @@ SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: a poll under way writes its own wake_at when it ends, and if it dies nobody would take it over'
             WHEN t.wake_at IS NULL THEN 'it is suspended already'
             ELSE 'its inbox is not empty: parked, it would never read that' END AS why
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz OR t.wake_at IS NULL OR cardinality(t.inbox) > 0)
 
@@ -24,7 +24,7 @@ SELECT 'task:' || t.task_id AS id,
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t SET wake_at = NULL
+UPDATE :"schema".tasks t SET wake_at = NULL
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version

@@ -10,7 +10,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -21,7 +21,7 @@ SELECT 'task:' || t.task_id AS id,
             WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
             THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
             ELSE 'its heartbeat is younger than the timeout: it may still be polled. Fence it instead, or wait' END AS why
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
         OR t.heartbeat >= now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
@@ -30,7 +30,7 @@ SELECT 'task:' || t.task_id AS id,
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t
+UPDATE :"schema".tasks t
    SET heartbeat = '0001-01-01T00:00:00Z'::timestamptz, inbox = t.inbox || t.inbox_next, inbox_next = NULL, wake_at = least(t.wake_at, now())
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8

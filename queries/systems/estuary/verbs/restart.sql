@@ -8,7 +8,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -19,7 +19,7 @@ WITH made AS MATERIALIZED (
          CASE WHEN jsonb_typeof($3::jsonb -> 'first') <> 'null' THEN $3::jsonb -> 'first'
               WHEN f.template = '' OR f.field IS NOT NULL AND coalesce(s.state ->> f.field, '') !~ '^[[:alnum:]:._-]+$' THEN NULL
               ELSE coalesce(replace(f.template, '{' || f.field || '}', s.state ->> f.field), f.template)::jsonb END AS message
-    FROM tasks t
+    FROM :"schema".tasks t
    CROSS JOIN LATERAL (
          SELECT coalesce(regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS s
@@ -55,12 +55,12 @@ SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t
+UPDATE :"schema".tasks t
    SET inner_state = NULL, wake_at = now(),
        inbox = CASE WHEN m.message IS NULL THEN t.inbox
                     ELSE array_prepend(json_build_array('00:00:00:00:00:00:00:00'::text, m.message::text::json), t.inbox) END
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
-  JOIN tasks o ON o.task_id = substr(seen.id, 6)::macaddr8
+  JOIN :"schema".tasks o ON o.task_id = substr(seen.id, 6)::macaddr8
  CROSS JOIN LATERAL (
          SELECT $4::jsonb -> 'first' ->> o.task_type::text AS template,
                 substring($4::jsonb -> 'first' ->> o.task_type::text FROM '\{(\w+)\}') AS field,

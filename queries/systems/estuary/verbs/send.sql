@@ -9,7 +9,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -25,7 +25,7 @@ judged AS (
          coalesce(jsonb_path_match(a.sent, ($4::jsonb -> 'messages' ->> t.task_type::text)::jsonpath, '{}', true), false) AS decodable,
          coalesce(jsonb_path_match(a.sent, ($4::jsonb -> 'fits' ->> t.task_type::text)::jsonpath,
                                    jsonb_build_object('state', s.state), true), NOT $4::jsonb -> 'fits' ? t.task_type::text) AS fits
-    FROM tasks t
+    FROM :"schema".tasks t
    CROSS JOIN asked a
    CROSS JOIN LATERAL (
          SELECT coalesce(regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
@@ -54,12 +54,12 @@ SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
 -- :change
 WITH locked AS MATERIALIZED (
   SELECT t.task_id
-    FROM tasks t, unnest($1::text[], $2::text[]) AS seen(id, version)
+    FROM :"schema".tasks t, unnest($1::text[], $2::text[]) AS seen(id, version)
    WHERE t.task_id = substr(seen.id, 6)::macaddr8
      AND t.xmin::text = seen.version
 )
 SELECT 'task:' || l.task_id AS id
   FROM locked l
- CROSS JOIN LATERAL send_to_task(
+ CROSS JOIN LATERAL :"schema".send_to_task(
          l.task_id, translate(coalesce(nullif($3::jsonb ->> 'sender', ''), '0000000000000000'), ':.-', '')::macaddr8,
          CASE WHEN NOT coalesce(($3::jsonb ->> 'eof')::bool, false) THEN ($3::jsonb -> 'message')::text::json END)

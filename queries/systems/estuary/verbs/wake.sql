@@ -8,7 +8,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
@@ -19,7 +19,7 @@ SELECT 'task:' || t.task_id AS id,
             THEN 'it is held: a poll under way writes its own wake_at when it ends. Send it a message instead'
             WHEN t.wake_at <= now() THEN 'it is due already: it waits for an executor'
             ELSE 'its executor fails when it is polled without a message in this state. Say so (regardless) to wake it all the same' END AS why
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
         OR t.wake_at <= now()
@@ -33,7 +33,7 @@ SELECT 'task:' || t.task_id AS id,
 \ir ../parts/task_rows.sql
 
 -- :change
-UPDATE tasks t SET wake_at = least(t.wake_at, now())
+UPDATE :"schema".tasks t SET wake_at = least(t.wake_at, now())
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version

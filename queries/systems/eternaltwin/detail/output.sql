@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: task_pkey.
 SELECT substring(t.output FOR $2::int) AS payload, octet_length(t.output)::int8 AS size
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = substr($1::text, 6)::uuid AND t.output IS NOT NULL

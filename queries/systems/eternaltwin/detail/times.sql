@@ -4,5 +4,5 @@
 -- Index: task_pkey.
 SELECT t.created_at::text, (t.polled_at).time::text AS polled_at, (t.polled_at).salt::text AS salt,
        t.cpu_duration::text, t.poll_duration::text, t.revision::text
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = substr($1::text, 6)::uuid

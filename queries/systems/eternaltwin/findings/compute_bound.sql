@@ -9,11 +9,11 @@
                            'cpu', round(t.cpu::numeric, 1) || ' s', 'poll', round(t.poll::numeric, 1) || ' s', 'revision', t.revision) AS evidence
    FROM (SELECT task_id, kind, polled_at, nullif(revision, 0)::float8 AS revision,
                 extract(epoch FROM cpu_duration)::float8 AS cpu, nullif(extract(epoch FROM poll_duration), 0)::float8 AS poll
-           FROM task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC LIMIT 5000) AS t
+           FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC LIMIT 5000) AS t
   WHERE t.cpu / t.revision > coalesce($2::jsonb -> t.kind ->> 'compute_bound', $2::jsonb ->> 'compute_bound')::float8
     AND t.cpu / t.poll > 0.9
     AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
   ORDER BY t.cpu / t.revision DESC, t.task_id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC OFFSET 5000)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC OFFSET 5000)

@@ -8,18 +8,18 @@
 -- Indexes: job by its creation, the 5,000 newest that are old enough; task by its job, once for each; with ids, job_pkey.
 (SELECT 'job:' || j.job_id AS id, extract(epoch FROM j.created_at)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', j.created_at)::text,
-                           'initial_state', (SELECT octet_length(o.initial_state) FROM job o WHERE o.job_id = j.job_id) || ' bytes') AS evidence
-   FROM ((SELECT job_id, created_at FROM job
+                           'initial_state', (SELECT octet_length(o.initial_state) FROM :"schema".job o WHERE o.job_id = j.job_id) || ' bytes') AS evidence
+   FROM ((SELECT job_id, created_at FROM :"schema".job
            WHERE $1::text[] IS NULL AND created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8)
            ORDER BY created_at DESC LIMIT 5000)
          UNION ALL
-         SELECT job_id, created_at FROM job
+         SELECT job_id, created_at FROM :"schema".job
           WHERE job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'job:%'))
             AND created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8)) AS j
-  WHERE CASE WHEN 'task_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM task t WHERE t.job_id = j.job_id)
-             ELSE (SELECT t.job_id FROM task t WHERE t.job_id = j.job_id LIMIT 1) IS NULL END
+  WHERE CASE WHEN 'task_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id)
+             ELSE (SELECT t.job_id FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1) IS NULL END
   ORDER BY j.created_at, j.job_id
   LIMIT $3::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL
-   AND EXISTS (SELECT FROM job WHERE created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8) ORDER BY created_at DESC OFFSET 5000)
+   AND EXISTS (SELECT FROM :"schema".job WHERE created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8) ORDER BY created_at DESC OFFSET 5000)

@@ -7,21 +7,21 @@
 -- Indexes: task by its status, 5,000 Blocked ones at most; task by its job, once for each job: where creation follows
 -- job_id in that index one row is read of each, else the whole job; with ids, task_pkey.
 WITH waiting AS MATERIALIZED (
-  (SELECT task_id, job_id FROM task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  (SELECT task_id, job_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
-  SELECT task_id, job_id FROM task
+  SELECT task_id, job_id FROM :"schema".task
    WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
 ),
 root AS MATERIALIZED (
   (SELECT DISTINCT ON (o.job_id) o.job_id, o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
-     FROM task o
+     FROM :"schema".task o
     WHERE 'task_scan' = ANY ($3::text[]) AND o.job_id IN (SELECT job_id FROM waiting)
     ORDER BY o.job_id, o.created_at, o.task_id)
   UNION ALL
   SELECT j.job_id, r.*
     FROM (SELECT DISTINCT job_id FROM waiting) AS j
    CROSS JOIN LATERAL (SELECT o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
-                         FROM task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
+                         FROM :"schema".task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
    WHERE NOT 'task_scan' = ANY ($3::text[])
 )
 (SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,

@@ -5,13 +5,13 @@
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
         jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers
-           FROM (SELECT task_id, deadline FROM task_timer ORDER BY deadline LIMIT 2000) AS first
+           FROM (SELECT task_id, deadline FROM :"schema".task_timer ORDER BY deadline LIMIT 2000) AS first
           WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
-  CROSS JOIN LATERAL (SELECT o.status FROM task o WHERE o.task_id = m.task_id LIMIT 1) AS t
+  CROSS JOIN LATERAL (SELECT o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status <> 'Blocked'
   ORDER BY m.deadline, m.task_id
   LIMIT $2::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM task_timer ORDER BY deadline OFFSET 2000)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".task_timer ORDER BY deadline OFFSET 2000)

@@ -8,9 +8,9 @@
 -- Indexes: task by its status, 5,000 Blocked ones at most; task_timer by its task; task by its job, 1,000 of a job at
 -- most where the table is large: what cannot be told of a larger one is not told. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
-  (SELECT task_id FROM task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  (SELECT task_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
-  SELECT task_id FROM task
+  SELECT task_id FROM :"schema".task
    WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
 ),
 untimed AS MATERIALIZED (
@@ -18,23 +18,23 @@ untimed AS MATERIALIZED (
     FROM waiting w
    CROSS JOIN LATERAL (SELECT o.task_id, o.job_id, o.kind, o.revision, (o.polled_at).time AS polled,
                               coalesce((o.polled_at).time, o.created_at) AS since
-                         FROM task o WHERE o.task_id = w.task_id LIMIT 1) AS t
-   WHERE CASE WHEN 'timer_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = w.task_id)
-              ELSE (SELECT m.task_id FROM task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
+                         FROM :"schema".task o WHERE o.task_id = w.task_id LIMIT 1) AS t
+   WHERE CASE WHEN 'timer_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
+              ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
      AND t.since < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'lost_wakeup', $2::jsonb ->> 'lost_wakeup')::float8)
 ),
 sizes AS MATERIALIZED (
-  SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
+  SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
     FROM (SELECT DISTINCT job_id FROM untimed WHERE NOT 'task_scan' = ANY ($4::text[])) AS j
 ),
 of_job AS MATERIALIZED (
   SELECT t.job_id, count(*) AS tasks, count(*) FILTER (WHERE t.status <> 'Complete') AS unfinished
-    FROM task t
+    FROM :"schema".task t
    WHERE 'task_scan' = ANY ($4::text[]) AND t.job_id IN (SELECT job_id FROM untimed)
    GROUP BY t.job_id
   UNION ALL
   SELECT z.job_id, z.tasks,
-         (SELECT count(*) FROM task t WHERE t.job_id = z.job_id AND t.status <> 'Complete') AS unfinished
+         (SELECT count(*) FROM :"schema".task t WHERE t.job_id = z.job_id AND t.status <> 'Complete') AS unfinished
     FROM sizes z
    WHERE z.tasks <= 1000
 )

@@ -7,16 +7,16 @@
         jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'ever' END,
                            'status', t.status, 'kind', t.kind, 'revision', t.revision) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline
-           FROM (SELECT task_id, deadline FROM task_timer
+           FROM (SELECT task_id, deadline FROM :"schema".task_timer
                   WHERE deadline < now()
                   ORDER BY deadline LIMIT 5000) AS past
           WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
-  CROSS JOIN LATERAL (SELECT o.status, o.kind, o.revision FROM task o WHERE o.task_id = m.task_id LIMIT 1) AS t
+  CROSS JOIN LATERAL (SELECT o.status, o.kind, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status = 'Blocked'
     AND m.deadline < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'overdue_timer', $2::jsonb ->> 'overdue_timer')::float8)
   ORDER BY m.deadline, m.task_id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM task_timer WHERE deadline < now() ORDER BY deadline OFFSET 5000)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".task_timer WHERE deadline < now() ORDER BY deadline OFFSET 5000)

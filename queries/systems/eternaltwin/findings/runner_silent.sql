@@ -8,12 +8,12 @@
 -- Index: task__available_polled_at__idx, both ends.
 WITH newest AS (
   SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM task t WHERE 'task_scan' = ANY ($3::text[])
+           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($3::text[])
                AND (t.polled_at).time < 'infinity'),
-           (SELECT (t.polled_at).time FROM task t
+           (SELECT (t.polled_at).time FROM :"schema".task t
              WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL AND (t.polled_at).time < 'infinity'
              ORDER BY t.polled_at DESC LIMIT 1)) AS poll,
-         (SELECT count(*) FROM (SELECT FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting
+         (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting
 )
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
@@ -22,6 +22,6 @@ SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
  WHERE n.waiting > 0
    AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))
    AND coalesce(n.poll, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)
-   AND EXISTS (SELECT FROM (SELECT created_at, polled_at FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT 5000) w
+   AND EXISTS (SELECT FROM (SELECT created_at, polled_at FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 5000) w
                 WHERE w.polled_at IS DISTINCT FROM NULL
                    OR w.created_at < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8))

@@ -5,17 +5,17 @@
 -- $4 have text[]
 -- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (
-  (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM task
+  (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM :"schema".task
     WHERE status = 'Available' ORDER BY polled_at LIMIT 2000)
   UNION
-  (SELECT task_id, kind, kind_version, created_at, (polled_at).time FROM task
+  (SELECT task_id, kind, kind_version, created_at, (polled_at).time FROM :"schema".task
     WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 2000)
 ),
 polled AS (
   SELECT kind, max(kind_version) AS version
     FROM (SELECT kind, kind_version, polled FROM available
           UNION ALL
-          SELECT t.kind, t.kind_version, (t.polled_at).time FROM task t WHERE 'task_scan' = ANY ($4::text[])) AS a
+          SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY ($4::text[])) AS a
    WHERE a.polled > now() - make_interval(secs => coalesce($2::jsonb -> a.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
    GROUP BY kind
 )

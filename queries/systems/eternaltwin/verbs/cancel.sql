@@ -6,36 +6,36 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR UPDATE SKIP LOCKED
 
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'it is Complete already' AS why
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    AND t.status = 'Complete'
 
 -- :rows
 SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key,
 \ir ../parts/task_row.sql
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
-  FROM task_timer m
+  FROM :"schema".task_timer m
  WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH cancelled AS (
-  UPDATE task t SET status = 'Complete', revision = t.revision + 1
+  UPDATE :"schema".task t SET status = 'Complete', revision = t.revision + 1
     FROM unnest($1::text[], $2::text[]) AS seen(id, version)
    WHERE t.task_id = substr(seen.id, 6)::uuid
      AND t.status <> 'Complete'
      AND t.revision || ':' || t.status || ':' || t.xmin = seen.version
   RETURNING t.task_id
 ), gone AS (
-  DELETE FROM task_timer m USING cancelled c WHERE m.task_id = c.task_id
+  DELETE FROM :"schema".task_timer m USING cancelled c WHERE m.task_id = c.task_id
 )
 SELECT 'task:' || c.task_id AS id FROM cancelled c

@@ -9,43 +9,43 @@
 -- A job counts as locked when every one of its tasks is; a task that somebody holds makes the job busy.
 WITH held AS MATERIALIZED (
   SELECT t.task_id, t.job_id
-    FROM task t
+    FROM :"schema".task t
    WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
    ORDER BY t.task_id
      FOR UPDATE SKIP LOCKED
 )
 SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
-  FROM job j
+  FROM :"schema".job j
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-   AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM task t WHERE t.job_id = j.job_id)
+   AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
  ORDER BY j.job_id
 
 -- :refused
 SELECT 'job:' || j.job_id AS id, 'it has no unfinished task' AS why
-  FROM job j
+  FROM :"schema".job j
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-   AND NOT EXISTS (SELECT FROM task t WHERE t.job_id = j.job_id AND t.status <> 'Complete')
+   AND NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id AND t.status <> 'Complete')
 
 -- :rows
 SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key,
 \ir ../parts/task_row.sql
-  FROM task t
+  FROM :"schema".task t
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
-  FROM task_timer m JOIN task t ON t.task_id = m.task_id
+  FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH cancelled AS (
-  UPDATE task t SET status = 'Complete', revision = t.revision + 1
-    FROM unnest($1::text[], $2::text[]) AS seen(id, version), job j
+  UPDATE :"schema".task t SET status = 'Complete', revision = t.revision + 1
+    FROM unnest($1::text[], $2::text[]) AS seen(id, version), :"schema".job j
    WHERE j.job_id = substr(seen.id, 5)::uuid
      AND j.xmin::text = seen.version
      AND t.job_id = j.job_id
      AND t.status <> 'Complete'
   RETURNING t.task_id, t.job_id
 ), gone AS (
-  DELETE FROM task_timer m USING cancelled c WHERE m.task_id = c.task_id
+  DELETE FROM :"schema".task_timer m USING cancelled c WHERE m.task_id = c.task_id
 )
 SELECT DISTINCT 'job:' || c.job_id AS id FROM cancelled c

@@ -7,20 +7,20 @@
 -- A job counts as locked when it and every one of its tasks is.
 WITH jobs AS MATERIALIZED (
   SELECT j.job_id, j.xmin::text AS version
-    FROM job j
+    FROM :"schema".job j
    WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
    ORDER BY j.job_id
      FOR UPDATE SKIP LOCKED
 ), held AS MATERIALIZED (
   SELECT t.task_id, t.job_id
-    FROM task t
+    FROM :"schema".task t
    WHERE t.job_id = ANY (ARRAY(SELECT job_id FROM jobs))
    ORDER BY t.task_id
      FOR UPDATE SKIP LOCKED
 )
 SELECT 'job:' || j.job_id AS id, j.version
   FROM jobs j
- WHERE (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM task t WHERE t.job_id = j.job_id)
+ WHERE (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
  ORDER BY j.job_id
 
 -- :rows
@@ -28,7 +28,7 @@ SELECT 'job:' || j.job_id AS id, 'job' AS "table", j.job_id::text AS key,
        to_jsonb(j) - 'initial_state' || jsonb_build_object('initial_state',
          CASE WHEN octet_length(j.initial_state) <= 65536 THEN encode(j.initial_state, 'base64')
               ELSE octet_length(j.initial_state) || ' bytes, md5 ' || md5(j.initial_state) END) AS row
-  FROM job j
+  FROM :"schema".job j
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'job:' || t.job_id, 'task', t.task_id::text,
@@ -37,15 +37,15 @@ SELECT 'job:' || t.job_id, 'task', t.task_id::text,
                        ELSE octet_length(t.state) || ' bytes, md5 ' || md5(t.state) END,
          'output', CASE WHEN octet_length(t.output) <= 65536 THEN encode(t.output, 'base64')
                         ELSE octet_length(t.output) || ' bytes, md5 ' || md5(t.output) END)
-  FROM task t
+  FROM :"schema".task t
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, to_jsonb(m)
-  FROM task_timer m JOIN task t ON t.task_id = m.task_id
+  FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
  WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
-DELETE FROM job j
+DELETE FROM :"schema".job j
  USING unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE j.job_id = substr(seen.id, 5)::uuid
    AND j.xmin::text = seen.version

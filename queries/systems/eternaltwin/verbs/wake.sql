@@ -7,7 +7,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
    FOR UPDATE SKIP LOCKED
@@ -16,31 +16,31 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.status <> 'Blocked' THEN 'it is ' || t.status || ', not Blocked: there is no wait to remove'
             ELSE 'it has no timer: it waits for another task. Say so (untimed) to wake it all the same' END AS why
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    AND (t.status <> 'Blocked'
         OR (NOT coalesce(($3::jsonb ->> 'untimed')::bool, false)
-            AND NOT EXISTS (SELECT FROM task_timer m WHERE m.task_id = t.task_id)))
+            AND NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = t.task_id)))
 
 -- :rows
 SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key,
 \ir ../parts/task_row.sql
-  FROM task t
+  FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
-  FROM task_timer m
+  FROM :"schema".task_timer m
  WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH woken AS (
-  UPDATE task t SET status = 'Available'
+  UPDATE :"schema".task t SET status = 'Available'
     FROM unnest($1::text[], $2::text[]) AS seen(id, version)
    WHERE t.task_id = substr(seen.id, 6)::uuid
      AND t.status = 'Blocked'
      AND t.revision || ':' || t.status || ':' || t.xmin = seen.version
   RETURNING t.task_id
 ), gone AS (
-  DELETE FROM task_timer m USING woken w WHERE m.task_id = w.task_id
+  DELETE FROM :"schema".task_timer m USING woken w WHERE m.task_id = w.task_id
 )
 SELECT 'task:' || w.task_id AS id FROM woken w

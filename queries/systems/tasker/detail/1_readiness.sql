@@ -1,3 +1,4 @@
+-- needs: own_functions
 -- title: Readiness
 -- kinds: step
 -- $1 id text: local id
@@ -7,10 +8,10 @@ SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.complet
        r.retry_eligible::text AS may_be_tried, r.attempts || '/' || r.max_attempts AS attempts, s.retryable::text, r.next_retry_at::text AS next_retry,
        r.backoff_request_seconds::text AS backoff_seconds, r.last_attempted_at::text AS last_attempted, r.last_failure_at::text AS last_failure,
        s.in_process::text, s.processed::text,
-       (SELECT count(*)::text FROM workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'in_progress') AS claims_ever,
+       (SELECT count(*)::text FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.to_state = 'in_progress') AS claims_ever,
        t.correlation_id::text
-  FROM workflow_steps s
-  JOIN tasks t ON t.task_uuid = s.task_uuid
- CROSS JOIN LATERAL get_step_readiness_status(s.task_uuid,
-         s.workflow_step_uuid || ARRAY(SELECT e.from_step_uuid FROM workflow_step_edges e WHERE e.to_step_uuid = s.workflow_step_uuid)) AS r
+  FROM :"schema".workflow_steps s
+  JOIN :"schema".tasks t ON t.task_uuid = s.task_uuid
+ CROSS JOIN LATERAL :"schema".get_step_readiness_status(s.task_uuid,
+         s.workflow_step_uuid || ARRAY(SELECT e.from_step_uuid FROM :"schema".workflow_step_edges e WHERE e.to_step_uuid = s.workflow_step_uuid)) AS r
  WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid AND r.workflow_step_uuid = s.workflow_step_uuid

@@ -1,3 +1,4 @@
+-- needs: own_functions
 -- title: The engine's view
 -- kinds: task
 -- $1 id text: local id
@@ -6,6 +7,6 @@ SELECT k.execution_status, k.recommended_action, k.completed_steps || '/' || k.t
        k.failed_steps::text AS failed, (k.in_progress_steps + k.enqueued_steps)::text AS in_flight,
        t.priority::text, t.requested_at::text, t.initiator::text, t.source_system::text, t.reason::text, t.tags::text,
        t.correlation_id::text, t.parent_correlation_id::text
-  FROM tasks t
- CROSS JOIN LATERAL get_task_execution_context(t.task_uuid) AS k
+  FROM :"schema".tasks t
+ CROSS JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) AS k
  WHERE t.task_uuid = substr($1::text, 6)::uuid

@@ -1,6 +1,6 @@
 -- title: The engine's view
 -- kinds: task
--- needs: summaries
+-- needs: summaries, own_functions
 -- $1 id text: local id
 -- Index: tasks_pkey; the engine's function looks at this task's steps alone.
 SELECT k.execution_context ->> 'execution_status' AS execution_status, k.execution_context ->> 'recommended_action' AS recommended_action,
@@ -11,6 +11,6 @@ SELECT k.execution_context ->> 'execution_status' AS execution_status, k.executi
        k.template_configuration #>> '{lifecycle}' AS lifecycle, k.dlq_status ->> 'in_dlq' AS in_dlq,
        t.priority::text, t.requested_at::text, k.initiator, k.source_system, k.reason, t.tags::text,
        k.correlation_id::text, t.parent_correlation_id::text
-  FROM tasks t
- CROSS JOIN LATERAL get_task_summaries(ARRAY[t.task_uuid]) AS k
+  FROM :"schema".tasks t
+ CROSS JOIN LATERAL :"schema".get_task_summaries(ARRAY[t.task_uuid]) AS k
  WHERE t.task_uuid = substr($1::text, 6)::uuid

@@ -1,3 +1,4 @@
+-- needs: own_functions
 -- title: Steps
 -- kinds: task
 -- drawn: graph
@@ -6,14 +7,14 @@
 -- Indexes: workflow_steps_pkey, that on workflow_step_edges(to_step_uuid), the state_lookup: each looked up for all at once
 -- and joined in full, which is never done by nested loops, nor by reading a whole table for the 1,000 rows expected.
 WITH ready AS MATERIALIZED (
-  SELECT r.* FROM get_step_readiness_status(substr($1::text, 6)::uuid, NULL) AS r
+  SELECT r.* FROM :"schema".get_step_readiness_status(substr($1::text, 6)::uuid, NULL) AS r
 ),
 rows AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.results, s.created_at FROM workflow_steps s
+  SELECT s.workflow_step_uuid, s.results, s.created_at FROM :"schema".workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM ready r))
 ),
 entered AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM ready r))
 ),
 told AS MATERIALIZED (
@@ -24,7 +25,7 @@ told AS MATERIALIZED (
     FULL JOIN entered e ON e.workflow_step_uuid = r.workflow_step_uuid
 ),
 edges AS MATERIALIZED (
-  SELECT e.from_step_uuid, e.to_step_uuid FROM workflow_step_edges e
+  SELECT e.from_step_uuid, e.to_step_uuid FROM :"schema".workflow_step_edges e
    WHERE e.to_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM ready r))
 ),
 above AS (

@@ -11,9 +11,9 @@ SELECT extract(epoch FROM w.at)::float8 AS at, w.name::text AS lane, w.to_state:
        nullif(concat_ws(': ', coalesce(w.metadata ->> 'operator', 'worker ' || (w.metadata ->> 'worker_uuid')),
                         left(coalesce(w.metadata ->> 'reason', substring(w.metadata ->> 'event' FROM '"type": ?"(\w+)"')), 160)), '') AS note
   FROM (SELECT x.created_at AS at, lag(x.created_at) OVER p AS before, lag(x.to_state) OVER p AS was, x.to_state, x.sort_key, x.metadata, n.name
-          FROM workflow_steps s
-          JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-          JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid
+          FROM :"schema".workflow_steps s
+          JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
+          JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid
          WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid
         WINDOW p AS (ORDER BY x.sort_key)) AS w
  ORDER BY w.sort_key DESC

@@ -15,15 +15,15 @@ SELECT extract(epoch FROM w.at)::float8 AS at, w.what::text AS lane, w.to_state:
            coalesce(x.metadata ->> 'operator', x.transition_metadata ->> 'operator') AS operator,
            'orchestrator ' || x.processor_uuid AS who,
            coalesce(x.metadata ->> 'reason', x.transition_metadata ->> 'reason', x.metadata ->> 'event', x.transition_metadata ->> 'event') AS note
-      FROM task_transitions x
+      FROM :"schema".task_transitions x
      WHERE x.task_uuid = substr($1::text, 6)::uuid
     WINDOW p AS (ORDER BY x.sort_key)
     UNION ALL
     SELECT x.created_at, lag(x.created_at) OVER p, n.name, lag(x.to_state) OVER p, x.to_state, x.sort_key, x.metadata ->> 'operator',
            'worker ' || (x.metadata ->> 'worker_uuid'), coalesce(x.metadata ->> 'reason', substring(x.metadata ->> 'event' FROM '"type": ?"(\w+)"'))
-      FROM workflow_steps s
-      JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
-      JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid
+      FROM :"schema".workflow_steps s
+      JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
+      JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid
      WHERE s.task_uuid = substr($1::text, 6)::uuid
     WINDOW p AS (PARTITION BY x.workflow_step_uuid ORDER BY x.sort_key)) AS w
  ORDER BY w.at DESC, w.what, w.sort_key DESC

@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: named_tasks_pkey.
 SELECT substring(v.value FOR $2::int) AS payload, octet_length(v.value)::int8 AS size
-  FROM (SELECT convert_to((n.configuration)::text, 'UTF8') AS value FROM named_tasks n WHERE n.named_task_uuid = substr($1::text, 10)::uuid) AS v
+  FROM (SELECT convert_to((n.configuration)::text, 'UTF8') AS value FROM :"schema".named_tasks n WHERE n.named_task_uuid = substr($1::text, 10)::uuid) AS v
  WHERE v.value IS NOT NULL

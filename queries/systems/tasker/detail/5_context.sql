@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: tasks_pkey.
 SELECT substring(v.value FOR $2::int) AS payload, octet_length(v.value)::int8 AS size
-  FROM (SELECT convert_to((t.context)::text, 'UTF8') AS value FROM tasks t WHERE t.task_uuid = substr($1::text, 6)::uuid) AS v
+  FROM (SELECT convert_to((t.context)::text, 'UTF8') AS value FROM :"schema".tasks t WHERE t.task_uuid = substr($1::text, 6)::uuid) AS v
  WHERE v.value IS NOT NULL

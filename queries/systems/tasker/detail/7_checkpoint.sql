@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: workflow_steps_pkey.
 SELECT substring(v.value FOR $2::int) AS payload, octet_length(v.value)::int8 AS size
-  FROM (SELECT convert_to((s.checkpoint)::text, 'UTF8') AS value FROM workflow_steps s WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid) AS v
+  FROM (SELECT convert_to((s.checkpoint)::text, 'UTF8') AS value FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid) AS v
  WHERE v.value IS NOT NULL

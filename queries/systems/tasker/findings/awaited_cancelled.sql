@@ -5,25 +5,25 @@
 -- $2 page int: how many at most
 -- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 5,000 open steps.
 WITH open AS MATERIALIZED (
-  SELECT s.workflow_step_uuid FROM workflow_steps s
+  SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
 asked AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled'
      AND x.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
 ),
 pairs AS MATERIALIZED (
   SELECT e.from_step_uuid, e.to_step_uuid
-    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open o))
+    FROM :"schema".workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM open o))
   UNION ALL
   SELECT e.from_step_uuid, e.to_step_uuid
-    FROM workflow_step_edges e WHERE e.from_step_uuid = ANY (ARRAY(SELECT a.workflow_step_uuid FROM asked a))
+    FROM :"schema".workflow_step_edges e WHERE e.from_step_uuid = ANY (ARRAY(SELECT a.workflow_step_uuid FROM asked a))
 ),
 cancelled AS MATERIALIZED (
   SELECT a.workflow_step_uuid, a.created_at FROM asked a
   UNION ALL
-  SELECT x.workflow_step_uuid, x.created_at FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled'
      AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p WHERE $1::text[] IS NULL))
 ),
@@ -31,13 +31,13 @@ awaited AS MATERIALIZED (
   SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
 ),
 pending AS MATERIALIZED (
-  SELECT y.workflow_step_uuid FROM workflow_step_transitions y
+  SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
    WHERE y.most_recent AND y.to_state = 'pending'
      AND y.workflow_step_uuid = ANY (ARRAY(SELECT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL))
 ),
 open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT y.workflow_step_uuid FROM pending y))
 ),
 waiting AS MATERIALIZED (
@@ -48,7 +48,7 @@ waiting AS MATERIALIZED (
         jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200), 'waiting', count(*),
                            'cancelled', date_trunc('second', min(s.created_at))::text) AS evidence
    FROM waiting s
-   JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid
+   JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
   WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
   GROUP BY s.from_step_uuid
   ORDER BY min(s.created_at), s.from_step_uuid

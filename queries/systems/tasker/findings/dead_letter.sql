@@ -8,7 +8,7 @@ WITH
 \ir ../parts/letters.sql
 , oldest AS MATERIALIZED (SELECT d.* FROM letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),
 oldest_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
 ),
 oldest_in_error AS MATERIALIZED (
   SELECT d.*
@@ -21,7 +21,7 @@ others AS MATERIALIZED (
    ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * $2::int
 ),
 other_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
 ),
 in_error AS (
   SELECT o.* FROM oldest_in_error o

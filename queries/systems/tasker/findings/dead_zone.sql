@@ -1,5 +1,6 @@
 -- Tasks with steps that are ready, which the poller does not look at any more: it forgets whatever has waited for more
 -- than 60 minutes (30 for a retry), while the staleness detector may leave it alone for longer.
+-- needs: own_functions
 -- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $3 page int: how many at most
@@ -18,10 +19,10 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid,
          NOT s.processed AND NOT s.in_process AND (coalesce(s.attempts, 0) = 0 OR s.attempts < coalesce(s.max_attempts, 3)) AS free
-    FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT w.task_uuid FROM waiting w))
+    FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT w.task_uuid FROM waiting w))
 ),
 step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
 ),
 known AS MATERIALIZED (
@@ -29,7 +30,7 @@ known AS MATERIALIZED (
     FROM steps s FULL JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
 ),
 edges AS MATERIALIZED (
-  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down FROM workflow_step_edges e
+  SELECT e.from_step_uuid AS up, e.to_step_uuid AS down FROM :"schema".workflow_step_edges e
    WHERE e.to_step_uuid = ANY (ARRAY(SELECT k.step FROM known k WHERE k.free AND k.state IN ('pending', 'waiting_for_retry')))
 ),
 held AS (
@@ -45,7 +46,7 @@ promising AS MATERIALIZED (
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
         jsonb_build_object('state', w.to_state, 'waited', date_trunc('second', now() - w.at)::text, 'ready', k.ready_steps) AS evidence
    FROM waiting w
-   JOIN get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM promising)) AS k ON k.task_uuid = w.task_uuid
+   JOIN :"schema".get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM promising)) AS k ON k.task_uuid = w.task_uuid
   WHERE k.execution_status = 'has_ready_steps'
   ORDER BY w.at, w.task_uuid
   LIMIT $3::int)

@@ -6,7 +6,7 @@
 WITH
 \ir ../parts/letters.sql
 , current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM letters d))
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM letters d))
 )
 (SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'state', coalesce(d.to_state, 'without a current state'),

@@ -9,7 +9,7 @@
 WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
 \ir ../parts/open_steps.sql
 , their_tasks AS MATERIALIZED (
-  SELECT t.task_uuid, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
+  SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
 ),
 told AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, t.named_task_uuid FROM open_steps s FULL JOIN their_tasks t ON t.task_uuid = s.task_uuid
@@ -17,8 +17,8 @@ told AS MATERIALIZED (
 handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
     FROM told s
-    JOIN named_tasks n ON n.named_task_uuid = s.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = s.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT h.queue FROM handed h)),

@@ -6,7 +6,7 @@
 -- $3 page int: how many at most
 -- Indexes: pgmq's primary keys (2,000 messages of each queue).
 WITH spaces AS MATERIALIZED (
-  SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM task_namespaces p
+  SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
    WHERE $1::text[] IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY ($1::text[])
 ),
 queues AS MATERIALIZED (

@@ -1,4 +1,5 @@
 -- Waiting tasks all of whose steps are done: discovery looks for ready steps, and there are none.
+-- needs: own_functions
 -- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -8,7 +9,7 @@
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , unfinished AS MATERIALIZED (
-  SELECT s.task_uuid FROM workflow_steps s
+  SELECT s.task_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 waiting AS MATERIALIZED (
@@ -21,7 +22,7 @@ waiting AS MATERIALIZED (
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
         jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
    FROM waiting w
-   JOIN get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
+   JOIN :"schema".get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
   WHERE k.execution_status = 'all_complete'
   ORDER BY w.at, w.task_uuid
   LIMIT $3::int)

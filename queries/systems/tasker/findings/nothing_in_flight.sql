@@ -8,10 +8,10 @@
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
 , steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+  SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 moved AS MATERIALIZED (
-  SELECT y.workflow_step_uuid FROM workflow_step_transitions y
+  SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
    WHERE y.most_recent AND y.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
      AND (y.to_state = 'in_progress' OR y.to_state LIKE 'enqueued%'
           OR y.created_at > now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8))

@@ -21,7 +21,7 @@ usual AS MATERIALIZED (
     SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY r.ms) / 1000 AS p95
       FROM (SELECT CASE WHEN jsonb_typeof(s.results #> '{metadata,execution_time_ms}') = 'number'
                         THEN (s.results #>> '{metadata,execution_time_ms}')::float8 END AS ms
-              FROM (SELECT s.results, s.processed FROM workflow_steps s
+              FROM (SELECT s.results, s.processed FROM :"schema".workflow_steps s
                      -- A range of one and its order: so the index is the only way to begin with.
                      WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
                      ORDER BY s.named_step_uuid LIMIT 200) AS s

@@ -8,7 +8,7 @@
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE $2::jsonb ->> 'queue' = 'pgmq'
-     AND (q.queue_name LIKE 'orchestration\_%' OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM task_namespaces p))
+     AND (q.queue_name LIKE 'orchestration\_%' OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM :"schema".task_namespaces p))
      AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir ../parts/messages.sql
@@ -18,7 +18,7 @@ WITH queues AS MATERIALIZED (
     FROM messages m WHERE (m.m ->> 'read')::int > 1
 ),
 current AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.step FROM returned r))
 ),
 judged AS MATERIALIZED (SELECT r.queue_name, r.m, x.to_state FROM returned r FULL JOIN current x ON x.workflow_step_uuid = r.step)

@@ -9,13 +9,13 @@
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
 , rows AS MATERIALIZED (
-  SELECT t.task_uuid, t.created_at, t.named_task_uuid FROM tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+  SELECT t.task_uuid, t.created_at, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 told AS MATERIALIZED (
   SELECT o.*, t.created_at AS born, t.named_task_uuid FROM open_tasks o FULL JOIN rows t ON t.task_uuid = o.task_uuid
 ),
 lettered AS MATERIALIZED (
-  SELECT d.task_uuid FROM tasks_dlq d
+  SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 judged AS (
@@ -24,7 +24,7 @@ judged AS (
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
     FROM told o
-    JOIN named_tasks n ON n.named_task_uuid = o.named_task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
    WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)

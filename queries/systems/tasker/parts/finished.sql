@@ -2,7 +2,7 @@
 -- What has just become complete counts as such.
 WITH
 \ir involved.sql
-UPDATE tasks t SET complete = true, updated_at = now()
-  FROM involved i, task_transitions x
+UPDATE :"schema".tasks t SET complete = true, updated_at = now()
+  FROM involved i, :"schema".task_transitions x
  WHERE t.task_uuid = i.task_uuid AND NOT t.complete
    AND x.task_uuid = t.task_uuid AND x.most_recent AND x.to_state = 'complete' AND x.created_at = localtimestamp

@@ -2,12 +2,12 @@
 -- idx_dlq_status_timestamp.
 letters AS MATERIALIZED (
   (SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
-     FROM tasks_dlq d
+     FROM :"schema".tasks_dlq d
     WHERE $1::text[] IS NULL AND d.resolution_status = 'pending'
     ORDER BY d.dlq_timestamp LIMIT 5000)
   UNION ALL
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
-    FROM tasks_dlq d
+    FROM :"schema".tasks_dlq d
    WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
      AND d.resolution_status = 'pending' AND $1::text[] IS NOT NULL
 )

@@ -2,11 +2,11 @@
 -- deepest of its parents. A circle, which has no top, is cut where a way is longer than its task has steps.
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid AS step, count(*) OVER (PARTITION BY s.task_uuid) AS n
-    FROM workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM asked))
+    FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM asked))
 ),
 edges AS MATERIALIZED (
   SELECT DISTINCT e.from_step_uuid AS up, e.to_step_uuid AS down
-    FROM workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT s.step FROM steps s))
+    FROM :"schema".workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT s.step FROM steps s))
 ),
 levels AS (
   SELECT s.step, 0 AS level, s.n FROM steps s WHERE NOT EXISTS (SELECT FROM edges e WHERE e.down = s.step)

@@ -6,14 +6,14 @@ WITH
 \ir involved.sql
 , held_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.task_uuid = ANY (ARRAY(SELECT task_uuid FROM involved))
    ORDER BY t.task_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 ),
 held_now AS MATERIALIZED (
   SELECT x.task_uuid, x.task_transition_uuid::text AS state
-    FROM task_transitions x
+    FROM :"schema".task_transitions x
    WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
    ORDER BY x.task_uuid
      FOR UPDATE SKIP LOCKED
@@ -22,25 +22,25 @@ locked_tasks AS MATERIALIZED (
   SELECT h.task_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
     FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
    WHERE n.state IS NOT NULL
-      OR NOT EXISTS (SELECT FROM task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
+      OR NOT EXISTS (SELECT FROM :"schema".task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
 ),
 concerned AS MATERIALIZED (
   SELECT i.id, s.workflow_step_uuid
     FROM involved i
     JOIN locked_tasks l ON l.task_uuid = i.task_uuid
-    JOIN workflow_steps s ON s.task_uuid = i.task_uuid
+    JOIN :"schema".workflow_steps s ON s.task_uuid = i.task_uuid
    WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid ELSE s.processed = false END
 ),
 held_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.xmin::text AS row_version
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM concerned))
    ORDER BY s.workflow_step_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 ),
 held_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.workflow_step_transition_uuid::text AS state
-    FROM workflow_step_transitions x
+    FROM :"schema".workflow_step_transitions x
    WHERE x.workflow_step_uuid = ANY (ARRAY(SELECT workflow_step_uuid FROM held_steps)) AND x.most_recent
    ORDER BY x.workflow_step_uuid
      FOR UPDATE SKIP LOCKED
@@ -49,18 +49,18 @@ locked_steps AS MATERIALIZED (
   SELECT h.workflow_step_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
     FROM held_steps h LEFT JOIN held_states n ON n.workflow_step_uuid = h.workflow_step_uuid
    WHERE n.state IS NOT NULL
-      OR NOT EXISTS (SELECT FROM workflow_step_transitions x WHERE x.workflow_step_uuid = h.workflow_step_uuid AND x.most_recent)
+      OR NOT EXISTS (SELECT FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = h.workflow_step_uuid AND x.most_recent)
 ),
 letters AS MATERIALIZED (
   SELECT i.id, d.dlq_entry_uuid
     FROM involved i
-    JOIN tasks_dlq d ON d.task_uuid = i.task_uuid
+    JOIN :"schema".tasks_dlq d ON d.task_uuid = i.task_uuid
    WHERE i.kind <> 'step'
      AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END)
 ),
 locked_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.resolution_status || ':' || d.xmin AS version
-    FROM tasks_dlq d
+    FROM :"schema".tasks_dlq d
    WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM letters))
    ORDER BY d.dlq_entry_uuid
      FOR UPDATE SKIP LOCKED

@@ -3,14 +3,14 @@
 -- transition while its foreign key asks for the task, and FOR UPDATE would close the circle. Nothing here waits.
 WITH held_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    ORDER BY t.task_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 ),
 held_now AS MATERIALIZED (
   SELECT x.task_uuid, x.task_transition_uuid::text AS state
-    FROM task_transitions x
+    FROM :"schema".task_transitions x
    WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
    ORDER BY x.task_uuid
      FOR UPDATE SKIP LOCKED
@@ -18,4 +18,4 @@ held_now AS MATERIALIZED (
 SELECT 'task:' || h.task_uuid AS id, coalesce(n.state, 'none') || ':' || h.row_version AS version
   FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
  WHERE n.state IS NOT NULL
-    OR NOT EXISTS (SELECT FROM task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
+    OR NOT EXISTS (SELECT FROM :"schema".task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)

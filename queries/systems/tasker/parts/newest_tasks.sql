@@ -6,14 +6,14 @@
 -- `complete`, its first column, is asked for twice: a constant is what the index is for, and is dropped as such; before
 -- PostgreSQL 18 the second column alone would then be looked for from the end of the index on.
 priorities AS (
-  (SELECT t.priority FROM tasks t WHERE t.complete = false ORDER BY t.priority DESC LIMIT 1)
+  (SELECT t.priority FROM :"schema".tasks t WHERE t.complete = false ORDER BY t.priority DESC LIMIT 1)
   UNION ALL
-  SELECT (SELECT t.priority FROM tasks t WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority < p.priority
+  SELECT (SELECT t.priority FROM :"schema".tasks t WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority < p.priority
            ORDER BY t.priority DESC LIMIT 1)
     FROM priorities p WHERE p.priority IS NOT NULL
 ),
 shares AS MATERIALIZED (
-  SELECT p.priority, p.share, ARRAY(SELECT t.task_uuid FROM tasks t
+  SELECT p.priority, p.share, ARRAY(SELECT t.task_uuid FROM :"schema".tasks t
                                      WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority = p.priority
                                      ORDER BY t.task_uuid DESC LIMIT p.share) AS keys
     FROM (SELECT p.priority, CASE WHEN count(*) OVER () > 5 THEN 5000 ELSE 1 + 4999 / count(*) OVER () END AS share
@@ -28,7 +28,7 @@ newest_tasks AS MATERIALIZED (
           UNION ALL
           SELECT t.task_uuid
             FROM ends e
-           CROSS JOIN LATERAL (SELECT t.task_uuid FROM tasks t
+           CROSS JOIN LATERAL (SELECT t.task_uuid FROM :"schema".tasks t
                                 WHERE t.complete = false AND t.complete = (SELECT false) AND t.priority = e.priority AND t.task_uuid < e.oldest
                                   AND t.task_uuid > coalesce((SELECT a.oldest FROM ends a WHERE a.all_whole ORDER BY a.oldest LIMIT 1),
                                                              '00000000-0000-0000-0000-000000000000')

@@ -3,16 +3,16 @@
 -- `more` has a row where there may be others. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup,
 -- index-only, or that on workflow_step_transitions(to_state, created_at). Keys are looked up and joined as with open tasks.
 candidates AS MATERIALIZED (
-  (SELECT s.workflow_step_uuid FROM workflow_steps s
+  (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
     WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
     ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
-  SELECT s.workflow_step_uuid FROM workflow_steps s
+  SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
 ),
 step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM candidates c))
 ),
 in_state AS MATERIALIZED (
@@ -20,18 +20,18 @@ in_state AS MATERIALIZED (
   UNION ALL
   SELECT o.workflow_step_uuid, w.to_state
     FROM wanted w
-   CROSS JOIN LATERAL (SELECT x.workflow_step_uuid FROM workflow_step_transitions x
+   CROSS JOIN LATERAL (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
                         WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
 entered AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state, x.created_at AS at, x.metadata FROM workflow_step_transitions x
+  SELECT x.workflow_step_uuid, x.to_state, x.created_at AS at, x.metadata FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),
 unprocessed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.retryable, s.max_attempts, s.in_process, s.attempts,
          s.results, s.checkpoint, s.updated_at
-    FROM workflow_steps s
+    FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),
 step_rows AS MATERIALIZED (

@@ -9,12 +9,12 @@
 candidates AS MATERIALIZED (
   SELECT n.task_uuid FROM newest_tasks n WHERE $1::text[] IS NULL AND NOT 'task_by_state' = ANY ($4::text[])
   UNION ALL
-  SELECT t.task_uuid FROM tasks t
+  SELECT t.task_uuid FROM :"schema".tasks t
    WHERE t.complete = false
      AND t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%'))
 ),
 task_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM task_transitions x
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
    WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT c.task_uuid FROM candidates c))
 ),
 in_state AS MATERIALIZED (
@@ -22,13 +22,13 @@ in_state AS MATERIALIZED (
   UNION ALL
   SELECT o.task_uuid, w.to_state
     FROM wanted w
-   CROSS JOIN LATERAL (SELECT x.task_uuid FROM task_transitions x
+   CROSS JOIN LATERAL (SELECT x.task_uuid FROM :"schema".task_transitions x
                         WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'task_by_state' = ANY ($4::text[])
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
 open_tasks AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state, x.created_at AS at, x.processor_uuid
-    FROM task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT i.task_uuid FROM in_state i))
+    FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT i.task_uuid FROM in_state i))
 ),
 more AS (
   SELECT FROM (SELECT) AS always

@@ -3,8 +3,8 @@
 WITH
 \ir seen.sql
 , left_behind AS (
-  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, workflow_steps s
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, :"schema".workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'error'
   RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'pending' AS becomes,
@@ -17,7 +17,7 @@ WITH
 -- taken; one that shall keep its count needs room above it, and leave to be tried again.
 WITH
 \ir involved.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more' THEN s.attempts ELSE 0 END,
        max_attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more'
                            THEN greatest(coalesce(s.max_attempts, 3), coalesce(s.attempts, 0) + 1) ELSE s.max_attempts END,
@@ -27,7 +27,7 @@ UPDATE workflow_steps s
        last_attempted_at = least(s.last_attempted_at, localtimestamp),
        checkpoint = CASE WHEN $5::jsonb ->> 'checkpoint' = 'clear' THEN NULL ELSE s.checkpoint END,
        updated_at = now()
-  FROM involved i, workflow_step_transitions x
+  FROM involved i, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
    AND ((x.to_state = 'pending' AND x.created_at = localtimestamp)

@@ -8,7 +8,7 @@ WITH
 , own_tasks AS (SELECT DISTINCT ON (task_uuid) id, kind, task_uuid FROM involved ORDER BY task_uuid, kind = 'step', id),
 own_steps AS MATERIALIZED (
   SELECT DISTINCT ON (s.workflow_step_uuid) i.id, s.workflow_step_uuid
-    FROM involved i JOIN workflow_steps s ON s.task_uuid = i.task_uuid
+    FROM involved i JOIN :"schema".workflow_steps s ON s.task_uuid = i.task_uuid
    WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid
               ELSE s.processed = false OR s.updated_at = localtimestamp END
    ORDER BY s.workflow_step_uuid, i.kind = 'step' DESC, i.id
@@ -16,10 +16,10 @@ own_steps AS MATERIALIZED (
 SELECT o.id, 'tasks' AS "table", t.task_uuid::text AS key,
        to_jsonb(t) - 'context' || jsonb_build_object('context', octet_length(t.context::text) || ' bytes, md5 ' || md5(t.context::text)) AS row,
        t.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
-  FROM own_tasks o JOIN tasks t ON t.task_uuid = o.task_uuid
+  FROM own_tasks o JOIN :"schema".tasks t ON t.task_uuid = o.task_uuid
 UNION ALL
 SELECT o.id, 'task_transitions', x.task_transition_uuid::text, to_jsonb(x), x.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
-  FROM own_tasks o JOIN task_transitions x ON x.task_uuid = o.task_uuid
+  FROM own_tasks o JOIN :"schema".task_transitions x ON x.task_uuid = o.task_uuid
 UNION ALL
 SELECT o.id, 'workflow_steps', s.workflow_step_uuid::text,
        to_jsonb(s) - 'inputs' - 'results' || jsonb_build_object(
@@ -27,17 +27,17 @@ SELECT o.id, 'workflow_steps', s.workflow_step_uuid::text,
          'results', CASE WHEN octet_length(s.results::text) <= 4000 THEN s.results
                          ELSE to_jsonb(octet_length(s.results::text) || ' bytes, md5 ' || md5(s.results::text)) END),
        s.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
-  FROM own_steps o JOIN workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
+  FROM own_steps o JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
 UNION ALL
 SELECT o.id, 'workflow_step_transitions', x.workflow_step_transition_uuid::text,
        CASE WHEN octet_length(x.metadata::text) <= 4000 THEN to_jsonb(x)
             ELSE to_jsonb(x) - 'metadata' || jsonb_build_object('metadata', octet_length(x.metadata::text) || ' bytes, md5 ' || md5(x.metadata::text)) END,
        x.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
   FROM own_steps o
-  JOIN workflow_step_transitions x ON x.workflow_step_uuid = o.workflow_step_uuid AND (x.most_recent OR x.updated_at = localtimestamp)
+  JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = o.workflow_step_uuid AND (x.most_recent OR x.updated_at = localtimestamp)
 UNION ALL
 SELECT o.id, 'tasks_dlq', d.dlq_entry_uuid::text,
        to_jsonb(d) - 'task_snapshot' || jsonb_build_object('task_snapshot', octet_length(d.task_snapshot::text) || ' bytes, md5 ' || md5(d.task_snapshot::text)),
        d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid
   FROM own_tasks o
-  JOIN tasks_dlq d ON o.kind <> 'step' AND d.task_uuid = o.task_uuid AND (d.resolution_status = 'pending' OR d.updated_at = localtimestamp)
+  JOIN :"schema".tasks_dlq d ON o.kind <> 'step' AND d.task_uuid = o.task_uuid AND (d.resolution_status = 'pending' OR d.updated_at = localtimestamp)

@@ -6,10 +6,10 @@ WITH
 , own_steps AS MATERIALIZED (
   SELECT DISTINCT ON (s.workflow_step_uuid) i.id, s.workflow_step_uuid, 'worker_' || p.name || '_queue' AS queue
     FROM involved i
-    JOIN workflow_steps s ON s.task_uuid = i.task_uuid
-    JOIN tasks t ON t.task_uuid = i.task_uuid
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN :"schema".workflow_steps s ON s.task_uuid = i.task_uuid
+    JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
    WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid
               ELSE s.processed = false OR s.updated_at = localtimestamp END
    ORDER BY s.workflow_step_uuid, i.kind = 'step' DESC, i.id

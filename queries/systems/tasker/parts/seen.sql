@@ -4,16 +4,16 @@ seen AS MATERIALIZED (
     FROM unnest($1::text[], $2::text[]) AS v(id, version)
    CROSS JOIN LATERAL (
      SELECT t.task_uuid, NULL::uuid AS step, coalesce(x.task_transition_uuid::text, 'none') || ':' || t.xmin AS version
-       FROM tasks t LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+       FROM :"schema".tasks t LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
       WHERE v.id LIKE 'task:%' AND t.task_uuid = CASE WHEN v.id LIKE 'task:%' THEN substr(v.id, 6)::uuid END
      UNION ALL
      SELECT s.task_uuid, s.workflow_step_uuid, coalesce(x.workflow_step_transition_uuid::text, 'none') || ':' || s.xmin
-       FROM workflow_steps s
-       LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+       FROM :"schema".workflow_steps s
+       LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
       WHERE v.id LIKE 'step:%' AND s.workflow_step_uuid = CASE WHEN v.id LIKE 'step:%' THEN substr(v.id, 6)::uuid END
      UNION ALL
      SELECT d.task_uuid, NULL, d.resolution_status || ':' || d.xmin
-       FROM tasks_dlq d
+       FROM :"schema".tasks_dlq d
       WHERE v.id LIKE 'letter:%' AND d.dlq_entry_uuid = CASE WHEN v.id LIKE 'letter:%' THEN substr(v.id, 8)::uuid END) AS n
    WHERE n.version = v.version
 )

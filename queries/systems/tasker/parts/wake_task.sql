@@ -7,7 +7,7 @@ WITH
 \ir involved.sql
 , contexts AS MATERIALIZED (
   SELECT k.task_uuid, k.execution_status, k.in_progress_steps + k.enqueued_steps AS in_flight
-    FROM get_task_execution_contexts_batch(ARRAY(SELECT DISTINCT task_uuid FROM involved)) AS k
+    FROM :"schema".get_task_execution_contexts_batch(ARRAY(SELECT DISTINCT task_uuid FROM involved)) AS k
 ),
 decided AS MATERIALIZED (
   SELECT k.task_uuid, x.to_state AS was,
@@ -24,9 +24,9 @@ decided AS MATERIALIZED (
            WHEN x.to_state = 'waiting_for_dependencies' AND x.created_at > now() - interval '55 minutes' THEN NULL
            WHEN x.to_state = 'waiting_for_retry' AND x.created_at > now() - interval '25 minutes' THEN NULL
            ELSE 'waiting_for_dependencies' END AS becomes
-    FROM contexts k JOIN task_transitions x ON x.task_uuid = k.task_uuid AND x.most_recent
+    FROM contexts k JOIN :"schema".task_transitions x ON x.task_uuid = k.task_uuid AND x.most_recent
 )
-SELECT transition_task_state_atomic(d.task_uuid, d.was, d.becomes::varchar, NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(d.task_uuid, d.was, d.becomes::varchar, NULL, jsonb_build_object(
          'event', CASE d.becomes WHEN 'complete' THEN 'AllStepsSuccessful' WHEN 'steps_in_process' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END,
          'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
   FROM decided d

@@ -10,13 +10,13 @@
 -- :lock
 WITH held AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
-    FROM tasks t
+    FROM :"schema".tasks t
    WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    ORDER BY t.task_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'none') || ':' || h.row_version AS version
-  FROM held h LEFT JOIN task_transitions x ON x.task_uuid = h.task_uuid AND x.most_recent
+  FROM held h LEFT JOIN :"schema".task_transitions x ON x.task_uuid = h.task_uuid AND x.most_recent
 
 -- :refused
 SELECT r.id, r.why
@@ -24,24 +24,24 @@ SELECT r.id, r.why
     SELECT i AS id,
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
                 WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
-                WHEN EXISTS (SELECT FROM tasks_dlq d WHERE d.task_uuid = t.task_uuid AND d.resolution_status = 'pending')
+                WHEN EXISTS (SELECT FROM :"schema".tasks_dlq d WHERE d.task_uuid = t.task_uuid AND d.resolution_status = 'pending')
                 THEN 'it is in the dead-letter queue already' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
 SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key,
        CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row,
        d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
-  FROM tasks_dlq d
+  FROM :"schema".tasks_dlq d
  WHERE d.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH
 \ir ../parts/seen.sql
-INSERT INTO tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
+INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
 SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
          'task_uuid', n.task_uuid, 'namespace', p.name, 'task_name', m.name, 'version', m.version, 'current_state', x.to_state,
          'time_in_state_minutes', round(extract(epoch FROM now() - x.created_at) / 60), 'threshold_minutes', NULL, 'snapshot_timestamp', now(),
@@ -52,15 +52,15 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
                      'max_attempts', r.max_attempts, 'next_retry_at', r.next_retry_at, 'parents', r.total_parents, 'parents_done', r.completed_parents,
                      'error', CASE WHEN octet_length((s.results -> 'error')::text) <= 4000 THEN s.results -> 'error'
                                    ELSE to_jsonb(left(s.results #>> '{error,message}', 1000)) END) ORDER BY r.workflow_step_uuid), '[]')
-                     FROM get_step_readiness_status(n.task_uuid, NULL) r JOIN workflow_steps s ON s.workflow_step_uuid = r.workflow_step_uuid),
+                     FROM :"schema".get_step_readiness_status(n.task_uuid, NULL) r JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = r.workflow_step_uuid),
          'transitions', (SELECT coalesce(jsonb_agg(jsonb_build_object('state', y.to_state, 'at', y.created_at) ORDER BY y.sort_key DESC), '[]')
-                           FROM (SELECT y.* FROM task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
+                           FROM (SELECT y.* FROM :"schema".task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
        jsonb_build_object('detection_method', 'manual', 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
                           'action_id', pg_current_xact_id()::text)
   FROM seen n
-  JOIN tasks t ON t.task_uuid = n.task_uuid
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
-  JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-  JOIN task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
+  JOIN :"schema".tasks t ON t.task_uuid = n.task_uuid
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+  JOIN :"schema".named_tasks m ON m.named_task_uuid = t.named_task_uuid
+  JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
 ON CONFLICT (task_uuid) WHERE resolution_status = 'pending' DO NOTHING
 RETURNING 'task:' || task_uuid AS id

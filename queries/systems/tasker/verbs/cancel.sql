@@ -16,8 +16,8 @@ SELECT r.id, r.why
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
                 WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -28,8 +28,8 @@ SELECT r.id, r.why
 WITH
 \ir ../parts/seen.sql
 , left_behind AS (
-  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, workflow_steps s
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, :"schema".workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
   RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'cancelled' AS becomes,
@@ -40,21 +40,21 @@ WITH
 -- :change
 WITH
 \ir ../parts/involved.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET processed = true, in_process = false, processed_at = now(),
        updated_at = now()
-  FROM involved i, workflow_step_transitions x
+  FROM involved i, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp
 
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT transition_task_state_atomic(n.task_uuid, x.to_state, ('cancelled')::varchar, NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('cancelled')::varchar, NULL, jsonb_build_object(
          'event', 'Cancel', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM seen n
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
  WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
 
 -- :change
@@ -64,10 +64,10 @@ WITH
 , own_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, 'worker_' || p.name || '_queue' AS queue
     FROM involved i
-    JOIN workflow_steps s ON s.task_uuid = i.task_uuid AND s.updated_at = localtimestamp
-    JOIN tasks t ON t.task_uuid = i.task_uuid
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN :"schema".workflow_steps s ON s.task_uuid = i.task_uuid AND s.updated_at = localtimestamp
+    JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
 ),
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
@@ -81,4 +81,4 @@ SELECT pgmq.archive(m.queue_name::text, (m.m ->> 'id')::int8)
 -- :change
 SELECT i AS id
   FROM unnest($1::text[]) AS i
-  JOIN task_transitions x ON x.task_uuid = substr(i, 6)::uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp
+  JOIN :"schema".task_transitions x ON x.task_uuid = substr(i, 6)::uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp

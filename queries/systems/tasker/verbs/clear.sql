@@ -19,9 +19,9 @@ SELECT r.id, r.why
                 WHEN NOT s.in_process THEN 'it does not count as being in process'
                 WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ': that flag may well be true' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -29,7 +29,7 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-UPDATE workflow_steps s SET in_process = false, updated_at = now()
+UPDATE :"schema".workflow_steps s SET in_process = false, updated_at = now()
   FROM seen n
  WHERE s.workflow_step_uuid = n.step AND s.in_process
 

@@ -24,9 +24,9 @@ SELECT r.id, r.why
                 THEN 'it is ' || x.to_state || ': its handler may be running, and its result would be lost. Say so (in_flight) to complete it all the same'
                 WHEN $5::jsonb ->> 'process' = 'true' AND $6::jsonb ->> 'queue' <> 'pgmq' THEN 'the engine''s queues are not in this database' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -37,8 +37,8 @@ SELECT r.id, r.why
 WITH
 \ir ../parts/seen.sql
 , left_behind AS (
-  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, workflow_steps s
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, :"schema".workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'resolved_manually')
   RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'complete' AS becomes,
@@ -54,7 +54,7 @@ WITH
 -- :change
 WITH
 \ir ../parts/involved.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET processed = true, in_process = false, processed_at = now(), results = jsonb_build_object(
          'step_uuid', s.workflow_step_uuid, 'success', true, 'result', $5::jsonb -> 'result', 'status', 'completed', 'error', NULL,
          'metadata', jsonb_build_object('execution_time_ms', 0, 'handler_version', NULL, 'retryable', false, 'completed_at', now(),
@@ -62,7 +62,7 @@ UPDATE workflow_steps s
            'context', '{}'::jsonb, 'custom', jsonb_build_object('manually_completed', true, 'completed_by', $3::text, 'completion_reason', $4::text)),
          'orchestration_metadata', jsonb_build_object('headers', '{}'::jsonb, 'error_context', NULL, 'backoff_hint', NULL, 'custom', '{}'::jsonb)),
        updated_at = now()
-  FROM involved i, workflow_step_transitions x
+  FROM involved i, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'complete' AND x.created_at = localtimestamp
 
@@ -72,20 +72,20 @@ UPDATE workflow_steps s
 -- The engine evaluates the task once it processes the result, and does so in this state alone.
 WITH
 \ir ../parts/involved.sql
-SELECT transition_task_state_atomic(x.task_uuid, x.to_state, 'evaluating_results', NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(x.task_uuid, x.to_state, 'evaluating_results', NULL, jsonb_build_object(
          'event', 'StepCompleted', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM (SELECT DISTINCT task_uuid FROM involved) AS i
-  JOIN task_transitions x ON x.task_uuid = i.task_uuid AND x.most_recent AND x.to_state <> 'evaluating_results'
+  JOIN :"schema".task_transitions x ON x.task_uuid = i.task_uuid AND x.most_recent AND x.to_state <> 'evaluating_results'
  WHERE $5::jsonb ->> 'process' = 'true'
 
 -- :change
 -- needs: pgmq
-SELECT pgmq_send_with_notify('orchestration_step_results', jsonb_build_object(
+SELECT :"schema".pgmq_send_with_notify('orchestration_step_results', jsonb_build_object(
          'task_uuid', s.task_uuid, 'step_uuid', s.workflow_step_uuid, 'correlation_id', t.correlation_id))
   FROM unnest($1::text[]) AS i
-  JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid AND s.updated_at = localtimestamp
-  JOIN tasks t ON t.task_uuid = s.task_uuid
+  JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid AND s.updated_at = localtimestamp
+  JOIN :"schema".tasks t ON t.task_uuid = s.task_uuid
  WHERE $5::jsonb ->> 'process' = 'true' AND $6::jsonb ->> 'queue' = 'pgmq'
 
 \ir ../parts/changed.sql

@@ -17,9 +17,9 @@ SELECT r.id, r.why
                 WHEN k.execution_status <> 'all_complete'
                 THEN 'not all its steps are done: ' || k.completed_steps || ' of ' || k.total_steps || ', ' || replace(k.execution_status, '_', ' ') END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
-      LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+      LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows_task.sql
@@ -27,12 +27,12 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT transition_task_state_atomic(n.task_uuid, x.to_state, ('complete')::varchar, NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('complete')::varchar, NULL, jsonb_build_object(
          'event', 'AllStepsSuccessful', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM seen n
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
- CROSS JOIN LATERAL get_task_execution_context(n.task_uuid) AS k
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ CROSS JOIN LATERAL :"schema".get_task_execution_context(n.task_uuid) AS k
  WHERE k.execution_status = 'all_complete'
 
 \ir ../parts/finished.sql

@@ -16,8 +16,8 @@ SELECT r.id, r.why
                 WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
                 WHEN x.to_state <> 'blocked_by_failures' THEN 'it is ' || x.to_state || ', not blocked by failures' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows_task.sql
@@ -25,11 +25,11 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT transition_task_state_atomic(n.task_uuid, x.to_state, (CASE WHEN $5::jsonb ->> 'as' = 'resolved_manually' THEN 'resolved_manually' ELSE 'error' END)::varchar, NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, (CASE WHEN $5::jsonb ->> 'as' = 'resolved_manually' THEN 'resolved_manually' ELSE 'error' END)::varchar, NULL, jsonb_build_object(
          'event', CASE WHEN $5::jsonb ->> 'as' = 'resolved_manually' THEN 'ManualResolution' ELSE 'GiveUp' END, 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM seen n
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
  WHERE x.to_state = 'blocked_by_failures'
 
 \ir ../parts/changed.sql

@@ -15,19 +15,19 @@ SELECT r.id, r.why
                 WHEN ($5::jsonb ->> 'priority')::int NOT BETWEEN -100 AND 100 THEN 'a priority is from -100 to 100'
                 WHEN t.priority = ($5::jsonb ->> 'priority')::int THEN 'it has that priority' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
 SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, to_jsonb(t) - 'context' AS row
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH
 \ir ../parts/seen.sql
-UPDATE tasks t SET priority = ($5::jsonb ->> 'priority')::int, updated_at = now()
+UPDATE :"schema".tasks t SET priority = ($5::jsonb ->> 'priority')::int, updated_at = now()
   FROM seen n
  WHERE t.task_uuid = n.task_uuid
 RETURNING n.id

@@ -21,9 +21,9 @@ SELECT r.id, r.why
                 WHEN NOT s.retryable AND coalesce($5::jsonb ->> 'again', 'false') <> 'true'
                 THEN 'it is marked as not retryable. Say so (again) to have it run once more all the same' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -32,8 +32,8 @@ SELECT r.id, r.why
 WITH
 \ir ../parts/seen.sql
 , left_behind AS (
-  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, workflow_steps s
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, :"schema".workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'in_progress'
   RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'waiting_for_retry' AS becomes,
@@ -44,12 +44,12 @@ WITH
 -- :change
 WITH
 \ir ../parts/involved.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET in_process = false, backoff_request_seconds = 0, last_attempted_at = least(coalesce(s.last_attempted_at, localtimestamp), localtimestamp),
        max_attempts = greatest(coalesce(s.max_attempts, 3), coalesce(s.attempts, 0) + 1),
        retryable = true,
        updated_at = now()
-  FROM involved i, workflow_step_transitions x
+  FROM involved i, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'waiting_for_retry' AND x.created_at = localtimestamp
 

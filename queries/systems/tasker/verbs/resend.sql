@@ -17,9 +17,9 @@ SELECT r.id, r.why
                 WHEN y.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its task is ' || y.to_state || ': nothing of it runs any more'
                 WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ': no message is due' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 -- :refused
@@ -29,11 +29,11 @@ WITH
 , due AS MATERIALIZED (
   SELECT i.id, s.workflow_step_uuid, CASE WHEN x.to_state = 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END AS queue
     FROM involved i
-    JOIN workflow_steps s ON s.workflow_step_uuid = substr(i.id, 6)::uuid
-    JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-    JOIN tasks t ON t.task_uuid = i.task_uuid
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i.id, 6)::uuid
+    JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+    JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT d.queue FROM due d)),
 \ir ../parts/messages.sql
@@ -51,13 +51,13 @@ SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.q
 WITH
 \ir ../parts/seen.sql
 SELECT s.id FROM (
-  SELECT n.id, pgmq_send_with_notify(
+  SELECT n.id, :"schema".pgmq_send_with_notify(
            CASE WHEN x.to_state = 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END,
            jsonb_build_object('task_uuid', n.task_uuid, 'step_uuid', n.step, 'correlation_id', t.correlation_id)) AS sent
     FROM seen n
-    JOIN workflow_step_transitions x ON x.workflow_step_uuid = n.step AND x.most_recent AND x.to_state LIKE 'enqueued%'
-    JOIN tasks t ON t.task_uuid = n.task_uuid
-    JOIN named_tasks m ON m.named_task_uuid = t.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
+    JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = n.step AND x.most_recent AND x.to_state LIKE 'enqueued%'
+    JOIN :"schema".tasks t ON t.task_uuid = n.task_uuid
+    JOIN :"schema".named_tasks m ON m.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
   OFFSET 0) AS s
  WHERE s.sent IS NOT NULL

@@ -8,7 +8,7 @@
 
 -- :lock
 SELECT 'letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d.xmin AS version
-  FROM tasks_dlq d
+  FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i))
  ORDER BY d.dlq_entry_uuid
    FOR UPDATE SKIP LOCKED
@@ -17,7 +17,7 @@ SELECT 'letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d.xmin
 SELECT 'letter:' || d.dlq_entry_uuid AS id,
        CASE WHEN d.resolution_status <> 'pending' THEN 'it is decided on: ' || d.resolution_status || coalesce(' by ' || d.resolved_by, '')
             ELSE 'a decision is one of manually_resolved, permanently_failed, cancelled' END AS why
-  FROM tasks_dlq d
+  FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i))
    AND (d.resolution_status <> 'pending'
         OR coalesce($5::jsonb ->> 'status', '') NOT IN ('manually_resolved', 'permanently_failed', 'cancelled'))
@@ -25,15 +25,15 @@ SELECT 'letter:' || d.dlq_entry_uuid AS id,
 -- :rows
 SELECT 'letter:' || d.dlq_entry_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key,
        to_jsonb(d) - 'task_snapshot' || jsonb_build_object('task_snapshot', octet_length(d.task_snapshot::text) || ' bytes, md5 ' || md5(d.task_snapshot::text)) AS row
-  FROM tasks_dlq d
+  FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 -- Only pending entries; what the metadata say stays and more is added.
 WITH
 \ir ../parts/seen.sql
-UPDATE tasks_dlq d
-   SET resolution_status = ($5::jsonb ->> 'status')::dlq_resolution_status, resolution_timestamp = now(),
+UPDATE :"schema".tasks_dlq d
+   SET resolution_status = ($5::jsonb ->> 'status'):::"schema".dlq_resolution_status, resolution_timestamp = now(),
        resolution_notes = coalesce(nullif($5::jsonb ->> 'note', ''), $4::text),
        resolved_by = left(coalesce(nullif($5::jsonb ->> 'name', ''), $3::text), 255),
        metadata = coalesce(d.metadata, '{}') || jsonb_build_object('unstick', jsonb_build_object(

@@ -17,8 +17,8 @@ SELECT r.id, r.why
                 THEN 'it is ' || x.to_state || ': cancel it or give it up first, or two would do the same work'
                 WHEN t.identity_hash LIKE '%:superseded:%' THEN 'it was restarted before: its identity is free already' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
@@ -26,24 +26,24 @@ SELECT r.id, r.why
 WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
 \ir ../parts/messages.sql
 SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, to_jsonb(t) - 'context' AS row
-  FROM tasks t
+  FROM :"schema".tasks t
  WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id', m.m - 'due' - 'at' - 'read'
-  FROM tasks t JOIN messages m ON m.m ->> 'restarts' = t.task_uuid::text
+  FROM :"schema".tasks t JOIN messages m ON m.m ->> 'restarts' = t.task_uuid::text
  WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH
 \ir ../parts/seen.sql
-UPDATE tasks t
+UPDATE :"schema".tasks t
    SET identity_hash = left(t.identity_hash, 100) || ':superseded:' || right(t.task_uuid::text, 12), updated_at = now()
   FROM seen n
  WHERE t.task_uuid = n.task_uuid
 
 -- :change
 SELECT s.id FROM (
-  SELECT 'task:' || t.task_uuid AS id, pgmq_send_with_notify('orchestration_task_requests', jsonb_build_object(
+  SELECT 'task:' || t.task_uuid AS id, :"schema".pgmq_send_with_notify('orchestration_task_requests', jsonb_build_object(
            'request_id', gen_random_uuid(),
            'task_request', jsonb_build_object(
              'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', $3::text,
@@ -52,8 +52,8 @@ SELECT s.id FROM (
            'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', NULL,
                                           'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick')))) AS sent
     FROM unnest($1::text[]) AS i
-    JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
-    JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
   OFFSET 0) AS s
  WHERE s.sent IS NOT NULL

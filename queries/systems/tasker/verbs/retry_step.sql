@@ -19,9 +19,9 @@ SELECT r.id, r.why
                 WHEN x.to_state <> 'error' AND NOT (x.to_state IN ('pending', 'waiting_for_retry') AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable) IS TRUE)
                 THEN 'it is ' || x.to_state || ', not in error' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql

@@ -17,14 +17,14 @@ SELECT r.id, r.why
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
                 WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
                 WHEN NOT EXISTS (
-                  SELECT FROM workflow_steps s
-                    JOIN workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent
+                  SELECT FROM :"schema".workflow_steps s
+                    JOIN :"schema".workflow_step_transitions y ON y.workflow_step_uuid = s.workflow_step_uuid AND y.most_recent
                    WHERE s.task_uuid = t.task_uuid
                      AND (y.to_state = 'error' OR (y.to_state IN ('pending', 'waiting_for_retry') AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable))))
                 THEN 'none of its steps has failed' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql

@@ -18,11 +18,11 @@ SELECT r.id, r.why
                 WHEN x.to_state IS NULL THEN 'none of the task''s transitions is the current one: mend that by hand first'
                 WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not dead: retry it'
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
-                WHEN NOT EXISTS (SELECT FROM workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps: nothing is left to take up'
+                WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps: nothing is left to take up'
            END AS why
       FROM unnest($1::text[]) AS i
-      LEFT JOIN tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'letter:%' THEN substr(i, 8)::uuid END
-      LEFT JOIN task_transitions x ON x.most_recent
+      LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'letter:%' THEN substr(i, 8)::uuid END
+      LEFT JOIN :"schema".task_transitions x ON x.most_recent
             AND x.task_uuid = CASE WHEN i LIKE 'letter:%' THEN d.task_uuid ELSE substr(i, 6)::uuid END) AS r
  WHERE r.why IS NOT NULL
 
@@ -34,7 +34,7 @@ SELECT r.id, r.why
 -- Its pending letter; what the metadata say stays and more is added.
 WITH
 \ir ../parts/involved.sql
-UPDATE tasks_dlq d
+UPDATE :"schema".tasks_dlq d
    SET resolution_status = 'manually_resolved', resolution_timestamp = now(),
        resolution_notes = coalesce(nullif($5::jsonb ->> 'note', ''), $4::text),
        resolved_by = left(coalesce(nullif($5::jsonb ->> 'name', ''), $3::text), 255),

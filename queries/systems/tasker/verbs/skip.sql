@@ -18,15 +18,15 @@ SELECT r.id, r.why
                 WHEN y.to_state IS NULL THEN 'none of its task''s transitions is the current one: mend that by hand first'
                 WHEN y.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its task is ' || y.to_state || ': nothing of it runs any more'
                 WHEN x.to_state IN ('complete', 'resolved_manually') THEN 'it is ' || x.to_state || ' already'
-                WHEN x.to_state = 'cancelled' AND NOT EXISTS (SELECT FROM workflow_step_edges e WHERE e.from_step_uuid = s.workflow_step_uuid)
+                WHEN x.to_state = 'cancelled' AND NOT EXISTS (SELECT FROM :"schema".workflow_step_edges e WHERE e.from_step_uuid = s.workflow_step_uuid)
                 THEN 'it is cancelled, and nothing waits for it'
                 WHEN x.to_state IN ('enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration')
                      AND coalesce($5::jsonb ->> 'in_flight', 'false') <> 'true'
                 THEN 'it is ' || x.to_state || ': its handler may be running, and its result would be lost. Say so (in_flight) to skip it all the same' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -35,8 +35,8 @@ SELECT r.id, r.why
 WITH
 \ir ../parts/seen.sql
 , left_behind AS (
-  UPDATE workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, workflow_steps s
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM seen n, :"schema".workflow_steps s
    WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
      AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'resolved_manually')
   RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'resolved_manually' AS becomes,
@@ -47,10 +47,10 @@ WITH
 -- :change
 WITH
 \ir ../parts/involved.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET processed = true, in_process = false, processed_at = now(),
        updated_at = now()
-  FROM involved i, workflow_step_transitions x
+  FROM involved i, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'resolved_manually' AND x.created_at = localtimestamp
 

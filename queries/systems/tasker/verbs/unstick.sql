@@ -22,9 +22,9 @@ SELECT r.id, r.why
                 WHEN x.to_state = 'steps_in_process' AND k.in_progress_steps + k.enqueued_steps > 0
                 THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
-      LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+      LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -32,14 +32,14 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT transition_task_state_atomic(n.task_uuid, x.to_state, (CASE k.execution_status WHEN 'all_complete' THEN 'complete' WHEN 'blocked_by_failures' THEN 'blocked_by_failures'
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, (CASE k.execution_status WHEN 'all_complete' THEN 'complete' WHEN 'blocked_by_failures' THEN 'blocked_by_failures'
               WHEN 'processing' THEN 'steps_in_process' ELSE 'waiting_for_dependencies' END)::varchar, NULL, jsonb_build_object(
          'event', CASE k.execution_status WHEN 'all_complete' THEN 'AllStepsSuccessful' WHEN 'blocked_by_failures' THEN 'PermanentFailure'
               WHEN 'processing' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END, 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM seen n
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
- CROSS JOIN LATERAL get_task_execution_context(n.task_uuid) AS k
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+ CROSS JOIN LATERAL :"schema".get_task_execution_context(n.task_uuid) AS k
  WHERE x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
 
 \ir ../parts/finished.sql

@@ -25,15 +25,15 @@ SELECT r.id, r.why
                   CASE WHEN y.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN 'its time has come already: if nobody takes it, wake its task'
                        ELSE 'its time has come already' END END AS why
       FROM unnest($1::text[]) AS i
-      JOIN workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
-      LEFT JOIN task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent
-     CROSS JOIN LATERAL (SELECT calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
-                (SELECT max(e.created_at) FROM workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
+      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent
+     CROSS JOIN LATERAL (SELECT :"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
+                (SELECT max(e.created_at) FROM :"schema".workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
                 s.attempts) AS at) AS w
      CROSS JOIN LATERAL (SELECT count(*) AS total, count(p.to_state) AS done
-                           FROM workflow_step_edges e
-                           LEFT JOIN workflow_step_transitions p ON p.workflow_step_uuid = e.from_step_uuid AND p.most_recent
+                           FROM :"schema".workflow_step_edges e
+                           LEFT JOIN :"schema".workflow_step_transitions p ON p.workflow_step_uuid = e.from_step_uuid AND p.most_recent
                                  AND p.to_state IN ('complete', 'resolved_manually')
                           WHERE e.to_step_uuid = s.workflow_step_uuid) AS k) AS r
  WHERE r.why IS NOT NULL
@@ -43,7 +43,7 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()
   FROM seen n
  WHERE s.workflow_step_uuid = n.step

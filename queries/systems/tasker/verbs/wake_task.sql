@@ -17,9 +17,9 @@ SELECT r.id, r.why
                 WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps failed for good: retry or skip them'
                 WHEN k.execution_status = 'all_complete' THEN 'all its steps are done and a poll would not find it: finalize it' END AS why
       FROM unnest($1::text[]) AS i
-      JOIN tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
-      LEFT JOIN LATERAL get_task_execution_context(t.task_uuid) k ON true) AS r
+      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
+      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+      LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -27,23 +27,23 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-UPDATE workflow_steps s
+UPDATE :"schema".workflow_steps s
    SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()
-  FROM seen n, workflow_step_transitions x
+  FROM seen n, :"schema".workflow_step_transitions x
  WHERE s.task_uuid = n.task_uuid AND s.processed = false AND s.attempts > 0
    AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state IN ('pending', 'waiting_for_retry')
-   AND calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
-         (SELECT max(e.created_at) FROM workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
+   AND :"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
+         (SELECT max(e.created_at) FROM :"schema".workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
          s.attempts) > now()
 
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT transition_task_state_atomic(n.task_uuid, x.to_state, ('waiting_for_dependencies')::varchar, NULL, jsonb_build_object(
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('waiting_for_dependencies')::varchar, NULL, jsonb_build_object(
          'event', 'NoDependenciesReady', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
          'action_id', pg_current_xact_id()::text))
   FROM seen n
-  JOIN task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
  WHERE x.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
 
 \ir ../parts/changed.sql

@@ -4,5 +4,5 @@
 -- needs: token_bucket
 SELECT b.last_value::text, b.last_access::text,
        'in the settings of the application' AS "depth and rate"
-  FROM token_bucket b
+  FROM :"schema".token_bucket b
  WHERE b.ident::text = substr($1::text, 8)

@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: queued_job_pkey.
 SELECT substring(convert_to(q.content::text, 'UTF8') FOR $2::int) AS payload, octet_length(q.content::text)::int8 AS size
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = substr($1::text, 5)::int8

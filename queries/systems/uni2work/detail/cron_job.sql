@@ -4,5 +4,5 @@
 -- $2 bytes int: how much of the value is sent
 -- Index: cron_last_exec_pkey.
 SELECT substring(convert_to(c.job::text, 'UTF8') FOR $2::int) AS payload, octet_length(c.job::text)::int8 AS size
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE c.id = substr($1::text, 6)::int8

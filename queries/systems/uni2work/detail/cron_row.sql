@@ -4,5 +4,5 @@
 -- Index: cron_last_exec_pkey.
 SELECT c.id::text, c."time"::text, c.instance::text,
        CASE c.instance::text WHEN '756e7374-6963-4b00-8000-000000000000' THEN 'an operator, with this console' ELSE 'an instance of the application' END AS "by"
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE c.id = substr($1::text, 6)::int8

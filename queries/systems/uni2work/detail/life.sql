@@ -5,23 +5,23 @@
 -- Indexes: queued_job_pkey, both ends; cron_last_exec whole up to cron_whole bytes, else its newest entries.
 WITH holder AS (
   SELECT CASE WHEN $1::text LIKE 'holder:%' THEN substr($1::text, 8)
-              ELSE (SELECT q.lock_instance::text FROM queued_job q
+              ELSE (SELECT q.lock_instance::text FROM :"schema".queued_job q
                      WHERE q.id = CASE WHEN $1::text LIKE 'job:%' THEN substr($1::text, 5)::int8 END) END AS instance
 ), signs AS (
   SELECT 'its newest lock, in the oldest rows' AS sign, 1 AS place,
-         (SELECT max(w.lock_time) FROM (SELECT q.lock_instance, q.lock_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
+         (SELECT max(w.lock_time) FROM (SELECT q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
            WHERE w.lock_instance::text = h.instance) AS at
     FROM holder h
   UNION ALL
   SELECT 'the newest job it made, in the newest rows', 2,
-         (SELECT max(w.creation_time) FROM (SELECT q.creation_instance, q.creation_time FROM queued_job q ORDER BY q.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
+         (SELECT max(w.creation_time) FROM (SELECT q.creation_instance, q.creation_time FROM :"schema".queued_job q ORDER BY q.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
            WHERE w.creation_instance::text = h.instance)
     FROM holder h
   UNION ALL
   SELECT 'the newest cron job it executed', 3,
-         greatest((SELECT max(c."time") FROM cron_last_exec c
-                    WHERE c.instance::text = h.instance AND (SELECT pg_relation_size('cron_last_exec') <= ($2::jsonb ->> 'cron_whole')::float8)),
-                  (SELECT max(w."time") FROM (SELECT c.instance, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
+         greatest((SELECT max(c."time") FROM :"schema".cron_last_exec c
+                    WHERE c.instance::text = h.instance AND (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= ($2::jsonb ->> 'cron_whole')::float8)),
+                  (SELECT max(w."time") FROM (SELECT c.instance, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
                     WHERE w.instance::text = h.instance))
     FROM holder h
 )

@@ -5,5 +5,5 @@
 SELECT coalesce(q.lock_instance, q.creation_instance)::text AS "instance whose log to read",
        CASE WHEN isfinite(coalesce(q.lock_time, q.creation_time)) THEN (date_trunc('second', coalesce(q.lock_time, q.creation_time)) - interval '1 minute')::text END AS "from",
        'grep -F ' || substring(coalesce(q.lock_instance, q.creation_instance)::text FROM '^[A-Za-z0-9_.-]+$') AS "to look for"
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = substr($1::text, 5)::int8

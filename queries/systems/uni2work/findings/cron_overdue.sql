@@ -8,9 +8,9 @@
 SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
        jsonb_build_object('last', date_trunc('second', c."time")::text,
                           'period', make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)::text) AS evidence
-  FROM (SELECT a.id, a.job, a."time" FROM cron_last_exec a WHERE (SELECT pg_relation_size('cron_last_exec') <= ($2::jsonb ->> 'cron_whole')::float8)
+  FROM (SELECT a.id, a.job, a."time" FROM :"schema".cron_last_exec a WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= ($2::jsonb ->> 'cron_whole')::float8)
         UNION
-        (SELECT b.id, b.job, b."time" FROM cron_last_exec b ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS c
+        (SELECT b.id, b.job, b."time" FROM :"schema".cron_last_exec b ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS c
  WHERE EXISTS (SELECT FROM jsonb_each($2::jsonb) AS o WHERE jsonb_typeof(o.value) = 'object' AND o.value ? 'period')
    AND jsonb_typeof(c.job -> 'job') = 'string'
    AND jsonb_typeof($2::jsonb -> (c.job ->> 'job')) = 'object'

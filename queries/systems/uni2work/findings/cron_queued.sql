@@ -7,7 +7,7 @@
 -- Indexes: queued_job_pkey from its beginning, unique_cron_last_exec for the rows that are found, all at once.
 WITH waiting AS MATERIALIZED (
   SELECT q.id, q.content, q.creation_time
-    FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
    WHERE q.write_last_exec
      AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
      AND ($1::text[] IS NULL OR 'job:' || q.id = ANY ($1::text[]))
@@ -18,7 +18,7 @@ WITH waiting AS MATERIALIZED (
         jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
                            'last', coalesce(date_trunc('second', l."time")::text, 'never, as far as is recorded')) AS evidence
    FROM waiting w
-   LEFT JOIN (SELECT c.job, c."time" FROM cron_last_exec c WHERE c.job = ANY (ARRAY(SELECT content FROM waiting))) AS l ON l.job = w.content
+   LEFT JOIN (SELECT c.job, c."time" FROM :"schema".cron_last_exec c WHERE c.job = ANY (ARRAY(SELECT content FROM waiting))) AS l ON l.job = w.content
   ORDER BY w.creation_time, w.id)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

@@ -8,11 +8,11 @@
         jsonb_build_object('times', d.n, 'ids', array_to_string(d.ids[1:10], ', ') || CASE WHEN d.n > 10 THEN ' …' ELSE '' END) AS evidence
    FROM (SELECT max(w.id) AS id, count(*) AS n, array_agg(w.id ORDER BY w.id) AS ids,
                 extract(epoch FROM max(w.creation_time))::float8 AS since
-           FROM (SELECT q.id, q.content, q.creation_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
+           FROM (SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
           GROUP BY w.content
          HAVING count(*) > 1) AS d
   WHERE $1::text[] IS NULL OR 'job:' || d.id = ANY ($1::text[])
   ORDER BY d.n DESC, d.id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

@@ -11,10 +11,10 @@ WITH
 (SELECT 'job:' || l.id AS id, extract(epoch FROM coalesce(l.lock_time, q.creation_time))::float8 AS since,
         jsonb_build_object('there', CASE WHEN l.lock_time IS NULL THEN 'lock_instance ' || l.lock_instance ELSE 'lock_time ' || l.lock_time END,
                            'missing', CASE WHEN l.lock_time IS NULL THEN 'lock_time' ELSE 'lock_instance' END) AS evidence
-   FROM locked l JOIN queued_job q ON q.id = l.id
+   FROM locked l JOIN :"schema".queued_job q ON q.id = l.id
   WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
     AND ($1::text[] IS NULL OR 'job:' || l.id = ANY ($1::text[]))
   ORDER BY l.id
   LIMIT $4::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'window')::float8::int)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'window')::float8::int)

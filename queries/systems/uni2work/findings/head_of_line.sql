@@ -4,7 +4,7 @@
 -- $2 limits jsonb
 -- Index: queued_job_pkey from its beginning.
 WITH head AS MATERIALIZED (
-  SELECT q.id, q.creation_time FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
+  SELECT q.id, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), usual AS (
   SELECT count(*) AS n, extract(epoch FROM now())::float8 - percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM h.creation_time)::float8) AS age
     FROM head h WHERE isfinite(h.creation_time)

@@ -8,10 +8,10 @@ WITH head AS MATERIALIZED (
   SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
          q.lock_instance IS NULL AND q.lock_time IS NULL
            AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8) AS waits
-    FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
+    FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), flow AS (
   SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
-         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
+         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
     FROM head
 )
 (SELECT 'job:' || h.id AS id, extract(epoch FROM h.creation_time)::float8 AS since,
@@ -24,4 +24,4 @@ WITH head AS MATERIALIZED (
   ORDER BY h.creation_time, h.id
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

@@ -7,10 +7,10 @@ WITH head AS MATERIALIZED (
   SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
          q.lock_instance IS NULL AND q.lock_time IS NULL
            AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8) AS waits
-    FROM queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
+    FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), flow AS (
   SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
-         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
+         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
     FROM head
 )
 SELECT 'queue:all' AS id, extract(epoch FROM f.oldest)::float8 AS since,

@@ -23,4 +23,4 @@ WITH
   LIMIT $4::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND NOT 'queue_by_lock_time' = ANY ($3::text[])
-   AND EXISTS (SELECT FROM queued_job ORDER BY id OFFSET ($2::jsonb ->> 'window')::float8::int)
+   AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'window')::float8::int)

@@ -7,7 +7,7 @@
 SELECT 'bucket:' || b.ident AS id, extract(epoch FROM b.last_access)::float8 AS since,
        jsonb_build_object('value', b.last_value::text, 'last_access', date_trunc('second', b.last_access)::text,
                           'age', CASE WHEN isfinite(b.last_access) THEN date_trunc('second', now() - b.last_access)::text ELSE 'ever' END) AS evidence
-  FROM token_bucket b
+  FROM :"schema".token_bucket b
  WHERE b.last_value <= 0
    AND ($1::text[] IS NULL OR 'bucket:' || b.ident = ANY ($1::text[]))
  ORDER BY b.last_access, b.ident

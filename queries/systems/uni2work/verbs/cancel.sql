@@ -6,13 +6,13 @@
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND q.lock_instance IS NULL AND q.lock_time IS NULL
  ORDER BY q.id
@@ -21,18 +21,18 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- :refused
 SELECT 'job:' || q.id AS id,
        'it is locked by ' || coalesce('the instance ' || q.lock_instance, 'nobody knows whom') || ': deleting the row would not stop the worker. Release it first, if that instance is gone' AS why
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :rows
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 
 -- :change
-DELETE FROM queued_job q
+DELETE FROM :"schema".queued_job q
  USING unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE q.id = substr(seen.id, 5)::int8
    AND q.lock_instance IS NULL AND q.lock_time IS NULL

@@ -10,17 +10,17 @@
 -- Where somebody holds one of them, the entry is busy.
 WITH wanted AS MATERIALIZED (
   SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
-    FROM cron_last_exec c
+    FROM :"schema".cron_last_exec c
    WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
    ORDER BY c.id
      FOR UPDATE SKIP LOCKED
 ), equal AS MATERIALIZED (
   SELECT o.id, w.id AS wanted
-    FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.job = o.content
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.job = o.content
    WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
 ), held AS MATERIALIZED (
   SELECT q.id
-    FROM queued_job q
+    FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
    ORDER BY q.id
      FOR UPDATE SKIP LOCKED
@@ -32,22 +32,22 @@ SELECT 'cron:' || w.id AS id, w.version
 -- :refused
 WITH busy AS MATERIALIZED (
   SELECT w.id, w.content
-    FROM (SELECT o.id, o.content, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+    FROM (SELECT o.id, o.content, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
 )
 SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' is locked with the same content: a worker may be at it, and will record it' AS why
-  FROM cron_last_exec c JOIN busy b ON b.content = c.job
+  FROM :"schema".cron_last_exec c JOIN busy b ON b.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
  GROUP BY c.id
 
 -- :rows
 SELECT 'cron:' || c.id AS id, 'cron_last_exec' AS "table", c.id::text AS key,
        to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
 
 -- :change
-DELETE FROM cron_last_exec c
+DELETE FROM :"schema".cron_last_exec c
  USING unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE c.id = substr(seen.id, 6)::int8
    AND c."time" || ':' || c.xmin = seen.version

@@ -7,7 +7,7 @@
 
 -- :lock
 SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' || b.xmin AS version
-  FROM token_bucket b
+  FROM :"schema".token_bucket b
  WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
  ORDER BY b.ident
    FOR UPDATE SKIP LOCKED
@@ -19,17 +19,17 @@ SELECT r.id, r.why
                     WHEN ($3::jsonb ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is more than the column holds'
                     WHEN ($3::jsonb ->> 'value')::numeric < b.last_value THEN 'it has ' || b.last_value || ' already: a refill cannot take any away'
                END AS why
-          FROM token_bucket b
+          FROM :"schema".token_bucket b
          WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
 SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, to_jsonb(b) AS row
-  FROM token_bucket b
+  FROM :"schema".token_bucket b
  WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
 
 -- :change
-UPDATE token_bucket b SET last_value = ($3::jsonb ->> 'value')::int8, last_access = now()
+UPDATE :"schema".token_bucket b SET last_value = ($3::jsonb ->> 'value')::int8, last_access = now()
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE b.ident::text = substr(seen.id, 8)
    AND b.last_value || '@' || b.last_access || ':' || b.xmin = seen.version

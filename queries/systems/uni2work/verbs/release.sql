@@ -9,13 +9,13 @@
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND NOT ((q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL) AND coalesce(q.lock_time, q.creation_time) < now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8))
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
    AND coalesce(q.lock_time, q.creation_time) < now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8)
@@ -33,16 +33,16 @@ SELECT r.id, r.why
                     WHEN l.at >= now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8)
                       THEN 'the instance ' || q.lock_instance || ' showed life at ' || date_trunc('second', l.at) || ': it is not gone'
                END AS why
-          FROM queued_job q
+          FROM :"schema".queued_job q
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
+                  FROM (SELECT o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
+               SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160)) AS s
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l ON l.instance = q.lock_instance::text
          WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))) AS r
@@ -54,22 +54,22 @@ SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last sign of life',
          coalesce((SELECT date_trunc('second', l.at)::text FROM (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
+                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
                  WHERE w.id <> ALL (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i)))
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
+               SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160)) AS s
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l
                     WHERE l.instance = split_part(($2::text[])[array_position($1::text[], 'job:' || q.id)], '@', 1)), 'none seen')) AS row
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 
 -- :change
-UPDATE queued_job q SET lock_instance = NULL, lock_time = NULL
+UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL
   FROM unnest($1::text[], $2::text[]) AS seen(id, version)
  WHERE q.id = substr(seen.id, 5)::int8
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)

@@ -13,15 +13,15 @@
 -- A holder counts as locked when every one of the rows to be released is; one that somebody holds makes it busy.
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
+    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL AND w.lock_time IS NOT NULL
   UNION
-  (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
+  (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
     ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'head')::float8::int)
 ), held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
-    FROM queued_job q
+    FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT d.id FROM (SELECT l.id, row_number() OVER (PARTITION BY l.lock_instance ORDER BY l.id) AS n
                         FROM locked l
                        WHERE 'holder:' || l.lock_instance = ANY ($1::text[])
@@ -50,10 +50,10 @@ SELECT i AS id, v AS version FROM unnest($1::text[], $2::text[]) AS s(i, v) WHER
 -- :refused
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
-    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
+    FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL AND w.lock_time IS NOT NULL
   UNION
-  (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o
+  (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o
     WHERE o.lock_time IS NOT NULL AND o.lock_instance IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
     ORDER BY o.lock_time LIMIT ($4::jsonb ->> 'head')::float8::int)
 )
@@ -71,13 +71,13 @@ SELECT r.id, r.why
           FROM unnest($1::text[]) AS i
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
+                  FROM (SELECT o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
+               SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160)) AS s
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l ON 'holder:' || l.instance = i) AS r
  WHERE r.why IS NOT NULL
@@ -86,26 +86,26 @@ SELECT r.id, r.why
 -- The last sign of life that the instance has given elsewhere: if one comes up after the rehearsal, nothing is changed.
 SELECT 'holder:' || h.instance AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 500)) AS row
-  FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance) JOIN queued_job q ON q.id = h.id::int8
+  FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance) JOIN :"schema".queued_job q ON q.id = h.id::int8
 UNION ALL
 SELECT i, 'sign of life', i, jsonb_build_object('last', coalesce(date_trunc('second', l.at)::text, 'none seen'))
   FROM unnest($1::text[]) AS i
   LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
-                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
+                  FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
                  WHERE NOT (coalesce(nullif(current_setting('unstick.held', true), ''), '{}')::jsonb ? w.id::text))
                UNION ALL
-               (SELECT o.creation_instance::text, o.creation_time FROM queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT o.creation_instance::text, o.creation_time FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               (SELECT c.instance::text, c."time" FROM cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
+               (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
                UNION ALL
-               SELECT c.instance::text, c."time" FROM cron_last_exec c WHERE (SELECT pg_relation_size('cron_last_exec') <= 167772160)) AS s
+               SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160)) AS s
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l ON 'holder:' || l.instance = i
 
 -- :change
 WITH released AS (
-  UPDATE queued_job q SET lock_instance = NULL, lock_time = NULL
+  UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL
     FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance)
    WHERE q.id = h.id::int8
      AND q.lock_instance::text = h.instance

@@ -10,7 +10,7 @@
 -- :lock
 WITH entry AS MATERIALIZED (
   SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
-    FROM cron_last_exec c
+    FROM :"schema".cron_last_exec c
    WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
    ORDER BY c.id
 )
@@ -20,12 +20,12 @@ SELECT 'cron:' || e.id AS id, e.version
 
 -- :refused
 WITH queued AS MATERIALIZED (
-  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS a
+  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS a
   UNION ALL
-  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
+  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
 )
 SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id) AS why
-  FROM cron_last_exec c JOIN queued q ON q.content = c.job
+  FROM :"schema".cron_last_exec c JOIN queued q ON q.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
  GROUP BY c.id
 
@@ -33,23 +33,23 @@ SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id)
 -- The newest rows of equal content: what is inserted is among them.
 SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
-  FROM cron_last_exec c
-  JOIN (SELECT o.* FROM queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS q ON q.content = c.job
+  FROM :"schema".cron_last_exec c
+  JOIN (SELECT o.* FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS q ON q.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
 UNION ALL
 SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
-  FROM cron_last_exec c
+  FROM :"schema".cron_last_exec c
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
 
 -- :change
 WITH made AS (
-  INSERT INTO queued_job (content, creation_instance, creation_time, write_last_exec)
+  INSERT INTO :"schema".queued_job (content, creation_instance, creation_time, write_last_exec)
   SELECT c.job, '756e7374-6963-4b00-8000-000000000000', now(), true
-    FROM cron_last_exec c, unnest($1::text[], $2::text[]) AS seen(id, version)
+    FROM :"schema".cron_last_exec c, unnest($1::text[], $2::text[]) AS seen(id, version)
    WHERE c.id = substr(seen.id, 6)::int8
      AND c."time" || ':' || c.xmin = seen.version
   RETURNING content
 )
 SELECT 'cron:' || c.id AS id
-  FROM cron_last_exec c JOIN made m ON m.content = c.job
+  FROM :"schema".cron_last_exec c JOIN made m ON m.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))

@@ -12,7 +12,7 @@
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
@@ -21,18 +21,18 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- that we write. Where somebody holds one of them, the job is busy.
 WITH wanted AS MATERIALIZED (
   SELECT q.id, q.content
-    FROM queued_job q
+    FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
      AND q.lock_instance IS NULL AND q.lock_time IS NULL
 ), equal AS MATERIALIZED (
   SELECT w.id, w.id AS wanted FROM wanted w
   UNION
   SELECT o.id, w.id
-    FROM (SELECT * FROM queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.content = o.content
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.content = o.content
    WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
 ), held AS MATERIALIZED (
   SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-    FROM queued_job q
+    FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
    ORDER BY q.id
      FOR UPDATE SKIP LOCKED
@@ -48,28 +48,28 @@ SELECT r.id, r.why
                       THEN 'it is locked: a worker may be at it, and will record it itself'
                     WHEN NOT q.write_last_exec THEN 'its success is not to be recorded (write_last_exec): cancel it instead'
                     WHEN EXISTS (SELECT FROM (SELECT w.content
-                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
                                                WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
                                               UNION ALL
-                                              SELECT o.content FROM queued_job o
+                                              SELECT o.content FROM :"schema".queued_job o
                                                WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])) AS busy
                                   WHERE busy.content = q.content)
                       THEN 'a worker executes equal content right now and will record it: a write of ours would break off its transaction'
                END AS why
-          FROM queued_job q
+          FROM :"schema".queued_job q
          WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
-  FROM queued_job q
+  FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 
 -- :rows
 -- Which content that was is told to the second look by the first: afterwards the queued row is gone.
 WITH content AS MATERIALIZED (
-  SELECT q.id, q.content FROM queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 ), kept AS MATERIALIZED (
   SELECT CASE WHEN EXISTS (SELECT FROM content)
               THEN set_config('unstick.content', (SELECT jsonb_object_agg(k.id, k.content)::text FROM content k), true)
@@ -77,19 +77,19 @@ WITH content AS MATERIALIZED (
 )
 SELECT 'job:' || h.id AS id, 'cron_last_exec' AS "table", c.id::text AS key,
        to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
-  FROM kept k CROSS JOIN jsonb_each(nullif(k.text, '')::jsonb) AS h(id, content) JOIN cron_last_exec c ON c.job = h.content
+  FROM kept k CROSS JOIN jsonb_each(nullif(k.text, '')::jsonb) AS h(id, content) JOIN :"schema".cron_last_exec c ON c.job = h.content
  WHERE 'job:' || h.id = ANY ($1::text[])
 
 -- :change
 WITH skipped AS (
-  DELETE FROM queued_job q
+  DELETE FROM :"schema".queued_job q
    USING unnest($1::text[], $2::text[]) AS seen(id, version)
    WHERE q.id = substr(seen.id, 5)::int8
      AND q.lock_instance IS NULL AND q.lock_time IS NULL AND q.write_last_exec
      AND coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin = seen.version
   RETURNING q.id, q.content
 ), recorded AS (
-  INSERT INTO cron_last_exec (job, "time", instance)
+  INSERT INTO :"schema".cron_last_exec (job, "time", instance)
   SELECT s.content, now(), '756e7374-6963-4b00-8000-000000000000'
     FROM (SELECT DISTINCT content FROM skipped) AS s
   ON CONFLICT (job) DO UPDATE SET "time" = greatest(cron_last_exec."time", excluded."time"), instance = excluded.instance
