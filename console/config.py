@@ -49,12 +49,14 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     production: bool = False
     read_only: bool = False
     system: str = ""
+    schema: str = ""
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
     """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or "".
 
-    ``system`` is the label of the one whose tree is shown first.
+    ``system`` is the label of the one whose tree is shown first. ``schema`` is the one to use where several schemas of
+    the database hold the same engine.
     """
 
     name: str
@@ -95,7 +97,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         raise ConfigError(visible(problem) + "\n" + visible(f"{shown(self.path)} has: {known}."))
 
     def overrides(self) -> dict[str, dict[str, object]]:
-        """Thresholds and options by system, as a workspace takes them."""
+        """Thresholds and options by engine or by ``engine@schema``, as a workspace takes them."""
         systems = {*self.thresholds, *self.options}
         return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in systems}
 

@@ -47,7 +47,8 @@ Opener = Callable[[], Awaitable[Workspace]]
 def in_front(systems: Mapping[str, Reader], context: Context | None) -> str | None:
     """The label of the system that is shown first: the context's, else the first there is."""
     wanted = context.system if context else ""
-    return wanted if wanted in systems else next(iter(systems), None)
+    forms = {label: (label, reader.found.full, reader.system.name) for label, reader in systems.items()}
+    return next((label for label in systems if wanted in forms[label]), next(iter(systems), None))
 
 
 class Apart:

@@ -45,6 +45,7 @@ def run(
     config: Config,
     context: Context | None = None,
     *,
+    schema: str = "",
     read_only: bool = False,
     ascii: bool = False,
     interval: float | None = None,
@@ -60,7 +61,11 @@ def run(
 
     async def open_() -> Workspace:
         workspace = await Workspace.open(
-            text, config.overrides(), read_only=read_only or bool(context and context.read_only), later=True
+            text,
+            config.overrides(),
+            schema=schema,
+            read_only=read_only or bool(context and context.read_only),
+            later=True,
         )
         try:
             label = in_front(workspace.systems, context)

@@ -185,7 +185,9 @@ def _requests(
         raise DatabaseError("A reason is needed: it goes into the ledger.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
         raise DatabaseError("Reason or arguments hold what is not text, or NUL.", "Nothing was changed.")
-    reader = workspace.systems[label]
+    reader = workspace.named(label)
+    if reader.label != label:
+        raise DatabaseError(f"{label} is called {reader.label} now. Read the nodes again.", "Nothing was changed.")
     groups: dict[str, tuple[Verb, dict[str, str]]] = {}
     refused = []
     kinds: dict[str, dict[str, str]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -34,7 +35,10 @@ class Relation(Record):
 
 
 class Found(Record):
-    """A system in a schema. ``have`` are its needs that are met, ``indexed`` those met by a real index."""
+    """A system in a schema; ``label`` names the schema where several hold the system.
+
+    ``have`` are its needs that are met, ``indexed`` those met by a real index.
+    """
 
     label: str
     schema: str
@@ -42,6 +46,11 @@ class Found(Record):
     relations: Mapping[str, Relation]
     have: frozenset[str]
     indexed: frozenset[str]
+
+    @property
+    def full(self) -> str:
+        """The label with the schema in it, whether or not that is needed here."""
+        return f"{self.system.name}@{_plain(self.schema)}"
 
     @property
     def action_schema(self) -> str:
@@ -96,8 +105,11 @@ def questions(systems: Sequence[System]) -> list[Question]:
     ]
 
 
-def detect(systems: Sequence[System], catalog: Rows, made: Rows) -> Detection:
-    """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`."""
+def detect(systems: Sequence[System], catalog: Rows, made: Rows, chosen: str = "") -> Detection:
+    """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`.
+
+    ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
+    """
     schemas: dict[str, dict[str, Relation]] = {}
     for row in catalog:
         relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
@@ -110,11 +122,10 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows) -> Detection:
             why = _why_not(system, schema, relations, parts)
             if why is None:
                 have, indexed = _met(system, schema, schemas, parts)
-                label = f"{system.name}@{_plain(schema)}" if here else system.name
                 kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
                 here.append(
                     Found(
-                        label=label,
+                        label=system.name,
                         schema=schema,
                         system=in_schema(system, schema),
                         relations=kept,
@@ -124,13 +135,24 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows) -> Detection:
                 )
             elif why:
                 declined.append(Declined(system=system.name, schema=schema, why=why))
+        if len(here) > 1:
+            # A label that the order of names decides would go to another schema as soon as one is created.
+            here = [msgspec.structs.replace(one, label=one.full) for one in here]
+        if chosen in {one.schema for one in here}:
+            why = f"the schema {chosen} was chosen"
+            declined += [Declined(system=o.system.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
+            here = [one for one in here if one.schema == chosen]
         found += here
     return Detection(found=tuple(found), declined=tuple(declined))
 
 
 def _plain(schema: str) -> str:
-    """A schema's name where it is part of an id: the first slash of an id ends the system."""
-    return schema.replace("%", "%25").replace("/", "%2F")
+    """Escape a schema's name for use in an id: the first slash of an id ends the label.
+
+    Characters that a terminal does not print (control, invisible, right-to-left) are escaped too: labels stand in
+    commands and files. Each escape is the percent encoding of the character's UTF-8 bytes.
+    """
+    return "".join(c if c.isprintable() and c not in "%/" else quote(c, safe="") for c in schema)
 
 
 def looked_for(systems: Iterable[System]) -> tuple[str, ...]:

@@ -46,6 +46,22 @@ class State(Record):
     readable: bool
 
 
+class Subject(Record):
+    """The node that entries are about: its schema, and its id in each form of its label, the present one first."""
+
+    schema: str
+    ids: tuple[str, ...]
+
+    def named(self, entry: LedgerEntry) -> LedgerEntry:
+        """Return the entry with the node's present id in place of the others."""
+        now = self.ids[0]
+        return msgspec.structs.replace(
+            entry,
+            results=tuple(msgspec.structs.replace(r, id=now) if r.id in self.ids else r for r in entry.results),
+            changes=tuple(msgspec.structs.replace(c, id=now) if c.id in self.ids else c for c in entry.changes),
+        )
+
+
 async def append(transaction: Transaction, entry: LedgerEntry) -> None:
     """Write an entry in the verb's own transaction. Raises DatabaseError."""
     told = {**_plain(entry), "changes": ()}
@@ -64,11 +80,13 @@ def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
     return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
-async def page(database: Database, cursor: str | None, size: int, node_id: str | None) -> tuple[LedgerEntry, ...]:
-    """Entries of the table, newest first. Raises DatabaseError."""
+async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[LedgerEntry, ...]:
+    """Entries of the table, newest first; about one node where it is given. Raises DatabaseError."""
+    about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
     async with database.reading() as transaction:
-        rows = await transaction.rows(statement("ledger_page"), {"cursor": cursor, "page": size, "id": node_id})
-    return tuple(_entry(row) for row in rows)
+        rows = await transaction.rows(statement("ledger_page"), {"cursor": cursor, "page": size, **about})
+    entries = (_entry(row) for row in rows)
+    return tuple(entries if node is None else map(node.named, entries))
 
 
 def _entry(row: Mapping[str, Any]) -> LedgerEntry:
@@ -128,7 +146,7 @@ class File:
                 "`unstick init` makes a ledger table in the database instead.",
             ) from error
 
-    def entries(self, node_id: str | None = None) -> Iterator[LedgerEntry]:
+    def entries(self, node: Subject | None = None) -> Iterator[LedgerEntry]:
         """Entries with their outcome, newest first; an intent without outcome counts, as unknown."""
         try:
             lines = self.path.read_bytes().splitlines()
@@ -147,8 +165,10 @@ class File:
             told.add(entry.id)
             if intended:
                 entry = msgspec.structs.replace(entry, results=tuple(map(_untold, entry.results)))
-            if node_id is None or any(r.id == node_id for r in entry.results):
+            if node is None:
                 yield entry
+            elif entry.schema == node.schema and any(r.id in node.ids for r in entry.results):
+                yield node.named(entry)
 
 
 def _untold(result: Result) -> Result:

@@ -51,6 +51,7 @@ class Reader(Variant):
         super().__init__(database, found, settings or {})
         self.read_only = read_only
         self._ahead: Page | None = None
+        self._labels = frozenset((found.label, found.full, found.system.name))
         self._places = Whereabouts()
         spec = self.system.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
@@ -87,7 +88,7 @@ class Reader(Variant):
 
     async def find(self, text: str, page: int = 50) -> Page:
         """Nodes by id, by the beginning of one, or by text where that is cheap."""
-        kind, colon, key = text.removeprefix(f"{self.label}/").partition(":")
+        kind, colon, key = self.local(text).partition(":")
         named = colon and self.system.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
 
@@ -229,8 +230,9 @@ class Reader(Variant):
         return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
 
     def local(self, node_id: str) -> str:
-        """``kind:key`` of one of this system's ids."""
-        return node_id.removeprefix(f"{self.label}/")
+        """``kind:key`` of one of this system's ids, whichever form of the label it has."""
+        label, _, local = node_id.partition("/")
+        return local if label in self._labels else node_id
 
     # How it is done
 

@@ -268,12 +268,14 @@ def _line_with(file: Path, words: str) -> int:
 
 
 def with_limits(system: System, overrides: Mapping[str, object]) -> System:
-    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``.
+    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
+    return msgspec.structs.replace(system, limits=merged(system.limits, overrides))
 
-    A table - the thresholds of a kind, an option of type map - is merged over the system's own.
-    """
-    limits = dict(system.limits)
-    for name, value in overrides.items():
+
+def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both sets of limits; the specific one wins. Tables (thresholds of a kind, maps) are merged key by key."""
+    limits = dict(general)
+    for name, value in specific.items():
         own = limits.get(name)
         limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
-    return msgspec.structs.replace(system, limits=limits)
+    return limits

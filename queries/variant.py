@@ -22,7 +22,7 @@ class Variant:
     def __init__(self, database: Database, found: Found, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
-        self.system = found.system
+        self.system = systems.with_limits(found.system, settings)
         self.label = found.label
         self.chosen: dict[str, str] = {}  # options that were given another value since
         self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it

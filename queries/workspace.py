@@ -8,16 +8,17 @@ from pathlib import Path
 from queries import ledger, system
 from queries.database import Database, Server
 from queries.detect import Declined, detect, looked_for, questions
-from queries.fault import LostError
+from queries.fault import DatabaseError, LostError
 from queries.files import statement
+from queries.ledger import Subject
 from queries.model import LedgerEntry, split_id
 from queries.read import Reader
 from queries.script import Question
 from queries.system import System
 
 
-class UnknownError(ValueError):
-    """An id that names no system here; str() says which there are."""
+class UnknownError(DatabaseError):
+    """An id that names no system here, or several; str() says which there are."""
 
 
 class Workspace:
@@ -29,6 +30,7 @@ class Workspace:
         systems: Sequence[System],
         overrides: Mapping[str, Mapping[str, object]],
         *,
+        schema: str,
         read_only: bool,
         file: Path | None,
         later: bool,
@@ -43,6 +45,7 @@ class Workspace:
         self.ledger_readable = False
         self._known = systems
         self._overrides = overrides
+        self._schema = schema
         self._later = later
 
     @classmethod
@@ -51,18 +54,22 @@ class Workspace:
         text: str,
         overrides: Mapping[str, Mapping[str, object]] | None = None,
         *,
+        schema: str = "",
         read_only: bool = False,
         file: Path | None = None,
         later: bool = False,
     ) -> Workspace:
-        """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds and options by system.
+        """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds and options by engine
+        (``uni2work``) and by schema (``uni2work@archive``), of which the latter win.
 
-        ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError. That no system is
-        there is no error: ``declined`` and ``looked_for`` tell why.
+        ``schema``: the one to use where several hold the same engine; "" uses all. ``later``: which variant a system is
+        may be asked when it is first read. Raises DatabaseError. That no system is there is no error: ``declined`` and
+        ``looked_for`` tell why.
         """
-        chosen = overrides or {}
-        known = [system.with_limits(s, chosen.get(s.name, {})) for s in system.builtin()]
-        workspace = cls(Database(text), known, chosen, read_only=read_only, file=file, later=later)
+        known = system.builtin()
+        workspace = cls(
+            Database(text), known, overrides or {}, schema=schema, read_only=read_only, file=file, later=later
+        )
         try:
             await workspace.look()
         except BaseException:
@@ -75,13 +82,15 @@ class Workspace:
         catalog, types, (there,) = await self.database.asked(
             [*questions(self._known), Question(statement("ledger_state"))]
         )
-        detection = detect(self._known, catalog, types)
+        detection = detect(self._known, catalog, types, self._schema)
         state = ledger.State(**there)
         self.declined = detection.declined
-        before, self.systems = self.systems, {}
+        chosen = {reader.found.full: reader.chosen for reader in self.systems.values()}
+        self.systems = {}
         for found in detection.found:
-            reader = Reader(self.database, found, self._overrides.get(found.system.name, {}), read_only=self.read_only)
-            for option, value in before[found.label].chosen.items() if found.label in before else ():
+            settings = system.merged(self._overrides.get(found.system.name, {}), self._overrides.get(found.full, {}))
+            reader = Reader(self.database, found, settings, read_only=self.read_only)
+            for option, value in chosen.get(found.full, {}).items():
                 reader.choose(option, value)
             self.systems[found.label] = reader
         for reader in () if self._later else self.systems.values():
@@ -101,15 +110,26 @@ class Workspace:
         """Where entries go: "table", or the path of a file."""
         return ledger.TABLE if self.ledger_file is None else str(self.ledger_file.path)
 
+    def named(self, label: str, local: str = "") -> Reader:
+        """Return the reader that ``label`` names: ``uni2work@archive``, or ``uni2work`` if one schema alone holds it.
+
+        ``local`` is the rest of the id that was asked for, if any. Raises UnknownError, also for an ambiguous label.
+        """
+        found = [r for r in self.systems.values() if label in (r.label, r.found.full, r.system.name)]
+        if not found:
+            raise UnknownError(f"There is no system {label!r} here; there is {', '.join(self.systems) or 'none'}.")
+        if len(found) > 1:
+            forms = " or ".join(f"{reader.label}/{local}" if local else reader.label for reader in found)
+            raise UnknownError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")
+        return found[0]
+
     def reader(self, node_id: str) -> Reader:
         """The reader of the system that ``node_id`` belongs to. Raises UnknownError."""
         try:
-            label, kind, _ = split_id(node_id)
+            label, kind, key = split_id(node_id)
         except ValueError as error:
             raise UnknownError(str(error)) from None
-        reader = self.systems.get(label)
-        if reader is None:
-            raise UnknownError(f"There is no system {label!r} here; there is {', '.join(self.systems) or 'none'}.")
+        reader = self.named(label, f"{kind}:{key}")
         if reader.system.kind(kind) is None:
             kinds = ", ".join(k.name for k in reader.system.spec.kinds)
             raise UnknownError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
@@ -118,16 +138,27 @@ class Workspace:
     async def ledger(
         self, cursor: str | None = None, page: int = 100, node_id: str | None = None
     ) -> tuple[tuple[LedgerEntry, ...], str | None]:
-        """Entries, newest first, and the cursor of the next page. Raises DatabaseError."""
+        """Entries, newest first, and the cursor of the next page; those about ``node_id`` where it is given.
+
+        A node is known by its schema: entries made while its label had the other form count, those of a node of the
+        same key in another schema do not. Raises DatabaseError, UnknownError.
+        """
+        node = None if node_id is None else self._subject(node_id)
         if self.ledger_readable:
-            entries = await ledger.page(self.database, cursor, page, node_id)
+            entries = await ledger.page(self.database, cursor, page, node)
         elif self.ledger_file is not None:
-            rows = list(self.ledger_file.entries(node_id))
+            rows = list(self.ledger_file.entries(node))
             start = next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), 0)
             entries = tuple(rows[start : start + page])
         else:
             entries = ()
         return entries, entries[-1].id if len(entries) == page else None
+
+    def _subject(self, node_id: str) -> Subject:
+        reader = self.reader(node_id)
+        found, local = reader.found, reader.local(node_id)
+        labels = dict.fromkeys((found.label, found.full, found.system.name))
+        return Subject(schema=found.schema, ids=tuple(f"{label}/{local}" for label in labels))
 
     async def close(self) -> None:
         """End all connections."""

@@ -66,7 +66,7 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
 def sql(choices: Choices, verb: str, label: str | None) -> int:
     """Print a verb's statements, of every system that has it. The exit code."""
     known = system.builtin()
-    wanted = [s for s in known if label in (None, s.name)]
+    wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
     if not wanted:
         raise click.UsageError(f"There is no system {label!r}; there is {', '.join(s.name for s in known)}.")
     found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.verbs if v.name == verb}

@@ -25,6 +25,7 @@ class Choices:
         self.dsn: str | None = None
         self.json = False
         self.config: str | None = None
+        self.schema: str | None = None
         self.read_only = False
         self.ascii = False
         self.interval: str | None = None

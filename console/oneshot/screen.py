@@ -55,6 +55,7 @@ def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") 
         dsn,
         target.config,
         context,
+        schema=target.schema,
         read_only=target.read_only,
         ascii=target.ascii,
         interval=target.interval,

@@ -13,7 +13,7 @@ from queries.fault import DatabaseError
 from queries.model import Node, Record
 from queries.read import Reader
 from queries.redaction import redact
-from queries.workspace import Workspace
+from queries.workspace import UnknownError, Workspace
 
 
 class Target(Record):
@@ -21,6 +21,7 @@ class Target(Record):
 
     dsn: str
     context: str
+    schema: str  # the one to use where several hold the same engine, "" for all
     production: bool
     read_only: bool
     ascii: bool
@@ -53,6 +54,7 @@ def resolve(choices: Choices) -> Target:
     return Target(
         dsn=context.dsn if context else word,
         context=context.name if context else "",
+        schema=(context.schema if context else "") if choices.schema is None else choices.schema,
         production=bool(context and context.production),
         read_only=choices.read_only or bool(context and context.read_only),
         ascii=plain,
@@ -75,7 +77,7 @@ def _interval(written: str) -> float:
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
     """Connect. Raises DatabaseError, also where there is no system (unless ``empty`` will do)."""
-    workspace = await Workspace.open(target.dsn, target.overrides, read_only=target.read_only)
+    workspace = await Workspace.open(target.dsn, target.overrides, schema=target.schema, read_only=target.read_only)
     try:
         if not (workspace.systems or empty):
             raise NoSystem(*nothing_here(workspace))
@@ -95,9 +97,10 @@ def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
     """The readers of one system or all. Raises UsageError."""
     if label is None:
         return workspace.systems.values()
-    if label not in workspace.systems:
-        raise wrong(f"There is no system {label!r} here; there is {', '.join(workspace.systems)}.")
-    return (workspace.systems[label],)
+    try:
+        return (workspace.named(label),)
+    except UnknownError as error:
+        raise wrong(str(error)) from None
 
 
 async def named(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:

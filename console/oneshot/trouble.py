@@ -52,9 +52,9 @@ def _known(error: BaseException) -> int | None:
     from queries.system import BrokenSystemError
     from queries.workspace import UnknownError
 
-    if isinstance(error, DatabaseError | BrokenSystemError):
-        return FAILED
-    return USAGE if isinstance(error, ConfigError | UnknownError) else None
+    if isinstance(error, ConfigError | UnknownError):
+        return USAGE
+    return FAILED if isinstance(error, DatabaseError | BrokenSystemError) else None
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:

@@ -333,16 +333,16 @@ async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, 
     schema = Path("queries/systems/eternaltwin/schema.sql").read_text()
     server.sql(f"SET search_path = other; {schema}", eternaltwin)
     async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("eternaltwin@", "eternaltwin ")
+        await stage.until("eternaltwin@public", "eternaltwin@other")
         first = stage.app.frame.label() if stage.app.frame else None
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() != first)
         await stage.press("tab")
         await stage.until(lambda: stage.app.frame is not None and stage.app.frame.label() == first)
     async with staged(eternaltwin, tmp_path, size=(60, 10)) as stage:  # where there is room for one line of them
-        await stage.until("1/2 eternaltwin ", lambda: "@other" not in stage.text)
+        await stage.until("1/2 eternaltwin@pub", lambda: "@other" not in stage.text)
         await stage.press("tab")
-        await stage.until("2/2 eternaltwin@other", lambda: "eternaltwin " not in stage.text)
+        await stage.until("2/2 eternaltwin@other", lambda: "eternaltwin@pub" not in stage.text)
 
 
 async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_path: Path) -> None:

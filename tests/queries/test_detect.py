@@ -52,7 +52,9 @@ def why(workspace: Workspace) -> list[tuple[str, str]]:
 async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database: str) -> None:
     odd = 'Größe "x" / y:z'
     workspace = await look(tables("public") + ";" + tables("games") + ";" + tables(odd.replace('"', '""')))
-    assert list(workspace.systems) == ["eternaltwin", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"]
+    assert list(workspace.systems) == [
+        "eternaltwin@public", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"
+    ]  # fmt: skip
     assert [r.found.schema for r in workspace.systems.values()] == ["public", odd, "games"]
     assert workspace.declined == ()
     for label, schema in zip(workspace.systems, ["public", odd.replace('"', '""'), "games"], strict=True):

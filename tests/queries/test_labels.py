@@ -1,0 +1,229 @@
+"""An id means one schema for ever: labels and their short forms, settings and audit entries of schemas."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from console.config import load
+from queries import ledger
+from queries.model import split_id
+from queries.workspace import UnknownError
+from tests.command import Answer, fetch, unstick
+from tests.queries.builders import do, opened, seen, told
+from tests.servers import TestbedServer
+
+SYSTEMS = Path(__file__).parents[2] / "queries" / "systems"
+DDL = (SYSTEMS / "uni2work" / "schema.sql").read_text()
+JOB = (
+    "INSERT INTO {schema}.queued_job (id, content, creation_instance, creation_time, write_last_exec)"
+    " VALUES (5, '{{\"job\": \"send-notification\"}}', gen_random_uuid(), now() - interval '1 day', false)"
+)
+Add = Callable[[str], None]
+
+
+@pytest.fixture
+def add(server: TestbedServer, database: str) -> Add:
+    """``add("archive")``: one more schema with uni2work's tables and a job 5 in it."""
+
+    def add(schema: str) -> None:
+        server.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; SET search_path = {schema}; {DDL}", database)
+        server.sql(JOB.format(schema=schema), database)
+
+    return add
+
+
+@pytest.fixture
+def two(add: Add, database: str) -> str:
+    """A database in which two schemas hold uni2work, each with a job 5."""
+    add("public")
+    add("archive")
+    return database
+
+
+def cancel(node: str, dsn: str, *more: str, home: Path | None = None) -> Answer:
+    return unstick("do", "cancel", node, "--reason", "wrong", "--yes", "--json", *more, dsn=dsn, home=home)
+
+
+def left(dsn: str) -> set[str]:
+    """Schemas whose job is still there."""
+    return {s for s in ("public", "archive") if fetch(dsn, f"SELECT FROM {s}.queued_job WHERE id = 5")}
+
+
+def outcome(answer: Answer) -> dict[str, str]:
+    return {result["id"]: result["outcome"] for result in answer.json["results"]}
+
+
+async def test_each_label_names_its_schema_where_two_hold_the_engine(two: str, tmp_path: Path) -> None:
+    workspace = await opened(two, tmp_path)
+    assert {label: r.found.schema for label, r in workspace.systems.items()} == {
+        "uni2work@public": "public",
+        "uni2work@archive": "archive",
+    }
+    for label in workspace.systems:
+        assert [node.id for node in (await workspace.systems[label].nodes([f"{label}/job:5"])).nodes] == [
+            f"{label}/job:5"
+        ]
+    await workspace.close()
+
+
+@pytest.mark.parametrize(
+    "command", [["show", "uni2work/job:5"], ["ledger", "uni2work/job:5"], ["tree", "--system", "uni2work"]]
+)
+def test_the_short_form_is_refused_with_both_full_forms(two: str, command: list[str]) -> None:
+    answer = unstick(*command, dsn=two)
+    assert answer.code == 2
+    rest = "/job:5" if "--system" not in command else ""
+    assert answer.out == ""
+    for schema in ("public", "archive"):
+        assert f"uni2work@{schema}{rest}" in answer.err
+
+
+def test_an_action_by_the_short_form_changes_neither(two: str) -> None:
+    assert cancel("uni2work/job:5", two).code == 2
+    assert left(two) == {"public", "archive"}
+    assert outcome(cancel("uni2work@archive/job:5", two)) == {"uni2work@archive/job:5": "changed"}
+    assert left(two) == {"public"}
+
+
+def test_a_schema_created_later_never_takes_an_id_over(add: Add, database: str) -> None:
+    add("public")
+    assert unstick("show", "uni2work/job:5", "--json", dsn=database).json["node"]["id"] == "uni2work/job:5"
+    add("archive")
+    assert cancel("uni2work/job:5", database).code == 2
+    assert left(database) == {"public", "archive"}
+
+
+def test_the_full_form_is_good_for_ever(add: Add, database: str, server: TestbedServer) -> None:
+    add("archive")
+    assert outcome(cancel("uni2work@archive/job:5", database, "--dry-run")) == {"uni2work/job:5": "changed"}
+    assert cancel("uni2work@public/job:5", database).code == 2, "that schema holds no such engine"
+    assert unstick("stuck", "--system", "uni2work@archive", dsn=database).code == 0
+
+
+@pytest.mark.parametrize("by", ["option", "context"])
+def test_a_chosen_schema_makes_the_short_form_good(two: str, tmp_path: Path, by: str) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'[contexts.old]\ndsn = "{two}"\nschema = "archive"\n')
+    chosen = ["--schema", "archive"] if by == "option" else ["@old", "--config", str(settings)]
+    dsn = two if by == "option" else None
+    systems = unstick("systems", "--json", *chosen, dsn=dsn)
+    assert [(s["label"], s["schema"]) for s in systems.json["systems"]] == [("uni2work@archive", "archive")]
+    assert [d["schema"] for d in systems.json["declined"]] == ["public"], "that the other is left out is said"
+    answer = unstick("do", "cancel", "uni2work/job:5", "-r", "x", "--yes", "--json", *chosen, dsn=dsn)
+    assert outcome(answer) == {"uni2work@archive/job:5": "changed"}
+    assert left(two) == {"public"}
+
+
+def test_a_chosen_schema_says_nothing_of_an_engine_that_is_elsewhere(add: Add, database: str) -> None:
+    add("archive")
+    systems = unstick("systems", "--schema", "public", "--json", dsn=database)
+    assert [s["label"] for s in systems.json["systems"]] == ["uni2work"]
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_entries_are_found_by_schema_whatever_the_label_was(
+    add: Add, database: str, server: TestbedServer, tmp_path: Path, table: bool
+) -> None:
+    def verbs(node: str) -> list[tuple[str, str, list[str]]]:
+        read = unstick("ledger", node, "--json", dsn=database, home=tmp_path).json["entries"]
+        return [(e["schema"], e["verb"], [r["id"] for r in e["results"]]) for e in read]
+
+    if table:
+        server.sql(ledger.ddl(), database)
+    add("public")
+    assert outcome(cancel("uni2work/job:5", database, home=tmp_path)) == {"uni2work/job:5": "changed"}
+    add("archive")
+    assert verbs("uni2work@archive/job:5") == [], "another row, though it was once the same id"
+    assert verbs("uni2work@public/job:5") == [("public", "cancel", ["uni2work@public/job:5"])]
+    assert cancel("uni2work@archive/job:5", database, home=tmp_path).code == 0
+    server.sql("DROP SCHEMA public CASCADE", database)
+    assert verbs("uni2work/job:5") == [("archive", "cancel", ["uni2work/job:5"])]
+
+
+SETTINGS = """
+[thresholds.uni2work]
+stale = "1s"
+silent = "2s"
+[thresholds.uni2work.send-notification]
+untaken = "1s"
+behind = "1s"
+[thresholds."uni2work@archive"]
+silent = "3s"
+[thresholds."uni2work@archive".send-notification]
+behind = "3s"
+[thresholds."uni2work@b%2Fc"]
+silent = "4s"
+"""
+
+
+async def test_thresholds_of_a_label_win_over_those_of_the_engine(two: str, add: Add, tmp_path: Path) -> None:
+    add('"b/c"')
+    (tmp_path / "config.toml").write_text(SETTINGS)
+    workspace = await opened(two, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
+    limits = {r.found.schema: r.system.limits for r in workspace.systems.values()}
+    assert {(schema, of["stale"], of["silent"]) for schema, of in limits.items()} == {
+        ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
+    }  # fmt: skip
+    assert limits["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
+    await workspace.close()
+
+
+async def test_the_settings_of_a_label_also_hold_for_an_engine_that_is_alone(
+    add: Add, database: str, tmp_path: Path
+) -> None:
+    add("archive")
+    (tmp_path / "config.toml").write_text(SETTINGS)
+    workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
+    assert workspace.systems["uni2work"].system.limits["silent"] == 3.0
+    await workspace.close()
+
+
+async def test_options_of_a_label_win_over_those_of_the_engine(
+    server: TestbedServer, database: str, tmp_path: Path
+) -> None:
+    ddl = (SYSTEMS / "agent_jobs" / "schema.sql").read_text()
+    for schema in ("public", "archive"):
+        server.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; SET search_path = {schema}; {ddl}", database)
+    (tmp_path / "config.toml").write_text(
+        '[options.agent_jobs]\nprofile = "mirror"\ngroup = "user"\n[options."agent_jobs@archive"]\nprofile = "table"\n'
+    )
+    workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
+    chosen = {
+        r.found.schema: (r.system.limits["profile"], r.system.limits["group"]) for r in workspace.systems.values()
+    }
+    assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
+    assert all(any("as the settings say" in note for note in r.notes) for r in workspace.systems.values())
+    await workspace.close()
+
+
+async def test_a_running_console_never_acts_on_another_schema_than_it_showed(
+    add: Add, database: str, tmp_path: Path
+) -> None:
+    add("public")
+    workspace = await opened(database, tmp_path)
+    versions = await seen(workspace, ["uni2work/job:5"], "uni2work")
+    add("archive")
+    await workspace.look()
+    with pytest.raises(UnknownError, match="uni2work@archive"):
+        await do(workspace, "cancel", versions, label="uni2work")
+    assert await asyncio.to_thread(left, database) == {"public", "archive"}
+    full = {"uni2work@public/job:5": versions["uni2work/job:5"]}
+    assert set(told(await do(workspace, "cancel", full, label="uni2work@public")).values()) == {"changed"}
+    assert await asyncio.to_thread(left, database) == {"archive"}
+    await workspace.close()
+
+
+async def test_a_label_is_safe_in_an_id_and_on_a_terminal(add: Add, database: str, tmp_path: Path) -> None:
+    add("public")
+    odd = "x\n-- \u202ey\x1b[2J/z\U000e0041"
+    add(f'"{odd}"')
+    workspace = await opened(database, tmp_path)
+    label = next(label for label, r in workspace.systems.items() if r.found.schema == odd)
+    assert label.isprintable()
+    assert split_id(f"{label}/job:5")[0] == label
+    assert set(told(await do(workspace, "cancel", [f"{label}/job:5"], label=label)).values()) == {"changed"}
+    await workspace.close()
