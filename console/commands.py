@@ -43,6 +43,13 @@ def _shared(*, main: bool) -> list[click.Parameter]:
         click.Option(["--config"], metavar="FILE", help="A settings file other than the usual.", **rest),
         click.Option(["--schema"], metavar="NAME", help="Where several schemas hold one engine, use this one.", **rest),
         click.Option(["--read-only"], is_flag=True, default=None, help="Change nothing, whatever is typed.", **rest),
+        click.Option(
+            ["--override-read-only"],
+            is_flag=True,
+            default=None,
+            help="Allow changes although default_transaction_read_only is on there.",
+            **rest,
+        ),
         click.Option(["--ascii"], is_flag=True, default=None, help="No characters beyond ASCII.", **rest),
         click.Option(["--interval"], metavar="SECONDS", help="How often the console looks.", **rest),
     ]

@@ -48,6 +48,7 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     color: str = ""
     production: bool = False
     read_only: bool = False
+    override_read_only: bool = False
     system: str = ""
     schema: str = ""
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from queries.database import Backoff
+from queries.backoff import Backoff
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.model import Count, Finding, Rehearsal, Unchecked
 from queries.read import Reader
@@ -258,6 +258,8 @@ class Session:
         self.changed()
 
     async def _look(self, apart: Apart) -> None:
+        if self.workspace is not None:
+            await self.workspace.renew()
         if self.viewer is not None:
             with apart.each():
                 await self.viewer()

@@ -47,6 +47,7 @@ def run(
     *,
     schema: str = "",
     read_only: bool = False,
+    override_read_only: bool = False,
     ascii: bool = False,
     interval: float | None = None,
     greeting: str = "",
@@ -65,6 +66,7 @@ def run(
             config.overrides(),
             schema=schema,
             read_only=read_only or bool(context and context.read_only),
+            override_read_only=override_read_only,
             later=True,
         )
         try:

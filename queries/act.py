@@ -29,8 +29,9 @@ from queries.system import System
 from queries.workspace import Workspace
 
 CHUNK = 500
-NARROWING = 5.0  # seconds a chunk may spend on finding out which of its nodes break it off
+NARROWING = 10.0  # seconds a chunk may take, with the time to find out which of its nodes break it off
 
+UNCHANGED = "Nothing was changed."
 ROLLED_BACK = "the connection broke before the server had committed: it rolled everything back"
 UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
 
@@ -58,6 +59,8 @@ async def rehearse(
     witness: dict[str, str] = {}
     at = 0.0
     first = dict(list(seen.items())[:CHUNK])
+    if workspace.database.unchanging():
+        await workspace.renew()  # it may have changed since: the console asks again only at its next refresh
     requests, refused = _requests(workspace, label, verb, first, reason, arguments, ledger.operator(), {})
     for request, versions in requests:
         for part in await _attempt(workspace, request, versions, commit=False):
@@ -240,10 +243,11 @@ async def _attempt(
     workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
 ) -> list[Attempt]:
     """Run one transaction. What breaks it off for the sake of some nodes is narrowed down to those by halving."""
+    limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
     attempt = Attempt(request, versions)
     try:
-        await _transact(workspace, request, attempt, commit=commit)
+        await _transact(workspace, request, attempt, commit=commit, limit=limit)
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
@@ -258,10 +262,16 @@ async def _attempt(
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             items = sorted(versions.items())
             halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
-            return [a for h in halves for a in await _attempt(workspace, request, h, commit=commit, until=until)]
+            attempts: list[Attempt] = []
+            for half in halves:
+                if time.monotonic() < until:
+                    attempts += await _attempt(workspace, request, half, commit=commit, until=until)
+                else:
+                    attempts.append(nothing(request, half, _outcome(request, error), f"{error.line} {UNCHANGED}"))
+            return attempts
         if not commit and not _narrows(error):
             raise
-        return [nothing(request, versions, _outcome(request, error), f"{error.line} Nothing was changed.")]
+        return [nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")]
     return [attempt]
 
 
@@ -270,9 +280,11 @@ def _narrows(error: DatabaseError) -> bool:
     return isinstance(error, BusyError | ConflictError | SlowError) or error.code.startswith("22")
 
 
-async def _transact(workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool) -> None:
+async def _transact(
+    workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool, limit: float | None
+) -> None:
     database, file = workspace.database, workspace.ledger_file
-    async with database.writing(request.reader.found.action_schema, request.over) as transaction:
+    async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
         await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]

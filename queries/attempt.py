@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from queries import ledger
-from queries.database import Transaction
-from queries.fault import BusyError, DatabaseError
+from queries.database import FIRE, Transaction
+from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
 from queries.model import Outcome, Record, Result, RowChange
 from queries.read import Reader
 from queries.spec import Verb
@@ -105,6 +105,7 @@ class Attempt:
         missed = [i for i in self.live if i not in changed]
         if missed:
             raise GuardMissedError(missed)
+        await _fire(transaction)
         after = await self._copy(transaction)
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
 
@@ -172,6 +173,19 @@ class Attempt:
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
+
+
+async def _fire(transaction: Transaction) -> None:
+    """Check deferred constraints now: a dry run never comes to COMMIT, and there no node could be named by halving.
+
+    At COMMIT they would also run without a statement_timeout. Raises ConflictError for whatever a trigger raises.
+    """
+    try:
+        await transaction.control(FIRE)
+    except (BusyError, ConflictError, DeniedError, LostError, SlowError):
+        raise
+    except DatabaseError as error:
+        raise ConflictError(str(error), code=error.code) from error
 
 
 def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> Attempt:

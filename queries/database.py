@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from queries import dsn, fault
-from queries.fault import DatabaseError, LostError, UnreachableError
+from queries.backoff import Backoff
+from queries.fault import DatabaseError, LostError, SlowError
 from queries.files import statement
 from queries.load import Load
 from queries.model import Record
@@ -28,17 +29,20 @@ from queries.statement import Statement
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
-T = TypeVar("T")
-
 MINIMUM = 14
 APPLICATION = "unstick"
 READ_TIMEOUT = 2.0  # seconds, for every statement that runs without being asked
 ASKED_TIMEOUT = 60.0  # seconds, for what the operator asked for knowing its cost
 LOCK_TIMEOUT = 0.5
-WRITE_TIMEOUT = 5.0
+WRITE_TIMEOUT = 5.0  # seconds, for a whole transaction that changes something: so long it may hold row locks
 IDLE_TIMEOUT = 10.0
 SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
+SHRINK = 0.5  # seconds by which a statement's timeout may go beyond its transaction's: to set it is a round trip
+
+# Sent together: behind a pooler in transaction mode another backend may answer to the next message.
+FIRE = f"SET CONSTRAINTS ALL IMMEDIATE; {statement('advisory_unlock').text}"
+ROLLBACK = f"ROLLBACK; {statement('advisory_unlock').text}"
 
 
 # A connection that dies while it is idle may show as an error inside the driver.
@@ -76,7 +80,10 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseErr
 
 
 class Server(Record):
-    """What is at the other end. ``lag`` in seconds, on a standby only; ``now`` is its clock at connecting."""
+    """Facts of the server. ``lag`` in seconds, on a standby only; ``now`` is its clock when it was asked.
+
+    ``life`` differs after a crash, a restart and on another server, ``timeline`` after a promotion.
+    """
 
     version: int
     version_text: str
@@ -89,6 +96,9 @@ class Server(Record):
     read_only: bool
     lag: float | None
     now: float
+    life: str
+    system_identifier: str
+    timeline: int | None
 
 
 Described = dict[tuple[str, str], "PreparedStatement[Any]"]
@@ -100,13 +110,23 @@ class Transaction:
     """A transaction that has begun. Rows come as mappings."""
 
     def __init__(
-        self, connection: asyncpg.Connection[Any], timeout: float, load: Load, begin: str, described: Described
+        self,
+        connection: asyncpg.Connection[Any],
+        timeout: float,
+        load: Load,
+        begin: str,
+        described: Described,
     ) -> None:
         self._connection = connection
         self._timeout = timeout
+        self._until: float | None = None
         self._load = load
         self._begin = begin
         self._described = described
+
+    def ends_in(self, seconds: float) -> None:
+        """Refuse statements after so many seconds, and let none run longer than that."""
+        self._until = time.monotonic() + seconds
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Run one statement with the parameters it names. Raises DatabaseError."""
@@ -120,6 +140,7 @@ class Transaction:
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
         key = (self._begin, statement.text)
+        await self._shrink()
         with explained():
             async with asyncio.timeout(self._timeout + GRACE):
                 if key not in self._described:
@@ -131,52 +152,40 @@ class Transaction:
 
     async def control(self, command: str) -> str:
         """Run a transaction command and give the server's answer to it. Raises DatabaseError."""
+        await self._shrink()
         with explained():
             async with asyncio.timeout(self._timeout + GRACE):
                 with self._load.measured():
                     answer: str = await self._connection.execute(command)
                 return answer
 
-
-async def in_turn(
-    transaction: Transaction,
-    left: list[T],
-    read: Callable[[Transaction, T], Awaitable[None]],
-    failed: Callable[[T, str], None],
-) -> None:
-    """Read what is left until one of it fails. That breaks the transaction off: the others need a new one."""
-    while left:
-        one = left.pop(0)
-        try:
-            await read(transaction, one)
-        except (LostError, UnreachableError):
-            raise
-        except DatabaseError as error:
-            failed(one, error.line)
+    async def _shrink(self) -> None:
+        """Let the next statement take no longer than is left of the transaction's time. Raises SlowError."""
+        if self._until is None:
             return
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise SlowError("The transaction took too long, so it was rolled back: it held row locks.", code="57014")
+        if left < self._timeout - SHRINK:
+            self._timeout = left
+            with explained():
+                async with asyncio.timeout(left + GRACE):
+                    await self._connection.execute(f"SET LOCAL statement_timeout = '{round(left * 1000) or 1}ms'")
 
 
-class Backoff:
-    """Growing, jittered pauses between attempts to connect, in seconds."""
-
-    def __init__(self, first: float = 0.5, most: float = 15.0) -> None:
-        self._first, self._most, self._failures = first, most, 0
-
-    def next(self) -> float:
-        """The pause after one more failure."""
-        self._failures += 1
-        return random.uniform(0.5, 1.0) * min(self._most, self._first * 2.0 ** (self._failures - 1))
-
-    def reset(self) -> None:
-        """After a success."""
-        self._failures = 0
+STANDBY = "this server is a standby: connect to the primary to change anything"
+FORBIDDEN = (
+    "default_transaction_read_only is on here: no changes are wanted. To make them all the same: --override-read-only, "
+    "or override_read_only = true in the context"
+)
 
 
 class Database:
     """One database, by the connection string psql would take ("" is the libpq environment)."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", *, override_read_only: bool = False) -> None:
         self.text = text
+        self.override_read_only = override_read_only
         self.server: Server | None = None
         self.load = Load()
         self.backoff = Backoff()
@@ -233,21 +242,35 @@ class Database:
             yield transaction
 
     @contextlib.asynccontextmanager
-    async def writing(self, schema: str = "", over: str = "write") -> AsyncIterator[Transaction]:
+    async def writing(
+        self, schema: str = "", over: str = "write", limit: float | None = None
+    ) -> AsyncIterator[Transaction]:
         """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long.
 
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
         caller must have checked that only trusted roles can create objects in it.
-        ``over`` is the connection it goes over: "read" to have a second one beside the first.
+        ``over`` is the connection it goes over: "read" to have a second one beside the first. After ``limit`` seconds
+        no statement of it runs any more. Where this process stands still, the server ends it a second later.
         """
+        limit = max(round(min(limit or WRITE_TIMEOUT, WRITE_TIMEOUT), 1), 0.1)
         settings = {
-            "lock_timeout": LOCK_TIMEOUT,
-            "statement_timeout": WRITE_TIMEOUT,
-            "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
+            "lock_timeout": min(LOCK_TIMEOUT, limit),
+            "statement_timeout": limit,
+            "idle_in_transaction_session_timeout": min(IDLE_TIMEOUT, WRITE_TIMEOUT),
         }
+        if self.server is not None and self.server.version >= 17:
+            settings["transaction_timeout"] = limit + 1.0
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, schema)
-        async with self._transaction(over, begin, WRITE_TIMEOUT) as transaction:
+        async with self._transaction(over, begin, limit, writes=True) as transaction:
             yield transaction
+
+    def unchanging(self) -> str:
+        """Return why nothing may be changed on this server, as of the last answer; "" where it may."""
+        if self.server is None:
+            return ""
+        if self.server.standby:
+            return STANDBY
+        return FORBIDDEN if self.server.read_only and not self.override_read_only else ""
 
     def busy(self, over: str) -> bool:
         """Whether somebody has that connection now."""
@@ -262,13 +285,17 @@ class Database:
         self._connections.clear()
 
     @contextlib.asynccontextmanager
-    async def _transaction(self, purpose: str, begin: str, limit: float) -> AsyncIterator[Transaction]:
+    async def _transaction(
+        self, purpose: str, begin: str, limit: float, *, writes: bool = False
+    ) -> AsyncIterator[Transaction]:
         async with self._locks[purpose]:
             transaction = await self._begun(purpose, begin, limit, again=self._known(purpose))
+            if writes:
+                transaction.ends_in(limit)
             try:
                 yield transaction
             finally:
-                await self._end(purpose)
+                await self._end(purpose, ROLLBACK if writes else "ROLLBACK")
 
     async def _begun(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
         connection = await self._connected(purpose)
@@ -286,14 +313,14 @@ class Database:
             raise
         return transaction
 
-    async def _end(self, purpose: str) -> None:
+    async def _end(self, purpose: str, command: str) -> None:
         """Leave the connection outside a transaction, or leave no connection."""
         connection = self._connections.get(purpose)
         if connection is None:
             return
         try:
             if connection.is_in_transaction():
-                rollback = asyncio.ensure_future(connection.execute("ROLLBACK"))
+                rollback = asyncio.ensure_future(connection.execute(command))
                 rollback.add_done_callback(_heard)
                 async with asyncio.timeout(GRACE):
                     await asyncio.shield(rollback)

@@ -44,6 +44,10 @@ class ConflictError(DatabaseError):
     """The database broke the transaction off: a key, a constraint, a deadlock or a serialization failure."""
 
 
+class ReadOnlyError(ConflictError):
+    """The server takes no changes now: it is a standby."""
+
+
 CHECK = "Nothing was changed. Is the server up, and are host, port and TLS options right? psql takes the same string."
 _LATER = "It may be starting, stopping or full."
 _SLOW = "It was too slow, or somebody cancelled it."
@@ -61,7 +65,7 @@ def refused(code: str, said: str, target: str) -> DatabaseError:
 
 def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
     """A statement failed."""
-    if code == "57014":
+    if code in ("57014", "25P04"):
         return SlowError(f"The server broke the statement off: {said}.", _SLOW, code=code)
     if code == "42501":
         return DeniedError(f"{said[:1].upper()}{said[1:]}.", code=code)
@@ -69,7 +73,9 @@ def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
         return BusyError("Somebody else holds a lock on it.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {said}.", code=code)
-    if code.startswith(("23", "40")) or code in ("25006", "54000"):
+    if code == "25006":
+        return ReadOnlyError(f"{said[:1].upper()}{said[1:]}.", code=code)
+    if code.startswith(("23", "40")) or code == "54000":
         return ConflictError(f"{said[:1].upper()}{said[1:]}.", code=code, constraint=constraint)
     return DatabaseError(f"The server reports: {said}.", f"SQLSTATE {code}.", code=code)
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from queries import letters, section, sentence
-from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction, in_turn
+from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, DeniedError, SlowError
 from queries.files import statement
@@ -33,6 +33,7 @@ from queries.samples import History, Watcher, timeline
 from queries.script import Question
 from queries.spec import FindingSpec, Verb
 from queries.statement import Statement
+from queries.turns import in_turn
 from queries.variant import Rows, Variant
 from queries.whereabouts import Whereabouts
 
@@ -206,10 +207,8 @@ class Reader(Variant):
         if not verb.writes:
             return Availability(ok=False, why=f"{verb.support}: {verb.why}")
         server = self.database.server
-        if self.read_only:
-            return Availability(ok=False, why="this console is read-only")
-        if server and server.standby:
-            return Availability(ok=False, why="this server is a standby: connect to the primary to change anything")
+        if why := "this console is read-only" if self.read_only else self.database.unchanging():
+            return Availability(ok=False, why=why)
         lacking = [p for p in verb.privileges if not self.found.may(p)]
         if lacking:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")

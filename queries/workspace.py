@@ -56,6 +56,7 @@ class Workspace:
         *,
         schema: str = "",
         read_only: bool = False,
+        override_read_only: bool = False,
         file: Path | None = None,
         later: bool = False,
     ) -> Workspace:
@@ -68,7 +69,13 @@ class Workspace:
         """
         known = system.builtin()
         workspace = cls(
-            Database(text), known, overrides or {}, schema=schema, read_only=read_only, file=file, later=later
+            Database(text, override_read_only=override_read_only),
+            known,
+            overrides or {},
+            schema=schema,
+            read_only=read_only,
+            file=file,
+            later=later,
         )
         try:
             await workspace.look()
@@ -97,6 +104,10 @@ class Workspace:
             await reader.recognise()
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
+
+    async def renew(self) -> None:
+        """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""
+        await self.database.asked(())
 
     @property
     def server(self) -> Server:

@@ -27,6 +27,7 @@ class Choices:
         self.config: str | None = None
         self.schema: str | None = None
         self.read_only = False
+        self.override_read_only = False
         self.ascii = False
         self.interval: str | None = None
 

@@ -57,6 +57,7 @@ def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") 
         context,
         schema=target.schema,
         read_only=target.read_only,
+        override_read_only=target.override_read_only,
         ascii=target.ascii,
         interval=target.interval,
         greeting=greeting,

@@ -24,6 +24,7 @@ class Target(Record):
     schema: str  # the one to use where several hold the same engine, "" for all
     production: bool
     read_only: bool
+    override_read_only: bool
     ascii: bool
     interval: float
     config: Config
@@ -57,6 +58,7 @@ def resolve(choices: Choices) -> Target:
         schema=(context.schema if context else "") if choices.schema is None else choices.schema,
         production=bool(context and context.production),
         read_only=choices.read_only or bool(context and context.read_only),
+        override_read_only=choices.override_read_only or bool(context and context.override_read_only),
         ascii=plain,
         interval=config.interval if choices.interval is None else _interval(choices.interval),
         config=config,
@@ -77,7 +79,13 @@ def _interval(written: str) -> float:
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
     """Connect. Raises DatabaseError, also where there is no system (unless ``empty`` will do)."""
-    workspace = await Workspace.open(target.dsn, target.overrides, schema=target.schema, read_only=target.read_only)
+    workspace = await Workspace.open(
+        target.dsn,
+        target.overrides,
+        schema=target.schema,
+        read_only=target.read_only,
+        override_read_only=target.override_read_only,
+    )
     try:
         if not (workspace.systems or empty):
             raise NoSystem(*nothing_here(workspace))

@@ -1,10 +1,29 @@
--- What this server and this session are.
+-- What this server and this session are. `life` differs after a crash, a restart and on another server; `timeline`
+-- after a promotion. Right after one the last checkpoint is still of the old timeline, and the end of recovery is of the
+-- new one. `read_only` is default_transaction_read_only as a new session would have it: read from the catalog, because
+-- ALTER DATABASE and ALTER ROLE do not reach sessions that exist; a SET that another client of a pooler left behind does
+-- not count.
 SELECT current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,
        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,
        coalesce(host(inet_server_addr()), 'local socket') AS host, inet_server_port() AS port,
        pg_is_in_recovery() AS standby,
-       current_setting('default_transaction_read_only')::bool AS read_only,
+       coalesce(
+         (SELECT substr(c.setting, 31)::bool
+            FROM pg_db_role_setting s
+           CROSS JOIN unnest(s.setconfig) AS c(setting)
+           WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+             AND s.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+             AND starts_with(c.setting, 'default_transaction_read_only=')
+           ORDER BY s.setrole <> 0 DESC, s.setdatabase <> 0 DESC
+           LIMIT 1),
+         current_setting('default_transaction_read_only')::bool
+         AND (SELECT reset_val::bool AND source NOT IN ('database', 'user', 'database user')
+                FROM pg_settings WHERE name = 'default_transaction_read_only')) AS read_only,
        CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 END AS lag,
-       extract(epoch FROM now())::float8 AS now
+       extract(epoch FROM now())::float8 AS now,
+       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
+       (SELECT system_identifier::text FROM pg_control_system()) AS system_identifier,
+       (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
+          FROM pg_control_checkpoint() AS c, pg_control_recovery() AS r) AS timeline

@@ -29,6 +29,7 @@ SNAPSHOT = (
     "SELECT t::text, t.xmin::text FROM task t UNION ALL SELECT m::text, m.xmin::text FROM task_timer m ORDER BY 1"
 )
 INSERT = """
+SET transaction_read_only = off;
 INSERT INTO job VALUES ('{job}', now() - interval '1 day', NULL, '{{}}');
 INSERT INTO task
 VALUES ('{task}', '{job}', 'SendEmail', 1, now() - interval '1 day', NULL, 3, '{status}', '1 s', '2 s', '{{}}', NULL);
@@ -67,6 +68,26 @@ def do(dsn: str | None, verb: str, *words: str, **more: Any) -> Answer:
 
 
 # Outcomes and exit codes
+
+
+@pytest.fixture
+def forbidden(server: TestbedServer, eternaltwin: str) -> str:
+    """A database in which transactions are read-only unless they ask for more."""
+    server.sql(f"ALTER DATABASE {eternaltwin.rpartition('/')[2]} SET default_transaction_read_only = on")
+    return eternaltwin
+
+
+def test_no_changes_where_none_are_wanted_unless_the_command_line_overrides_it(forbidden: str, add: Add) -> None:
+    node = add()
+    answer = do(forbidden, "wake", node, "--yes", "--json")
+    assert (answer.code, [r["outcome"] for r in answer.json["results"]]) == (3, ["refused"])
+    assert do(forbidden, "wake", node, "--yes", "--override-read-only").code == 0
+
+
+def test_or_the_context_does(forbidden: str, add: Add, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'[contexts.prod]\ndsn = "{forbidden}"\noverride_read_only = true\n')
+    assert do(None, "wake", add(), "--yes", "@prod", "--config", str(settings)).code == 0
 
 
 def test_a_wake(eternaltwin: str, add: Add) -> None:
@@ -236,7 +257,7 @@ async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
 SLOW_COMMIT = """
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN WHILE NOT pg_try_advisory_xact_lock(1) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN NULL; END $$;
-CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow();
+CREATE TRIGGER slow AFTER INSERT ON unstick.ledger FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
 
@@ -245,11 +266,11 @@ async def test_an_interrupted_commit_waits_for_its_outcome(
     server: TestbedServer, eternaltwin: str, add: Add, tmp_path: Path, number: signal.Signals
 ) -> None:
     node = add()
-    server.sql(SLOW_COMMIT, eternaltwin)
+    server.sql(ledger.ddl() + SLOW_COMMIT, eternaltwin)
     connection = await asyncpg.connect(eternaltwin)
     await connection.execute("SELECT pg_advisory_lock(1)")
     process = start(tmp_path, "do", "wake", node, "-r", "x", "--yes", "-d", eternaltwin)
-    await waiting(connection, "query = 'COMMIT' AND state = 'active'")
+    await waiting(connection, "wait_event = 'PgSleep'")
     process.send_signal(number)
     assert process.stderr is not None
     while "Interrupted" not in (line := process.stderr.readline()):

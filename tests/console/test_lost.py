@@ -107,3 +107,19 @@ async def test_a_table_that_cannot_be_read_leaves_the_rest(twin: Twin, eternaltw
         await stage.until("● live")
         await stage.press("down", "up")
         await stage.until(lambda: not stage.app.session.trouble)
+
+
+async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
+    own_server: TestbedServer, tmp_path: Path
+) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    await twin.task(status="Blocked", timer=60)
+    await twin.connection.close()
+    own_server.standby()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("standby", "0/1")
+        own_server.sql("SELECT pg_promote()")
+        await stage.until("primary", lambda: "standby" not in stage.text)
+        await stage.verb("C")
+        await stage.until("Would change 1 node")

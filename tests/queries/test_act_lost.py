@@ -45,7 +45,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
-        monkeypatch.setattr(database, "WRITE_TIMEOUT", 0.05 if failure == "late" else 5.0)
+        monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
         outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
         outcome = told(outcomes)[twin.id(task)]
         row = await twin.row(task)

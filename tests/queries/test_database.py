@@ -15,7 +15,8 @@ import asyncpg
 import pytest
 
 from queries import act, database
-from queries.database import Backoff, Database
+from queries.backoff import Backoff
+from queries.database import Database
 from queries.fault import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.load import Load
 from queries.model import Outcome
@@ -72,7 +73,7 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     async with db.writing('odd "name') as transaction:
         (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
     assert tuple(row.values()) == (
-        "unstick", 'pg_catalog, "odd ""name", pg_temp', "5s", "500ms", "UTC", "off", "10s", "read committed", "off"
+        "unstick", 'pg_catalog, "odd ""name", pg_temp', "5s", "500ms", "UTC", "off", "5s", "read committed", "off"
     )  # fmt: skip
     assert db.server is not None
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)

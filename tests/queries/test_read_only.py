@@ -1,0 +1,79 @@
+"""A server that takes no changes: a standby, one that is promoted, and one where changes are not wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from queries import database
+from queries.model import Outcome
+from tests.queries.builders import Twin, do, opened, reader, rehearsed, told, why
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
+FORBID = "ALTER {what} SET default_transaction_read_only = on"
+
+
+@both_versions
+@pytest.mark.parametrize("what", ["DATABASE {database}", "ROLE {role}", "ROLE {role} IN DATABASE {database}"])
+async def test_no_changes_where_transactions_are_read_only_by_default(
+    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path, what: str
+) -> None:
+    """It holds for consoles that were open already, and ends for them when it is taken back."""
+    task = twin.id(await twin.task(status="Blocked", timer=60))
+    role, name = server.unique("role"), eternaltwin.rpartition("/")[2]
+    server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")
+    dsn = server.dsn(name, user=role, password="x")
+    changed = what.format(database=name, role=role)
+    workspace = await opened(dsn, tmp_path)
+    overriding = await opened(dsn, tmp_path, override_read_only=True)
+    (verb,) = [v for v in reader(workspace).verbs("task") if v.name == "wake"]
+    assert reader(workspace).availability(verb).ok
+
+    server.sql(FORBID.format(what=changed))
+    for one in (workspace, overriding, late := await opened(dsn, tmp_path)):
+        await one.renew()
+        assert one.server.read_only
+        assert reader(one).availability(verb).ok == (one is overriding)
+    outcomes = await do(late, "wake", [task])
+    assert told(outcomes) == {task: REFUSED}
+    assert why(outcomes, task) == database.FORBIDDEN
+    assert told(await rehearsed(overriding, "wake", [task])) == {task: CHANGED}
+
+    server.sql(f"ALTER {changed} RESET default_transaction_read_only")
+    assert told(await rehearsed(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
+    for one in (workspace, overriding, late):
+        await one.renew()
+        assert reader(one).availability(verb).ok
+        await one.close()
+    server.sql(f"DROP ROLE {role}")
+
+
+async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(twin: Twin, eternaltwin: str) -> None:
+    db = database.Database(eternaltwin)
+    await db.asked(())
+    await db._connections["read"].execute("SET default_transaction_read_only = on")
+    await db.asked(())
+    assert db.server is not None
+    assert not db.server.read_only
+    await db.close()
+
+
+async def test_a_promoted_standby_takes_changes(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    task = twin.id(await twin.task(status="Blocked", timer=60))
+    await twin.connection.close()
+    own_server.standby()
+    workspace = await opened(dsn, tmp_path)
+    before = workspace.server
+    assert told(await do(workspace, "wake", [task])) == {task: REFUSED}
+    await asyncio.to_thread(own_server.sql, "SELECT pg_promote()")
+    await workspace.renew()
+    assert (before.standby, workspace.server.standby) == (True, False)
+    assert workspace.server.system_identifier == before.system_identifier
+    assert (before.timeline, workspace.server.timeline) == (1, 2)
+    assert told(await do(workspace, "wake", [task])) == {task: CHANGED}
+    await workspace.close()

@@ -1,0 +1,123 @@
+"""Row locks: how long a transaction may hold them, and what of it must not outlive it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from queries import act, database
+from queries.database import Database, Transaction
+from queries.model import Outcome
+from queries.statement import Statement
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, rehearsed, told
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, REFUSED, CONFLICT = Outcome.CHANGED, Outcome.REFUSED, Outcome.CONFLICT
+
+LATE = """
+CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF new.kind = 'Late' THEN RAISE check_violation USING MESSAGE = 'too late'; END IF;
+  IF new.kind = 'Odd' THEN RAISE 'odd'; END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION late();
+"""
+GREEDY = """
+CREATE FUNCTION greedy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_advisory_lock(hashtext(new.task_id::text));
+  IF new.kind = 'Late' THEN RAISE check_violation USING MESSAGE = 'no'; END IF;
+  RETURN new;
+END $$;
+CREATE TRIGGER greedy BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION greedy();
+"""
+# One after the other, each within a statement's timeout: at the change, and where deferred constraints are checked.
+SLOW = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.2); RETURN new; END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
+CREATE CONSTRAINT TRIGGER slow_too AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+ADVISORY = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+
+
+@both_versions
+async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(twin: Twin, workspace: Workspace) -> None:
+    await twin.sql(LATE)
+    late, odd = twin.id(await twin.task(kind="Late")), twin.id(await twin.task(kind="Odd"))
+    fine = [twin.id(task) for task in await twin.tasks(await twin.jobs(6))]
+    rehearsal = await rehearsed(workspace, "cancel", [late, odd, *fine])
+    assert told(rehearsal) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
+    assert told(await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)) == told(rehearsal)
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
+
+
+@both_versions
+async def test_session_advisory_locks_of_triggers_are_released(twin: Twin, workspace: Workspace) -> None:
+    await twin.sql(GREEDY)
+    tasks = await twin.tasks(await twin.jobs(3))
+    late = await twin.task(kind="Late")
+    rehearsal = await rehearsed(workspace, "cancel", [twin.id(tasks[0])])
+    assert await twin.value(ADVISORY) == 0, "after a dry run"
+    await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert (await twin.row(tasks[0]))["status"] == "Complete"
+    assert await twin.value(ADVISORY) == 0, "after a commit"
+    outcomes = await do(workspace, "cancel", [twin.id(task) for task in (*tasks[1:], late)])
+    assert told(outcomes)[twin.id(late)] is CONFLICT
+    assert await twin.value(ADVISORY) == 0, "after a transaction that failed"
+
+
+@pytest.mark.parametrize("commits", [False, True])
+async def test_a_transaction_has_one_time_limit_for_all_its_statements(
+    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, commits: bool
+) -> None:
+    task = twin.id(await twin.task())
+    rehearsal = await rehearsed(workspace, "cancel", [task])
+    await twin.sql(SLOW)
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
+    if commits:
+        outcomes = told(await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
+    else:
+        outcomes = told(await rehearsed(workspace, "cancel", [task]))
+    assert outcomes == {task: REFUSED}
+    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
+    assert told(await do(workspace, "cancel", [task])) == {task: CHANGED}
+
+
+async def test_halving_has_no_more_time_than_its_chunk(
+    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await twin.sql(SLOW)
+    tasks = [twin.id(task) for task in await twin.tasks(await twin.jobs(16))]
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0)
+    monkeypatch.setattr(act, "NARROWING", 2.0)
+    limits: list[float | None] = []
+    writing = Database.writing
+
+    @asynccontextmanager
+    async def noted(self: Database, *arguments: Any) -> AsyncIterator[Transaction]:
+        limits.append(arguments[2])
+        async with writing(self, *arguments) as transaction:
+            yield transaction
+
+    monkeypatch.setattr(Database, "writing", noted)
+    assert told(await rehearsed(workspace, "cancel", tasks)) == dict.fromkeys(tasks, REFUSED)
+    assert limits[0] is None
+    assert all(limit is not None and limit < 2.0 for limit in limits[1:])
+    assert 1 < len(limits) < 2 * len(tasks) - 1, "not every one of them was tried alone"
+
+
+@both_versions
+async def test_the_server_ends_a_transaction_by_itself_where_it_can(
+    server: TestbedServer, workspace: Workspace
+) -> None:
+    """A console that stands still, or a network that is gone, holds no row locks for ever."""
+    text = "SELECT current_setting('transaction_timeout', true) AS t"
+    async with workspace.database.writing() as transaction:
+        (row,) = await transaction.rows(Statement(text=text, source=""), {})
+    assert row["t"] == ("6s" if server.version >= 17 else None)
