@@ -17,7 +17,7 @@ import msgspec
 
 from queries import duration, places
 from queries.redaction import redact
-from queries.visible import visible
+from queries.safe_text import safe_text
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]
@@ -95,7 +95,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             return self.contexts[name]
         known = ", ".join(self.contexts) or "none"
         problem = f"There is no context {_quoted(name)}{_nearest(name, self.contexts) or '.'}"
-        raise ConfigError(visible(problem) + "\n" + visible(f"{shown(self.path)} has: {known}."))
+        raise ConfigError(safe_text(problem) + "\n" + safe_text(f"{shown(self.path)} has: {known}."))
 
     def overrides(self) -> dict[str, dict[str, object]]:
         """Thresholds and options by engine or by ``engine@schema``, as a workspace takes them."""
@@ -177,7 +177,7 @@ def shown(path: Path) -> str:
     """``path`` with the home directory as ``~``."""
     home = Path.home()
     inside = home != Path("/") and path.is_relative_to(home)
-    return visible(f"~/{path.relative_to(home)}" if inside else str(path))
+    return safe_text(f"~/{path.relative_to(home)}" if inside else str(path))
 
 
 class _Reader:
@@ -272,7 +272,7 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         problem = str(error)
         match = re.search(_LINE, problem)
         line = int(match[1]) if match and match[1] else max(len(text.splitlines()), 1)
-        reason = visible(problem[: match.start()] if match else problem)
+        reason = safe_text(problem[: match.start()] if match else problem)
         raise ConfigError(f"{shown(path)}:{line}: it is not valid TOML: {reason}") from None
 
 
@@ -281,7 +281,7 @@ def _wrong(path: Path, lines: Mapping[Place, int], place: Place, problem: str) -
 
     line = toml_lines.line_of(dict(lines), place)
     name = ".".join(part if re.fullmatch(r"[\w-]+", part, re.ASCII) else _quoted(part) for part in map(str, place))
-    return ConfigError(visible(f"{shown(path)}:{line}: {name} {problem}"))
+    return ConfigError(safe_text(f"{shown(path)}:{line}: {name} {problem}"))
 
 
 def _names(settings: Mapping[str, float | Mapping[str, float]]) -> Iterable[tuple[str, ...]]:

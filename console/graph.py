@@ -14,6 +14,7 @@ from typing import Any
 
 from console import words
 from queries.model import Phase, Record
+from queries.safe_text import safe_text
 
 Spans = list[tuple[str, str]]
 """Texts of one line, each with its style."""
@@ -253,7 +254,7 @@ def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Span
     lines: list[Spans] = []
     depth: int | None = -1
     for number, row in enumerate(rows):
-        told = [words.visible(names.get(p, p), ascii) for p in row.told]
+        told = [safe_text(names.get(p, p), ascii) for p in row.told]
         rails = [(f"{'' if row.level == depth or row.step is None else _level(row.level):>2} ", "$faint")]
         rails += _rails(row, used, ascii)
         if row.step is None:
@@ -312,7 +313,7 @@ class _Look:
         self.state = min(max((words.width(s.state) for s in found), default=0), 20 if room >= 60 else 12)
         self.bar = BAR if room >= 70 else 0
         fixed = self.state + 6 + (self.bar + 2 if self.bar else 0) + 4
-        widest = max((words.width(words.visible(s.name, ascii)) for s in found), default=0)
+        widest = max((words.width(safe_text(s.name, ascii)) for s in found), default=0)
         self.name = min(widest, max(room - fixed, 8))
         self.note = room - fixed - self.name - 2
         self.room = room
@@ -322,16 +323,16 @@ class _Look:
         ink = f"$phase-{step.phase}"
         seconds = words.duration(step.seconds)
         spans = [
-            (words.fit(words.visible(step.name, self.ascii), self.name, ascii=self.ascii), "bold" if critical else ""),
+            (words.fit(safe_text(step.name, self.ascii), self.name, ascii=self.ascii), "bold" if critical else ""),
             ("  ", ""),
-            (words.fit(words.visible(step.state, self.ascii), self.state, ascii=self.ascii), ink),
+            (words.fit(safe_text(step.state, self.ascii), self.state, ascii=self.ascii), ink),
             ("  ", ""),
             (words.fit(words.plain(seconds) if self.ascii else seconds, 6, "right"), "$faint"),
         ]
         if self.bar:
             length = words.bar(_seconds(step), self.longest or None, self.bar, self.ascii) if _seconds(step) else ""
             spans += [("  ", ""), (words.fit(length, self.bar), "$accent" if critical else ink)]
-        note = words.visible(step.note, self.ascii)
+        note = safe_text(step.note, self.ascii)
         note += f"{'; ' if note else ''}also after {', '.join(told)}" if told else ""
         if not note:
             return spans, []

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 from textual.markup import escape
 
-from . import keys, theme, words
+from queries.safe_text import safe_text
+
+from . import keys, theme
 from .keys import Key
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def commands(app: UnstickApp) -> Iterable[SystemCommand]:
     frame = app.frame
     if frame is not None:
         for hint in frame.verb_hints():
-            about = words.visible(hint.why) or "rehearsed first, committed only when you say so"
+            about = safe_text(hint.why) or "rehearsed first, committed only when you say so"
             # the palette reads markup, and a reason may name a role
             title = escape(f"{hint.title} ({hint.key})")
             yield SystemCommand(title, escape(about), partial(app.action_verb, hint.key))

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from queries.fault import DatabaseError
+from queries.safe_text import safe_text
 from queries.workspace import Workspace
 
 from .config import Config, Context
@@ -140,7 +141,7 @@ async def _run(app: UnstickApp) -> int:
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError):  # nobody is there to read it
-        print(line, file=sys.stderr)  # noqa: T201
+        print(safe_text(line), file=sys.stderr)  # noqa: T201
 
 
 @contextlib.contextmanager

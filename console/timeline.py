@@ -12,6 +12,7 @@ from typing import Any
 from console import words
 from console.graph import Spans
 from queries.model import Phase, Record
+from queries.safe_text import safe_text
 
 LANES = 60  # that are drawn
 MOST = 300  # changes that are listed
@@ -63,7 +64,7 @@ def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list
         lanes.setdefault(change.lane, []).append(change)
     if not lanes:
         return []
-    names = {lane: words.visible(lane, ascii) for lane in lanes}
+    names = {lane: safe_text(lane, ascii) for lane in lanes}
     room = min(max(words.width(name) for name in names.values()), max(width // 4, 8))
     says = {lane: _said(line, now, ascii) for lane, line in lanes.items()}
     side = min(max(words.width(text) for text in says.values()), max(width // 3, 8))
@@ -85,7 +86,7 @@ def _said(line: Sequence[Change], now: float, ascii: bool) -> str:
     last = line[-1]
     if last.phase is None:
         return f"{len(line)} times since {_clock(line[0].at)}" if len(line) > 1 else f"once, at {_clock(last.at)}"
-    return f"{words.visible(last.state, ascii)} for {words.age(max(now - last.at, 0.0), 1)}"
+    return f"{safe_text(last.state, ascii)} for {words.age(max(now - last.at, 0.0), 1)}"
 
 
 def _lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
@@ -154,9 +155,9 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
     clock = 12 if width >= 80 else 8
     bar = BAR if width >= 100 else 0
     several = len({c.lane for c in found}) > 1
-    lane = min(max(words.width(words.visible(c.lane, ascii)) for c in shown), 24 if width >= 80 else 14) * several
+    lane = min(max(words.width(safe_text(c.lane, ascii)) for c in shown), 24 if width >= 80 else 14) * several
     state = min(
-        max(words.width(words.visible(c.state, ascii)) for c in shown),
+        max(words.width(safe_text(c.state, ascii)) for c in shown),
         36 if width >= 100 else 24 if width >= 80 else 16,
     )
     room = width - (2 + clock + 2 + 2 + state + (lane and lane + 2) + 8 + (bar and bar + 1) + 1)
@@ -171,8 +172,8 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
         length = words.bar(change.waited, longest, bar, ascii) if change.waited and bar else ""
         spans = [
             (f"  {_clock(change.at, clock)}  ", "$faint"),
-            (f"{mark} {words.fit(words.visible(change.state, ascii), state, ascii=ascii)}", ink),
-            (f"  {words.fit(words.visible(change.lane, ascii), lane, ascii=ascii)}" if lane else "", ""),
+            (f"{mark} {words.fit(safe_text(change.state, ascii), state, ascii=ascii)}", ink),
+            (f"  {words.fit(safe_text(change.lane, ascii), lane, ascii=ascii)}" if lane else "", ""),
             (f"  {words.fit(words.plain(waited) if ascii else waited, 6, 'right')}", "bold"),
             (f" {words.fit('' if length == words.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
         ]
@@ -184,7 +185,7 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
 
 def _noted(spans: Spans, change: Change, room: int, indent: int, width: int, ascii: bool) -> list[Spans]:
     """What was waited for beside the wait, and the note there or, without room, below."""
-    parts = [words.visible(part, ascii) for part in (change.waited_for, change.note) if part]
+    parts = [safe_text(part, ascii) for part in (change.waited_for, change.note) if part]
     fits = max((n for n in range(len(parts) + 1) if words.width("  ".join(parts[:n])) <= room), default=0)
     beside, below = "  ".join(parts[:fits]), "  ".join(parts[fits:])
     spans = [*spans, (f" {beside}", "$faint")] if beside else spans

@@ -1,4 +1,4 @@
-"""Values as short words for a terminal: ages, durations, instants, phases, counts, and text made harmless.
+"""Values as short words for a terminal: ages, durations, instants, phases and counts.
 
 Pure formatting. What is not recorded or not known is ``NONE``, never 0. Widths are in terminal cells.
 """
@@ -6,11 +6,11 @@ Pure formatting. What is not recorded or not known is ``NONE``, never 0. Widths 
 from __future__ import annotations
 
 import math
-import unicodedata
 from functools import lru_cache
 from typing import Final, Literal
 
 from queries.model import Count, Honesty, Phase
+from queries.safe_text import safe_text as visible  # noqa: F401
 
 NONE: Final = "–"
 
@@ -35,7 +35,6 @@ GLYPHS: Final[dict[Phase, tuple[str, str]]] = {
     Phase.DONE: ("✓", "+"),
 }
 
-_PICTURES: Final = {number: chr(0x2400 + number) for number in range(0x20)} | {0x7F: "␡", 0x0A: "⏎", 0x09: "⇥"}
 _PLAIN: Final = str.maketrans({"–": "-", "∞": "inf", "µ": "u", "≈": "~", "…": "~"})
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -120,21 +119,6 @@ def _civil(days: int) -> tuple[int, int, int]:
     shifted = (5 * of_year + 2) // 153
     month = shifted + 3 if shifted < 10 else shifted - 9
     return year + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
-
-
-def visible(text: str, ascii: bool = False) -> str:
-    """The text without anything that could move a cursor, reorder a line or hide: controls become pictures (``␛ ⏎``)
-    or escapes (``\\x9b``), as do bidi overrides, invisible characters and lone surrogates."""
-    return text if text.isprintable() else "".join(_visible(char, ascii) for char in text)
-
-
-def _visible(char: str, ascii: bool) -> str:
-    number = ord(char)
-    if char.isprintable() or unicodedata.category(char) == "Zs":
-        return char
-    if number in _PICTURES and not ascii:
-        return _PICTURES[number]
-    return repr(char)[1:-1]
 
 
 def width(text: str) -> int:

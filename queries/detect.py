@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from queries.files import statement
 from queries.model import Record
+from queries.safe_text import percent
 from queries.script import Question
 from queries.spec import Need, Recognise
 from queries.system import System, in_schema
@@ -147,12 +147,8 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows, chosen: str = "
 
 
 def _plain(schema: str) -> str:
-    """Escape a schema's name for use in an id: the first slash of an id ends the label.
-
-    Characters that a terminal does not print (control, invisible, right-to-left) are escaped too: labels stand in
-    commands and files. Each escape is the percent encoding of the character's UTF-8 bytes.
-    """
-    return "".join(c if c.isprintable() and c not in "%/" else quote(c, safe="") for c in schema)
+    """Return a schema's name as part of an id: without slashes, which end the label, and without hidden characters."""
+    return percent(schema, also="/")
 
 
 def looked_for(systems: Iterable[System]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from queries.database import APPLICATION, Database, Transaction
 from queries.fault import DatabaseError
 from queries.files import FOLDER, statement
 from queries.model import LedgerEntry, Outcome, Record, Result, RowChange
+from queries.safe_text import safe_sql
 
 TABLE = "table"
 
@@ -106,7 +107,7 @@ def ddl() -> str:
 
 def grants(role: str) -> str:
     """What lets ``role`` write to the ledger."""
-    quoted = '"' + role.replace('"', '""') + '"'
+    quoted = safe_sql('"' + role.replace('"', '""') + '"')
     return (FOLDER / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
 
 

@@ -15,7 +15,7 @@ from itertools import islice
 
 from queries.json_layout import NotJson, layout
 from queries.model import Payload
-from queries.visible import visible
+from queries.safe_text import safe_text
 
 LINES = 5000
 
@@ -114,7 +114,7 @@ def _decoded(head: bytes, whole: bool) -> str | None:
 
 def _token(token: str, room: int) -> str:
     """A JSON string or number in ``room`` cells; a cut string says how long it is."""
-    shown = visible(token[: max(room, 0) + 1])
+    shown = safe_text(token[: max(room, 0) + 1])
     if len(token) <= room and cropped(shown, room) == shown:
         return shown
     note = f" ({size(len(token.encode()))})" if token[0] == token[-1] == '"' else ""
@@ -125,7 +125,7 @@ def _plain(text: str, width: int, limit: int) -> Iterator[str]:
     lines = text.removesuffix("\n").split("\n", limit + 1)[: limit + 1] if text else []
     for line in lines:
         part = line[: 4 * width + 4].removesuffix("\r").expandtabs(4)
-        yield cropped(visible(part), width)
+        yield cropped(safe_text(part), width)
 
 
 def _hexdump(head: bytes, width: int) -> Iterator[str]:

@@ -76,7 +76,9 @@ def sql(choices: Choices, verb: str, label: str | None) -> int:
         f"{name}/{script}": act.statements(s, v) if v.writes else f"-- {v.support}: {v.why}"
         for (name, script), (s, v) in found.items()
     }
-    Output(json=choices.json).answer(texts, lambda: (f"-- {name}\n\n{text}\n" for name, text in texts.items()))
+    Output(json=choices.json).answer(
+        texts, lambda: (line for name, text in texts.items() for line in (f"-- {name}", "", *text.split("\n"), ""))
+    )
     return 0
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import click
 
+from queries.safe_text import safe_text
+
 
 def agreed(question: str) -> bool:
     """Whether the answer is yes. Enter alone is no. Raises UsageError where nobody can be asked."""
@@ -24,7 +26,7 @@ def typed(question: str, word: str, option: str) -> bool:
 def _answer(question: str, option: str) -> str:
     if not sys.stdin.isatty():
         raise click.UsageError(f"There is no terminal to ask at: {option} goes on without asking. Nothing was changed.")
-    sys.stderr.write(question)
+    sys.stderr.write(safe_text(question))
     sys.stderr.flush()
     with _interruptible():
         return sys.stdin.readline()

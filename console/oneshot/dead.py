@@ -13,7 +13,6 @@ from queries import letters
 from queries.fault import DatabaseError, LostError
 from queries.model import Dead, Group, Letter
 from queries.read import Reader
-from queries.visible import visible
 
 
 async def dead(target: Target, *, system: str | None, limit: int) -> int:
@@ -64,21 +63,21 @@ async def _part(reader: Reader, limit: int) -> Dead:
 
 
 def _text(part: Dead) -> Iterator[str]:
-    yield visible(f"{part.system}  {part.meaning}")
+    yield f"{part.system}  {part.meaning}"
     if part.costly is not None:
         ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
-        yield visible(f"  Not looked for: {part.costly.why}{ddl}")
+        yield f"  Not looked for: {part.costly.why}{ddl}"
     elif not part.unreadable and not part.letters:
         yield "  No dead letters."
     at = part.at or 0.0
     rest = iter(part.letters)
     for group in part.groups:
-        yield visible(f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}")
+        yield f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}"
         for letter in islice(rest, group.n):
             since = "" if letter.since is None else f"  for {words.age(at - letter.since)}"
-            yield visible(f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}")
+            yield f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}"
     if part.only:
-        yield visible(f"  There may be more: {words.only(part.only)}.")
+        yield f"  There may be more: {words.only(part.only)}."
     elif part.capped:
         yield "  There is more: --limit shows more."
 

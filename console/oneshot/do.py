@@ -19,7 +19,6 @@ from queries.ledger import TABLE, operator
 from queries.model import Danger, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
 from queries.read import Reader
 from queries.spec import Verb
-from queries.visible import visible
 from queries.workspace import Workspace
 
 DROPPED, UNKNOWN = 3, 5
@@ -107,7 +106,7 @@ def _rehearsed(rehearsal: Rehearsal, variants: Sequence[Verb]) -> Iterator[str]:
     if any(result.outcome is Outcome.CHANGED for result in rehearsal.results):
         for verb in variants:
             assumed = " (assumed)" if verb.proof == "assumed" else ""
-            yield visible(f"{verb.title}: {verb.effect} {verb.next}{assumed}".rstrip())
+            yield f"{verb.title}: {verb.effect} {verb.next}{assumed}".rstrip()
 
 
 def _go_on(

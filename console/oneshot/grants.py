@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from console.oneshot.target import Target, chosen, opened
 from queries.grants import grants as asked
+from queries.safe_text import safe_sql
 
 VIEWER, OPERATOR = "viewer", "operator"
 
@@ -16,7 +17,7 @@ async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str
         viewers, operators = [VIEWER], [OPERATOR]
     async with opened(target) as workspace:
         found = {
-            reader.label: await asked(workspace.database, reader, viewers, operators)
+            reader.label: tuple(map(safe_sql, await asked(workspace.database, reader, viewers, operators)))
             for reader in chosen(workspace, system)
         }
     target.output.answer(

@@ -8,35 +8,34 @@ from console import words
 from console.oneshot import plain
 from console.oneshot.look import SEVERAL, SystemHere
 from queries.model import Findings
-from queries.visible import visible
 
 
 def system(of: SystemHere) -> Iterator[str]:
     """A system, its counts by phase, and what can be done to its nodes."""
-    yield visible(f"{of.label}  {of.title}, in schema {of.schema}")
-    yield from (visible(f"  {note}") for note in of.notes)
-    yield "  " + visible(of.unreadable or plain.counts(of.counts))
+    yield f"{of.label}  {of.title}, in schema {of.schema}"
+    yield from (f"  {note}" for note in of.notes)
+    yield "  " + (of.unreadable or plain.counts(of.counts))
     rows = []
     for here in of.verbs:
         said = "" if here.available else f"not here: {here.why}"
         rows.append(["", here.verb.name, "/".join(here.verb.kinds), said or here.verb.effect])
     yield from plain.table(rows)
     for ddl in of.missing:
-        yield visible(f"  would help: {ddl}")
+        yield f"  would help: {ddl}"
 
 
 def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
     """Findings, each with its sentence and the command that helps; then what was not looked for."""
     for finding in answer.found:
         since = "" if finding.since is None else f"  for {words.age(answer.at - finding.since)}"
-        yield visible(f"{finding.severity}  {finding.title}{since}  {finding.node_id}")
-        yield visible(f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else ""))
+        yield f"{finding.severity}  {finding.title}{since}  {finding.node_id}"
+        yield f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else "")
         if finding.verb:
-            yield visible(f'   → unstick do {finding.verb} {finding.node_id} --reason "..."')
+            yield f"   → {plain.command(finding.verb, finding.node_id)}"
     if not answer.found:
         sure = all(each.why == SEVERAL for each in answer.unchecked)
         yield f"Nothing is stuck in {', '.join(labels)}." if sure else "Nothing was found where it could be looked for."
     for code in answer.capped:
-        yield visible(f"There are more of {code}: --limit shows more.")
+        yield f"There are more of {code}: --limit shows more."
     for each in answer.unchecked:
-        yield visible(f"Not looked for: {each.system} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else ""))
+        yield f"Not looked for: {each.system} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else "")

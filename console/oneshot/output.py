@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 import msgspec
 
-# JSON escapes what is below a space by itself; these too steer a terminal or hide there.
-_STEERS = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+from queries.safe_text import safe_json, safe_text
+
 _ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
@@ -33,10 +32,11 @@ class Output:
             self._write(self._fitting(line) for line in text())
 
     def lines(self, text: Iterable[str]) -> None:
-        """Write lines to stdout as they are."""
-        self._write(text)
+        """Write lines to stdout in their full width."""
+        self._write(map(safe_text, text))
 
     def _fitting(self, line: str) -> str:
+        line = safe_text(line)
         if self.ascii and not line.isascii():
             line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
         if self.width is None:
@@ -52,16 +52,17 @@ class Output:
             sys.stdout.flush()
 
 
-_PLAIN = str.maketrans({"–": "-", "…": "~", "·": "-", "→": "->", "≈": "~", "µ": "u", "∞": "inf", "␛": "^["})
+_PLAIN = str.maketrans(
+    {"–": "-", "…": "~", "·": "-", "→": "->", "≈": "~", "µ": "u", "∞": "inf"}
+    | {safe_text(chr(code)): safe_text(chr(code), ascii=True) for code in (*range(0x20), 0x7F)}
+)
 
 
 def say(*lines: str) -> None:
-    """Write to stderr, controls made visible."""
-    from queries.visible import visible
-
+    """Write lines to stderr."""
     with _readers_may_leave(sys.stderr):
         for line in lines:
-            sys.stderr.write(visible(line) + "\n")
+            sys.stderr.write(safe_text(line) + "\n")
         sys.stderr.flush()
 
 
@@ -69,7 +70,7 @@ def encoded(record: object, *, indent: bool = False) -> str:
     """A record as JSON. Infinite times are words, as JSON has no number for them."""
     raw = msgspec.json.encode(_finite(msgspec.to_builtins(record, enc_hook=str)))
     text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
-    return text if text.isascii() else re.sub(_STEERS, lambda match: f"\\u{ord(match[0]):04x}", text)
+    return safe_json(text)
 
 
 def _finite(value: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Text for a terminal or a pipe: aligned columns, and values of the database made harmless."""
+"""Text for a terminal or a pipe, as lines and aligned columns. The output escapes each line."""
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,12 +11,12 @@ import msgspec
 
 from console import words
 from queries.model import Count, LedgerEntry, Node, Result, RowChange
-from queries.visible import visible
+from queries.safe_text import safe_text
 
 
 def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
     """Rows as lines with aligned columns, two spaces apart; columns in ``right`` are set to the right."""
-    shown = [[visible(cell) for cell in row] for row in rows]
+    shown = [[safe_text(cell) for cell in row] for row in rows]
     columns = max((len(row) for row in shown), default=0)
     widths = [max((cells(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]
     for row in shown:
@@ -55,6 +56,11 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
     ]
 
 
+def command(verb: str, node_id: str) -> str:
+    """Return the command that starts a verb on a node, quoted for a shell: an id may hold any character."""
+    return f'unstick do {verb} {shlex.quote(node_id)} --reason "..."'
+
+
 NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
 
 
@@ -62,29 +68,29 @@ def results(of: Iterable[Result], *, would: bool = False) -> Iterator[str]:
     """Outcomes, a node a line."""
     for result in of:
         said = "would be changed" if would and result.outcome == "changed" else result.outcome
-        yield visible(f"{said}  {result.id}" + (f"  {result.why}" if result.why else ""))
+        yield f"{said}  {result.id}" + (f"  {result.why}" if result.why else "")
 
 
 def changes(of: Iterable[RowChange]) -> Iterator[str]:
     """Rows before and after, only what differs; a row that came or went is told whole."""
     for change in of:
         if change.before is None:
-            yield visible(f"+ {change.table}  {change.key}")
+            yield f"+ {change.table}  {change.key}"
             yield from _values("    + ", change.after or {})
         elif change.after is None:
-            yield visible(f"- {change.table}  {change.key}")
+            yield f"- {change.table}  {change.key}"
             yield from _values("    - ", change.before)
         else:
-            yield visible(f"~ {change.table}  {change.key}")
+            yield f"~ {change.table}  {change.key}"
             for column in dict.fromkeys([*change.before, *change.after]):
                 before, after = change.before.get(column), change.after.get(column)
                 if before != after:
-                    yield visible(f"    {column}: {_value(before)} → {_value(after)}")
+                    yield f"    {column}: {_value(before)} → {_value(after)}"
 
 
 def _values(mark: str, row: Mapping[str, Any]) -> Iterator[str]:
     for column, value in row.items():
-        yield visible(f"{mark}{column}: {_value(value)}")
+        yield f"{mark}{column}: {_value(value)}"
 
 
 def _value(value: object) -> str:
@@ -99,4 +105,4 @@ def entry(of: LedgerEntry) -> str:
     outcome = ", ".join(f"{n} {outcome}" for outcome, n in tally.items())
     who = f"{of.os_user}@{of.host} as {of.role}"
     asked = "".join(f" {name}={_value(value)}" for name, value in of.arguments.items())
-    return visible(f"{words.instant(of.at)}  {of.system}  {of.verb}{asked}: {outcome}  by {who}: {of.reason}")
+    return f"{words.instant(of.at)}  {of.system}  {of.verb}{asked}: {outcome}  by {who}: {of.reason}"

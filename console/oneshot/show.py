@@ -12,7 +12,6 @@ from console.oneshot.target import Target, opened
 from queries.model import Costly, Detail, Node, Section
 from queries.payload import describe, render
 from queries.read import Reader
-from queries.visible import visible
 
 WIDTH = 100  # of stored values, where there is no terminal to fit
 TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")
@@ -40,15 +39,15 @@ def _lines(
     detail: Detail, reader: Reader, verbs: list[list[str]], history: list[str], width: int, ascii: bool
 ) -> Iterator[str]:
     node = detail.node
-    yield visible(f"{words.glyph(node.phase, ascii)} {node.phase}  {node.title}  {node.id}")
+    yield f"{words.glyph(node.phase, ascii)} {node.phase}  {node.title}  {node.id}"
     for finding in detail.findings:
         yield ""
         since = "" if finding.since is None else f", since {words.instant(finding.since)}"
         assumed = " (assumed)" if finding.proof == "assumed" else ""
-        yield visible(f"stuck: {finding.title}{since}")
-        yield visible(f"  {finding.sentence}{assumed}")
+        yield f"stuck: {finding.title}{since}"
+        yield f"  {finding.sentence}{assumed}"
         if finding.verb:
-            yield visible(f'  → unstick do {finding.verb} {node.id} --reason "..."')
+            yield f"  → {plain.command(finding.verb, node.id)}"
     yield ""
     yield from plain.table(_columns(node, reader, detail.at))
     for section in detail.sections:
@@ -105,10 +104,10 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> Iterator[
 
 def _costly(costly: Costly) -> Iterator[str]:
     if not costly.need:
-        yield visible(f"not read: {costly.why}")
+        yield f"not read: {costly.why}"
         return
-    yield visible(f"not read: {costly.why} (about {costly.pages} blocks to scan)")
-    yield visible(costly.ddl)
+    yield f"not read: {costly.why} (about {costly.pages} blocks to scan)"
+    yield costly.ddl
 
 
 def _cell(value: Any) -> str:

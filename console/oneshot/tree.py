@@ -16,7 +16,6 @@ from console.oneshot.target import Target, chosen, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Costly, Node, Page
 from queries.read import Reader
-from queries.visible import visible
 
 AT_ONCE = 100  # nodes of a page
 
@@ -53,7 +52,7 @@ class Found:
             yield f"Not read: {costly.why}. --asked reads it all the same; an index would make it cheap:"
             yield f"  {costly.ddl}"
         for label, only in self.only.items():
-            yield visible(f"There may be more in {label}: {only}.")
+            yield f"There may be more in {label}: {only}."
         below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
         for place in self.more + (below if self.below else []):
             yield f"There is more {place}: --limit shows more."

@@ -10,6 +10,7 @@ from textual.content import Content
 
 from console import words
 from queries.model import Outcome, Result, RowChange
+from queries.safe_text import safe_text
 
 from .lines import BLANK, Line, plain, scalar, wrapped
 
@@ -54,8 +55,8 @@ def differences(changes: Sequence[RowChange], width: int, *, limit: int = ROWS) 
 
 def _row(change: RowChange, width: int) -> list[Line]:
     word, ink = ("changed", "$accent") if change.before and change.after else _one_sided(change)
-    head = Content.assemble("    ", (word, ink), " ", (words.visible(change.table), ""), " ")
-    key = Content.styled(words.crop(words.visible(change.key), max(width - head.cell_length, 8)), "$faint")
+    head = Content.assemble("    ", (word, ink), " ", (safe_text(change.table), ""), " ")
+    key = Content.styled(words.crop(safe_text(change.key), max(width - head.cell_length, 8)), "$faint")
     return [head + key, *_columns(change.before or {}, change.after or {}, width)]
 
 
@@ -68,7 +69,7 @@ def _columns(before: dict[str, Any], after: dict[str, Any], width: int) -> list[
     room = min(max(map(words.width, names), default=0), 24)
     lines: list[Line] = []
     for name in names:
-        left = Content.assemble("      ", (words.fit(words.visible(name), room), "$faint"), "  ")
+        left = Content.assemble("      ", (words.fit(safe_text(name), room), "$faint"), "  ")
         old = Content.styled(scalar(before[name]), "$removed") if name in before else None
         new = Content.styled(scalar(after[name]), "$added") if name in after else None
         lines += _beside(left, old, new, width)

@@ -9,6 +9,7 @@ from textual.content import Content
 from console import drawings, words
 from queries import payload
 from queries.model import Costly, Detail, Finding, LedgerEntry, Node, Proof, Section
+from queries.safe_text import safe_text
 from queries.spec import Kind, Status
 
 from .lines import BLANK, Line, heading, pairs, plain, table, wrapped
@@ -59,12 +60,12 @@ def _title(node: Node, status: Status | None, width: int, ascii: bool) -> list[L
     first = Content.assemble(
         (words.glyph(node.phase, ascii), ink),
         " ",
-        (words.visible(node.title), "bold"),
+        (safe_text(node.title), "bold"),
         "  ",
         (node.phase.value, f"bold {ink}"),
-        (words.visible(native), "$faint"),
+        (safe_text(native), "$faint"),
     )
-    lines = [first, Content.styled(words.visible(node.id), "$faint")]
+    lines = [first, Content.styled(safe_text(node.id), "$faint")]
     if status is not None and status.means:
         lines += wrapped(f"{status.native}: {status.means}", width, "$faint", 0)
     return lines
@@ -80,7 +81,7 @@ def findings(found: Iterable[Finding], width: int, *, now: float, helps: dict[st
         lines.append(
             Content.assemble(
                 "  ",
-                (words.visible(finding.title), f"bold {severity_ink(finding.severity)}"),
+                (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
                 (f"  {since}", ""),
                 ("  assumed of the engine" if finding.proof is Proof.ASSUMED else "", "italic $faint"),
             )
@@ -88,9 +89,9 @@ def findings(found: Iterable[Finding], width: int, *, now: float, helps: dict[st
         lines += wrapped(finding.sentence, width, "", 4)
         if finding.verb is not None:
             help_ = helps.get(finding.verb, finding.verb)
-            lines.append(Content.assemble("    ", ("what helps: ", "$faint"), (words.visible(help_), "bold $accent")))
+            lines.append(Content.assemble("    ", ("what helps: ", "$faint"), (safe_text(help_), "bold $accent")))
         if finding.evidence:
-            evidence = "  ".join(f"{key}={words.visible(str(value))}" for key, value in finding.evidence.items())
+            evidence = "  ".join(f"{key}={safe_text(str(value))}" for key, value in finding.evidence.items())
             lines += wrapped(evidence, width, "$faint", 4)
     return lines
 
@@ -140,7 +141,7 @@ def _value(node: Node, field: str, now: float, ascii: bool) -> str | Content | N
         return Content.assemble(words.duration(value), (note, "$faint"))
     if field == "attempts" and node.max_attempts is not None:
         return f"{value} of {node.max_attempts}"
-    return words.visible(str(value))
+    return safe_text(str(value))
 
 
 def _graph(section: Section) -> bool:

@@ -1,4 +1,4 @@
-"""Small pieces that all pages are made of. Everything from a database passes ``words.visible`` here."""
+"""Small pieces that all pages are made of. Text of the database is escaped here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from textual.content import Content
 
 from console import words
+from queries.safe_text import safe_text
 
 Line = Content
 BLANK = Content("")
@@ -15,19 +16,17 @@ BLANK = Content("")
 
 def heading(text: str, note: str = "") -> Line:
     """A section's title."""
-    return Content.assemble(
-        (words.visible(text), "bold $primary"), (f"  {words.visible(note)}" if note else "", "$faint")
-    )
+    return Content.assemble((safe_text(text), "bold $primary"), (f"  {safe_text(note)}" if note else "", "$faint"))
 
 
 def plain(text: str, style: str = "", indent: int = 2) -> Line:
     """One line of text."""
-    return Content.assemble(" " * indent, (words.visible(text), style))
+    return Content.assemble(" " * indent, (safe_text(text), style))
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 2) -> list[Line]:
     """Text over as many lines as it takes, broken between words where it can be."""
-    content = Content.styled(words.visible(text), style)
+    content = Content.styled(safe_text(text), style)
     lines = content.wrap(max(width - indent, 8))
     return [Content.assemble(" " * indent, line.rstrip()) for line in lines]
 
@@ -38,8 +37,8 @@ def pairs(rows: Iterable[tuple[str, str | Content]], width: int, indent: int = 2
     room = min(max((words.width(name) for name, _ in items), default=0), max(width // 3, 6))
     lines: list[Line] = []
     for name, value in items:
-        shown = value if isinstance(value, Content) else Content(words.visible(value))
-        left = Content.assemble(" " * indent, (words.fit(words.visible(name), room), "$faint"), "  ")
+        shown = value if isinstance(value, Content) else Content(safe_text(value))
+        left = Content.assemble(" " * indent, (words.fit(safe_text(name), room), "$faint"), "  ")
         for part in shown.wrap(max(width - left.cell_length, 8)) or [BLANK]:
             lines.append(Content.assemble(left, part.rstrip()))
             left = Content(" " * (indent + room + 2))
@@ -55,7 +54,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int, 
         for row in texts:
             lines += [*pairs(zip(columns, row, strict=True), width, indent), BLANK]
         return lines[:-1]
-    head = "  ".join(words.fit(words.visible(c), w) for c, w in zip(columns, widths, strict=True))
+    head = "  ".join(words.fit(safe_text(c), w) for c, w in zip(columns, widths, strict=True))
     body = ["  ".join(words.fit(cell, w) for cell, w in zip(row, widths, strict=True)) for row in texts]
     return [plain(head, "$faint", indent), *(plain(line, "", indent) for line in body)]
 
@@ -65,7 +64,7 @@ def scalar(value: object) -> str:
     if value is None:
         return words.NONE
     if isinstance(value, str):
-        return words.visible(value)
+        return safe_text(value)
     if isinstance(value, bytes):
-        return words.visible(repr(value))
-    return words.visible(json.dumps(value, ensure_ascii=False, default=str))
+        return safe_text(repr(value))
+    return safe_text(json.dumps(value, ensure_ascii=False, default=str))

@@ -13,11 +13,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
-from console import words
 from console.pages import plan as pages
 from console.widgets.flag import Flag
 from console.widgets.page import Page
 from queries.model import Record
+from queries.safe_text import safe_text
 from queries.spec import Argument
 
 from .dialog import Dialog, Title, text
@@ -69,7 +69,7 @@ class AskScreen(Dialog[Asked]):
         try:
             self.dismiss(self._answers())
         except ValueError as error:
-            self.query_one("#wrong").update(words.visible(str(error)))  # type: ignore[attr-defined]
+            self.query_one("#wrong").update(safe_text(str(error)))  # type: ignore[attr-defined]
             self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#cancel")

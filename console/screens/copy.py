@@ -11,11 +11,12 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 
-from console import clipboard, words
+from console import clipboard
 from console.session import Session
 from console.widgets.table import Column, Table
 from queries import act
 from queries.model import Node, Record
+from queries.safe_text import safe_json, safe_text
 
 from .dialog import Dialog, Title, text
 
@@ -32,7 +33,7 @@ def offers(session: Session, node: Node) -> list[Offer]:
     found = [Offer(title="id", text=node.id), Offer(title="row as JSON", text=_json(node))]
     told = session.findings_of(node.id)
     if told:
-        sentences = "\n".join(f"{finding.title}: {finding.sentence}" for finding in told)
+        sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in told)
         found.append(Offer(title="what is stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
@@ -42,11 +43,11 @@ def offers(session: Session, node: Node) -> list[Offer]:
 
 
 def _json(record: Record) -> str:
-    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+    return safe_json(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
 def _beginning(offer: Offer) -> Content:
-    return Content.styled(words.visible(" ".join(offer.text[:400].split())), "$faint")
+    return Content.styled(safe_text(" ".join(offer.text[:400].split())), "$faint")
 
 
 class CopyScreen(Dialog[str]):
@@ -68,10 +69,8 @@ class CopyScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         columns: list[Column[Offer]] = [
-            Column("what", 24, lambda offer: Content(words.visible(offer.title))),
-            Column(
-                "begins", 0, lambda offer: Content.styled(words.visible(offer.text[:200].replace("\n", " ")), "$faint")
-            ),
+            Column("what", 24, lambda offer: Content(safe_text(offer.title))),
+            Column("begins", 0, lambda offer: Content.styled(safe_text(offer.text[:200].replace("\n", " ")), "$faint")),
         ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.unstick)

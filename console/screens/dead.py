@@ -17,6 +17,7 @@ from console.widgets.notice import Notice
 from console.widgets.preview import Preview
 from console.widgets.table import Column, Table
 from queries.model import Group, Letter, Node, split_id
+from queries.safe_text import safe_text
 
 from .detail import DetailScreen
 from .frame import Frame, bindings
@@ -133,11 +134,11 @@ class DeadScreen(Frame):
         if row.letter is not None:
             _, _, key = split_id(row.letter.node.id)
             said = row.letter.error or row.letter.node.title
-            name = words.visible(key[-12:])  # ids that are made in order differ at their ends
-            return Content.assemble("  ", mark, name, "  ", (words.visible(said), "$faint"))
+            name = safe_text(key[-12:])  # ids that are made in order differ at their ends
+            return Content.assemble("  ", mark, name, "  ", (safe_text(said), "$faint"))
         fold = ("v " if row.open else "> ") if self.unstick.ascii else ("▾ " if row.open else "▸ ")
         ink = f"bold {severity_ink(row.group.severity)}"
-        return Content.assemble(mark, (fold, "$faint"), (words.visible(row.group.fingerprint), ink))
+        return Content.assemble(mark, (fold, "$faint"), (safe_text(row.group.fingerprint), ink))
 
     def _system(self, label: str) -> Content:
         part = self._desk.parts[label]
@@ -149,7 +150,7 @@ class DeadScreen(Frame):
             said = self._meaning(label) if part.read else "reading …"
         else:
             said = f"no dead letters; {self._meaning(label)}"
-        return Content.assemble((words.visible(label), "bold $primary"), "  ", (words.visible(said), "$faint"))
+        return Content.assemble((safe_text(label), "bold $primary"), "  ", (safe_text(said), "$faint"))
 
     def _meaning(self, label: str) -> str:
         reader = self.session.systems.get(label)
@@ -263,10 +264,10 @@ def _many(number: int, what: str, more: str) -> str:
 
 def _told(was: str | None, is_now: str | None) -> Content:
     """``waiting → error``; what is not so any more stands out."""
-    now = words.visible(is_now or "")
+    now = safe_text(is_now or "")
     if was is None or was == is_now:
         return Content.assemble((f"still {now}" if was is not None else now, "$faint"))
-    return Content.assemble((words.visible(was), "$faint"), " → ", (now, "bold"))
+    return Content.assemble((safe_text(was), "$faint"), " → ", (now, "bold"))
 
 
 def _of_group(group: Group, width: int) -> list[Line]:

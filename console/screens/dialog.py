@@ -14,6 +14,7 @@ from console import theme, words
 from console.session import Session
 from console.widgets.bar import Bar
 from console.widgets.page import Page
+from queries.safe_text import safe_text
 
 if TYPE_CHECKING:
     from console.app import UnstickApp
@@ -75,14 +76,14 @@ class Title(Bar):
         name = Content("")
         if self._of is not None:
             color = theme.context_color(self._of.color, production=self._of.production)
-            word = f" {words.visible(self._of.name)}{' · PRODUCTION' if self._of.production else ''} "
+            word = f" {safe_text(self._of.name)}{' · PRODUCTION' if self._of.production else ''} "
             name = Content.styled(word, f"bold auto on {color}")
         room = width - name.cell_length - 1
-        text = Content.styled(words.crop(words.visible(self._text), room), "bold")
+        text = Content.styled(words.crop(safe_text(self._text), room), "bold")
         return Content.assemble(text, " " * (room - text.cell_length + 1), name)
 
 
 def text(content: Content | str, id: str | None = None, classes: str | None = None) -> Static:
     """A static text that is never read as markup."""
-    shown = Content(words.visible(content)) if isinstance(content, str) else content
+    shown = Content(safe_text(content)) if isinstance(content, str) else content
     return Static(shown, id=id, classes=classes, markup=False)

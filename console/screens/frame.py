@@ -12,7 +12,7 @@ from textual.events import ScreenResume
 from textual.geometry import Size
 from textual.screen import Screen
 
-from console import keys, theme, words
+from console import keys, theme
 from console.keys import Key
 from console.session import Link, Session
 from console.widgets.footer import FooterBar, Hint
@@ -22,6 +22,7 @@ from console.widgets.systems import SystemLine, SystemsBar
 from console.widgets.tabs import TabsBar
 from queries.database import Server
 from queries.model import Node
+from queries.safe_text import safe_text
 from queries.spec import Verb
 from queries.system import System
 
@@ -285,4 +286,4 @@ class Frame(Screen[None]):
 def _address(server: Server) -> str:
     port = f":{server.port}" if server.port else ""
     version = server.version_text.partition(" ")[0]
-    return f"{words.visible(server.role)}@{server.host}{port}/{server.database}  PostgreSQL {version}"
+    return f"{safe_text(server.role)}@{server.host}{port}/{server.database}  PostgreSQL {version}"

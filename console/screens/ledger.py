@@ -14,6 +14,7 @@ from console.widgets.table import Column, Table
 from queries import ledger
 from queries.fault import DatabaseError
 from queries.model import LedgerEntry
+from queries.safe_text import safe_text
 
 from .entry import EntryScreen
 from .frame import Frame, bindings
@@ -41,11 +42,11 @@ class LedgerScreen(Frame):
         yield Notice(id="notice")
         columns: list[Column[LedgerEntry]] = [
             Column("when (UTC)", 20, lambda entry: Content.styled(words.instant(entry.at), "$faint")),
-            Column("verb", 9, lambda entry: Content.styled(words.visible(entry.verb), "bold $accent")),
+            Column("verb", 9, lambda entry: Content.styled(safe_text(entry.verb), "bold $accent")),
             Column("outcome", 18, lambda entry: tally(entry.results)),
             Column("who", 18, _who, 80),
-            Column("system", 14, lambda entry: Content(words.visible(entry.system)), 104),
-            Column("reason", 0, lambda entry: Content(words.visible(entry.reason))),
+            Column("system", 14, lambda entry: Content(safe_text(entry.system)), 104),
+            Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
         ]
         yield Table[LedgerEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
 
@@ -108,4 +109,4 @@ class LedgerScreen(Frame):
 
 
 def _who(entry: LedgerEntry) -> Content:
-    return Content(words.visible(f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role))
+    return Content(safe_text(f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role))

@@ -14,12 +14,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
-from console import words
 from console.pages import plan as pages
 from console.widgets.page import Page
 from queries import act
 from queries.fault import DatabaseError
 from queries.model import Danger, Outcome, Rehearsal, split_id
+from queries.safe_text import safe_text
 
 from .ask import Asked
 from .dialog import Dialog, Title, text
@@ -46,7 +46,7 @@ def to_type(plan: Plan, context: Context | None) -> list[Typed]:
         wanted.append(Typed("the name of this context", context.name))
     if plan.verb.confirm == "typed":
         if len(plan.nodes) == 1:
-            wanted.append(Typed("the beginning of its id", words.visible(split_id(plan.nodes[0].id)[2][:8])))
+            wanted.append(Typed("the beginning of its id", safe_text(split_id(plan.nodes[0].id)[2][:8])))
         else:
             wanted.append(Typed("how many nodes", str(len(plan.nodes))))
     return wanted
@@ -137,7 +137,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
 
     def _say(self, said: str) -> None:
-        self.query_one("#wrong", Static).update(words.visible(said))
+        self.query_one("#wrong", Static).update(safe_text(said))
         self.query_one("#wrong").display = bool(said)
         self.call_after_refresh(self.fit)
 

@@ -15,6 +15,7 @@ from console.widgets.preview import Preview
 from console.widgets.table import Column, Table
 from queries.fault import DatabaseError
 from queries.model import Finding, Node, Proof, split_id
+from queries.safe_text import safe_text
 
 from .detail import DetailScreen
 from .frame import Frame, bindings
@@ -56,7 +57,7 @@ class StuckScreen(Frame):
             Column("", 11, self._phase, 76),
             Column("for", 6, self._since, right=True),
             Column("helps", 10, self._helps, 56),
-            Column("why", 0, lambda finding: Content.styled(words.visible(finding.sentence), "$faint"), 90),
+            Column("why", 0, lambda finding: Content.styled(safe_text(finding.sentence), "$faint"), 90),
         ]
 
     def on_mount(self) -> None:
@@ -139,14 +140,14 @@ class StuckScreen(Frame):
     # cells
 
     def _title(self, finding: Finding) -> Content:
-        return Content.styled(words.visible(finding.title), f"bold {severity_ink(finding.severity)}")
+        return Content.styled(safe_text(finding.title), f"bold {severity_ink(finding.severity)}")
 
     def _named(self, finding: Finding) -> Content:
         node = self._known.get(finding.node_id)
         if node is not None:
-            return Content(words.visible(node.title))
+            return Content(safe_text(node.title))
         _, kind, key = split_id(finding.node_id)
-        return Content.styled(words.visible(f"{kind} {key}"), "$faint")
+        return Content.styled(safe_text(f"{kind} {key}"), "$faint")
 
     def _phase(self, finding: Finding) -> Content:
         node = self._known.get(finding.node_id)

@@ -18,6 +18,7 @@ from console.widgets.tree_table import TreeTable
 from queries import options
 from queries.fault import DatabaseError
 from queries.model import Node
+from queries.safe_text import safe_text
 
 from .frame import bindings
 from .reading import Reading
@@ -358,5 +359,5 @@ class TreeScreen(Reading):
         self._news = News()
         self.renew()
         if not (found and self.table.go_to(node.id)):
-            name = words.visible(f"{node.kind} {node.title}")
+            name = safe_text(f"{node.kind} {node.title}")
             self.say(f"{name} is not in the tree: it is gone, or the filter hides it.", "warn")

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from console import words
 from queries.fault import DatabaseError
 from queries.model import Node, Outcome, Record, Rehearsal, Result
 from queries.read import Reader
+from queries.safe_text import safe_text
 from queries.spec import Verb
 
 from .ask import AskScreen
@@ -100,6 +100,6 @@ def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: s
     if not eligible:
         why, number = Counter(result.why for result in left_out).most_common(1)[0]
         of = f" ({number} of {len(targets)} nodes)" if len(targets) > 1 else ""
-        return f"{first.title}: {words.visible(why)}{of}"
+        return f"{first.title}: {safe_text(why)}{of}"
     kept = next(by_kind[node.kind] for node in eligible)
     return Plan(label=reader.label, verb=kept, key=key, nodes=tuple(eligible), left_out=tuple(left_out))

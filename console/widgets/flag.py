@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.binding import Binding
 from textual.content import Content
 
-from console import words
+from queries.safe_text import safe_text
 
 from .bar import Bar
 
@@ -25,7 +25,7 @@ class Flag(Bar, can_focus=True):
         self.value = value
 
     def compose_line(self, width: int) -> Content:
-        return Content.assemble(("[x] " if self.value else "[ ] ", "bold"), words.visible(self._question))
+        return Content.assemble(("[x] " if self.value else "[ ] ", "bold"), safe_text(self._question))
 
     def action_turn(self) -> None:
         self.value = not self.value

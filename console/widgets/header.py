@@ -6,6 +6,7 @@ from textual.content import Content
 
 from console import words
 from queries.model import Record
+from queries.safe_text import safe_text
 
 from .bar import Bar, Part, spread
 
@@ -52,7 +53,7 @@ class HeaderBar(Bar):
     def compose_line(self, width: int) -> Content:
         header = self._header
         faint = "" if header.production else "$faint"
-        left: list[Part] = [_chip(header), " ", (words.visible(header.server), faint)]
+        left: list[Part] = [_chip(header), " ", (safe_text(header.server), faint)]
         if header.server:
             left += ["  ", *_role(header, faint)]
         right: list[Part] = [*_state(header, wide=width >= 90), " "]
@@ -60,7 +61,7 @@ class HeaderBar(Bar):
 
 
 def _chip(header: Header) -> Content:
-    name = words.visible(header.context) or "unstick"
+    name = safe_text(header.context) or "unstick"
     if header.production:
         return Content.styled(f" {name} · PRODUCTION ", "bold reverse")
     return Content.styled(f" {name} ", f"bold auto on {header.color}" if header.color else "bold reverse")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from console import words
+from queries.safe_text import safe_text
 
 from .bar import Bar
 
@@ -30,8 +30,8 @@ class Notice(Bar):
         self.display = False
 
     def compose_line(self, width: int) -> Content:
-        lines = [words.visible(line) for line in self._text.splitlines()]
-        said = Content.styled(words.visible(self._headline), "bold")
+        lines = [safe_text(line) for line in self._text.splitlines()]
+        said = Content.styled(safe_text(self._headline), "bold")
         return Content("\n").join(
             [said, *([Content("")] if lines else []), *(Content.styled(line, "$faint") for line in lines)]
         )

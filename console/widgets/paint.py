@@ -11,6 +11,7 @@ from textual.strip import Strip
 from console import words
 from console.forest import Row, Tail
 from queries.model import Record
+from queries.safe_text import safe_text
 
 from .ascii import TABLE
 from .columns import GAP, Layout, Look
@@ -133,7 +134,7 @@ def _cells(
     for number, (column, cells) in enumerate(layout):
         text, style = column.render(node, look)
         if column.foreign:
-            text = words.visible(text[: 4 * cells], look.ascii)
+            text = safe_text(text[: 4 * cells], look.ascii)
         elif look.ascii:
             text = words.plain(text)
         names = (*base, "dimmed") if row.dimmed else (*base, style) if style else base
@@ -154,5 +155,5 @@ def _tail(row: Row, look: Look) -> str:
     if row.tail is None:
         return ""
     dots = "" if row.tail is Tail.COSTLY else "..." if look.ascii else "…"
-    note = f" ({words.visible(row.note, look.ascii)})" if row.note else ""
+    note = f" ({safe_text(row.note, look.ascii)})" if row.note else ""
     return TAILS[row.tail] + dots + note

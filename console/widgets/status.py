@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from console import words
+from queries.safe_text import safe_text
 
 from .bar import Bar
 
@@ -31,5 +32,5 @@ class StatusBar(Bar):
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        line = words.visible(self._text.replace("\n", " "))
+        line = safe_text(self._text.replace("\n", " "))
         return Content.styled(" " + words.crop(line, width - 2), TONES[self._tone])

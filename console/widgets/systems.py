@@ -8,6 +8,7 @@ from textual.content import Content
 
 from console import words
 from queries.model import Count, Honesty, Phase, Record
+from queries.safe_text import safe_text
 
 from .bar import Bar, spread, squeeze
 
@@ -85,7 +86,7 @@ class SystemsBar(Bar):
     def _head(self, line: SystemLine, mark: str, room: int) -> Content:
         return Content.assemble(
             (mark, "bold $primary"),
-            (words.fit(words.visible(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
+            (words.fit(safe_text(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console import words
+from queries.safe_text import safe_text
 
 from .bar import Bar, spread
 
@@ -35,8 +35,8 @@ class TabsBar(Bar):
         tabs = [self._tab(key, name) for key, name in self._modes if not narrow or name == self._chosen]
         crumbs: list[tuple[str, str]] = []
         for crumb in self._crumbs:
-            crumbs += [(" › ", "$faint"), (words.visible(crumb), "")]
-        return spread([" ", *tabs, *crumbs], [(words.visible(self._note), "$faint"), " "] if self._note else [], width)
+            crumbs += [(" › ", "$faint"), (safe_text(crumb), "")]
+        return spread([" ", *tabs, *crumbs], [(safe_text(self._note), "$faint"), " "] if self._note else [], width)
 
     def _tab(self, key: str, name: str) -> Content:
         badge = self._badges.get(name, "")

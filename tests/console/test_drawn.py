@@ -120,7 +120,7 @@ async def test_hostile_names_are_text(shop: Shop, tasker: str, tmp_path: Path) -
     async with staged(tasker, tmp_path, size=(80, 40)) as stage:
         await opened(stage, "t v1")
         drawn = page(stage)
-        assert "␛[2J[bold]\\u202e漢字[/]␇" in drawn
+        assert "␛[2J[bold]<U+202E>漢字[/]␇" in drawn
         assert not [c for c in drawn if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +24,7 @@ from queries.model import (
     RowChange,
     Section,
 )
+from tests.command import hidden
 
 NASTY = st.text(max_size=60) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 20, "\x9b31m", ""])
 VALUES = st.none() | st.booleans() | st.integers() | st.floats() | NASTY | st.lists(NASTY, max_size=3)
@@ -39,8 +38,7 @@ def plain(found: list[Content]) -> str:
 
 def harmless(found: list[Content]) -> None:
     for line in found:
-        bad = [c for c in line.plain if not (c.isprintable() or unicodedata.category(c) == "Zs")]
-        assert not bad, repr(line.plain)
+        assert not hidden(line.plain), repr(line.plain)
 
 
 def node(**fields: object) -> Node:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import unicodedata
 
 import pytest
@@ -10,9 +9,6 @@ from hypothesis import strategies as st
 
 from queries.model import Payload
 from queries.payload import cropped, describe, render, size
-from queries.visible import visible
-
-DRAWN = set("\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 
 
 def whole(data: bytes | str) -> Payload:
@@ -26,7 +22,7 @@ def cut(data: str, size: int = 10 * 1024 * 1024) -> Payload:
 
 def steers(text: str) -> list[str]:
     hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")
-    return [hex(ord(c)) for c in text if c not in DRAWN and unicodedata.category(c) in hidden]
+    return [hex(ord(c)) for c in text if unicodedata.category(c) in hidden]
 
 
 def cells(line: str) -> int:
@@ -57,29 +53,6 @@ def test_no_control_character_gets_out_and_every_cap_holds(head: bytes, width: i
     assert all(cells(line) <= width for line in lines)
     assert steers("".join(lines)) == []
     assert steers(describe(payload)) == []
-
-
-@given(awkward)
-def test_visible_leaves_nothing_hidden_and_changes_nothing_else(text: str) -> None:
-    assert steers(visible(text)) == []
-    if not steers(text):
-        assert visible(text) == text
-
-
-def test_visible_knows_every_character_there_is() -> None:
-    assert steers(visible("".join(map(chr, range(sys.maxunicode + 1))))) == []
-
-
-@pytest.mark.parametrize(
-    ("character", "shown"),
-    [("\x1b", "␛"), ("\n", "␊"), ("\x7f", "␡"), ("\x9b", "<U+009B>"), ("\u202e", "<U+202E>"), ("\ud800", "<U+D800>")],
-)
-def test_how_hidden_characters_look(character: str, shown: str) -> None:
-    assert visible(f"a{character}b") == f"a{shown}b"
-
-
-def test_an_accent_and_a_joined_emoji_are_left_alone() -> None:
-    assert visible("e\u0301 👩\u200d🚀") == "e\u0301 👩\u200d🚀"
 
 
 def test_json_keeps_its_order_its_numbers_and_its_escapes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from datetime import UTC, datetime
 
 import hypothesis.strategies as st
@@ -12,6 +11,7 @@ from hypothesis import given
 
 from console import words
 from queries.model import Count, Honesty, Phase
+from queries.safe_text import safe_text
 
 HOUR, DAY, YEAR = 3600, 86_400, 365 * 86_400
 SECONDS = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e10, 1e10) | st.none()
@@ -120,31 +120,6 @@ def test_glyphs_are_one_cell_and_tell_phases_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "ascii"),
-    [
-        ("plain [red]text[/]", "plain [red]text[/]", "plain [red]text[/]"),
-        ("\x1b[2J", "␛[2J", "\\x1b[2J"),
-        ("a\nb\tc\rd\0", "a⏎b⇥c␍d␀", "a\\nb\\tc\\rd\\x00"),
-        ("\x7f\x9b31m", "␡\\x9b31m", "\\x7f\\x9b31m"),
-        ("\u202eevil\u2066", "\\u202eevil\\u2066", "\\u202eevil\\u2066"),
-        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff", "zero\\u200bwidth\\ufeff"),
-        ("\udc80", "\\udc80", "\\udc80"),
-        ("日本　語 שלום", "日本　語 שלום", "日本　語 שלום"),
-    ],
-)
-def test_visible(text: str, says: str, ascii: str) -> None:
-    assert words.visible(text) == says
-    assert words.visible(text, ascii=True) == ascii
-
-
-@given(st.text())
-def test_nothing_that_controls_a_terminal_stays(text: str) -> None:
-    for shown in (words.visible(text), words.visible(text, ascii=True)):
-        assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
-        shown.encode()
-
-
-@pytest.mark.parametrize(
     ("text", "cells", "says"),
     [
         ("short", 5, "short"),
@@ -163,7 +138,7 @@ def test_crop(text: str, cells: int, says: str) -> None:
 
 @given(st.text(), st.integers(0, 20), st.sampled_from(["left", "right"]), st.booleans())
 def test_fit_is_exact(text: str, cells: int, align: words.Align, ascii: bool) -> None:
-    assert words.width(words.fit(words.visible(text), cells, align, ascii)) == cells
+    assert words.width(words.fit(safe_text(text), cells, align, ascii)) == cells
 
 
 def test_a_huge_text_is_cropped_without_being_measured() -> None:
@@ -240,4 +215,4 @@ def test_a_number_at_the_end_of_a_title_stays(text: str, cells: int, shown: str)
 
 @given(st.text(max_size=60), st.integers(0, 80), st.booleans())
 def test_a_shortened_title_fits(text: str, cells: int, ascii: bool) -> None:
-    assert words.width(words.shorten(words.visible(text), cells, ascii)) <= cells
+    assert words.width(words.shorten(safe_text(text), cells, ascii)) <= cells

@@ -1,0 +1,77 @@
+"""Escape text that must not steer a terminal, reorder a line or stay invisible.
+
+The output boundary calls this: the command line for each line and each JSON document, the screen for each cell.
+Escaping text twice gives the same text as escaping it once.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CONTROLS = "\x00-\x1f"
+
+# Categories Cf, Cs, Zl, Zp, Co and the rest of Cc, and every code point that Unicode marks Default_Ignorable, such as
+# Hangul fillers, variation selectors and tags. Joiners are among them: two names may differ in a joiner alone.
+_INVISIBLE = (
+    "\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U000f0000-\U0010ffff"
+)
+_HIDDEN = f"[{_CONTROLS}{_INVISIBLE}]"  # compiled when first needed: most text is plain ASCII
+_IDENTIFIER = r'"(?:[^"]|"")*"'
+
+
+def safe_text(text: str, ascii: bool = False) -> str:
+    """Return ``text`` as one line in which each hidden character reads ``␛`` or ``<U+202E>``.
+
+    ``ascii`` writes ``<U+001B>`` for the controls too. Other characters stay, also those outside ASCII.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_HIDDEN, _code if ascii else _picture, text)
+
+
+def safe_json(document: str) -> str:
+    """Return a JSON document with the same meaning, in which each hidden character is a ``\\uXXXX`` escape.
+
+    Controls below U+0020 are left to the encoder: between values they are the document's own line breaks.
+    """
+    return document if document.isascii() and "\x7f" not in document else re.sub(f"[{_INVISIBLE}]", _escape, document)
+
+
+def safe_sql(statement: str) -> str:
+    """Return a statement with the same meaning on one line: ``"a<line break>b"`` becomes ``U&"a\\+00000Ab"``.
+
+    Handles quoted identifiers only, so the statement must hold no string literals, comments or dollar quotes.
+    """
+    return re.sub(_IDENTIFIER, _identifier, statement)
+
+
+def percent(text: str, also: str) -> str:
+    """Return ``text`` with hidden characters, ``%`` and those in ``also`` percent-encoded, for use in an id."""
+    wanted = f"[%{re.escape(also)}{_CONTROLS}{_INVISIBLE}]"
+    return re.sub(wanted, lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else _code(match)
+
+
+def _code(match: re.Match[str]) -> str:
+    return f"<U+{ord(match[0]):04X}>"
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4))
+
+
+def _identifier(match: re.Match[str]) -> str:
+    if not re.search(_HIDDEN, match[0]):
+        return match[0]
+    plain = match[0].replace("\\", "\\\\")
+    return "U&" + re.sub(_HIDDEN, lambda hidden: f"\\+{ord(hidden[0]):06X}", plain)
