@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from queries import places
+from queries.state_file import open_private
 
 MOST = 74_000  # bytes of base64 that terminals commonly take in one OSC 52
 DEAF = {"dumb", "linux", "vt100", "vt220", "ansi"}
@@ -22,13 +23,7 @@ def hears(text: str, environment: Mapping[str, str] = os.environ) -> bool:
 
 def save(text: str) -> Path:
     """Write the text to a file that only the operator can read; its path. Raises OSError."""
-    folder = places.folder("state")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "copied.txt"
-    with open(path, "wb", opener=_private) as file:
+    path = places.folder("state") / "copied.txt"
+    with os.fdopen(open_private(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(text.encode("utf-8", "surrogatepass"))
     return path
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -66,6 +66,7 @@ def run(
             text,
             config.overrides(),
             schema=schema,
+            context=context.name if context else "",
             read_only=read_only or bool(context and context.read_only),
             override_read_only=override_read_only,
             later=True,

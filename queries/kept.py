@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from queries import places
+from queries.state_file import open_private
 
 T = TypeVar("T")
 
@@ -57,20 +57,17 @@ def _signature(folders: Iterable[Path]) -> bytes:
 
 
 def _read(path: Path, signature: bytes) -> bytes | None:
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        trusted = status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if trusted and file.read(len(signature)) == signature:
+    with contextlib.suppress(OSError), os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
+        if file.read(len(signature)) == signature:
             return file.read()
     return None
 
 
 def _write(path: Path, content: bytes) -> None:
     """All or nothing: another process may be reading."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     new = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+        with os.fdopen(open_private(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
             file.write(content)
         new.replace(path)
     finally:

@@ -6,7 +6,7 @@ import getpass
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from queries import places
 from queries.database import APPLICATION, Database, Transaction
 from queries.fault import DatabaseError
 from queries.files import FOLDER, statement
-from queries.model import LedgerEntry, Outcome, Record, Result, RowChange
+from queries.model import LedgerEntry, Origin, Outcome, Record, Result, RowChange
 from queries.safe_text import safe_sql
+from queries.state_file import open_private
 
 TABLE = "table"
 
@@ -129,30 +130,40 @@ class File:
     A line is written before COMMIT ("intended") and one after it with the outcome, so a crash between leaves a trace.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
+        """``origin`` returns the database that is open now: its entries alone are read, and it is noted with each."""
         self.path = path or places.folder("state") / "ledger.jsonl"
+        self._origin = origin
 
     def append(self, entry: LedgerEntry, *, intended: bool) -> None:
         """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""
-        line = {**_plain(entry), "intended": intended}
+        line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with os.fdopen(os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600), "ab") as file:
-                file.write(msgspec.json.encode(line) + b"\n")
-                file.flush()
+            with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
+                end = file.seek(0, os.SEEK_END)
+                # A full disk or a crash leaves half a line, which would make the next line unreadable too.
+                torn = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
+                _write(file.fileno(), b"\n" + line if torn else line)
                 os.fsync(file.fileno())
         except OSError as error:
             raise DatabaseError(
-                f"The ledger file {self.path} cannot be written: {error.strerror}.",
+                f"The ledger file {self.path} cannot be used: {error.strerror}.",
                 "`unstick init` makes a ledger table in the database instead.",
             ) from error
 
     def entries(self, node: Subject | None = None) -> Iterator[LedgerEntry]:
-        """Entries with their outcome, newest first; an intent without outcome counts, as unknown."""
+        """Yield this database's entries, newest first; an intent without outcome counts, as unknown.
+
+        An entry that does not say which database it is about belongs to none. Raises DatabaseError.
+        """
         try:
-            lines = self.path.read_bytes().splitlines()
-        except OSError:
+            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+                lines = file.read().split(b"\n")
+        except FileNotFoundError:
             return
+        except OSError as error:
+            raise DatabaseError(f"The ledger file {self.path} cannot be read: {error.strerror}.") from error
+        here = self._origin()
         told: set[str] = set()
         for line in reversed(lines):
             try:
@@ -161,7 +172,7 @@ class File:
                 intended = bool(fields["intended"])
             except (msgspec.MsgspecError, ValueError, KeyError):
                 continue
-            if entry.id in told:
+            if entry.id in told or entry.origin is None or not entry.origin.same(here):
                 continue
             told.add(entry.id)
             if intended:
@@ -170,6 +181,12 @@ class File:
                 yield entry
             elif entry.schema == node.schema and any(r.id in node.ids for r in entry.results):
                 yield node.named(entry)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Write all of ``data``, in one system call where the disk takes it: several consoles append to one file."""
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def _untold(result: Result) -> Result:

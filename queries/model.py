@@ -334,8 +334,29 @@ class Outcomes(Record):
     ledger: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
 
 
+class Origin(Record):
+    """The database that an entry of the local audit file is about.
+
+    ``system_identifier`` is that of pg_control_system(), "" where it is not known.
+    """
+
+    database: str
+    host: str
+    port: int | None
+    system_identifier: str = ""
+    context: str = ""
+
+    def same(self, other: Origin) -> bool:
+        """Return True for the same database: by the server's identifier, else by host and port."""
+        if self.system_identifier and other.system_identifier:
+            server = self.system_identifier == other.system_identifier
+        else:
+            server = (self.host, self.port) == (other.host, other.port)
+        return server and self.database == other.database
+
+
 class LedgerEntry(Record):
-    """Who did what to which rows, when, why, and what became of it."""
+    """Who did what to which rows, when, why, and what became of it. ``origin`` is set in the local file only."""
 
     id: str
     at: float
@@ -350,6 +371,7 @@ class LedgerEntry(Record):
     xid: str | None = None
     results: tuple[Result, ...] = ()
     changes: tuple[RowChange, ...] = ()
+    origin: Origin | None = None
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:

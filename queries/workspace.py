@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from queries.detect import Declined, detect, looked_for, questions
 from queries.fault import DatabaseError, LostError
 from queries.files import statement
 from queries.ledger import Subject
-from queries.model import LedgerEntry, split_id
+from queries.model import LedgerEntry, Origin, split_id
 from queries.read import Reader
 from queries.script import Question
 from queries.system import System
+
+_CLOSED = "There is a ledger, the table unstick.ledger, but the role {role} may not read it: it has no SELECT on it."
+_NO_CURSOR = "{cursor!r} is no cursor of this ledger: --after takes the one that the page before ended with."
 
 
 class UnknownError(DatabaseError):
@@ -31,6 +35,7 @@ class Workspace:
         overrides: Mapping[str, Mapping[str, object]],
         *,
         schema: str,
+        context: str,
         read_only: bool,
         file: Path | None,
         later: bool,
@@ -40,12 +45,14 @@ class Workspace:
         self.systems: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.looked_for = looked_for(systems)
-        self._file = ledger.File(file)
+        self._file = ledger.File(file, self._origin)
         self.ledger_file: ledger.File | None = self._file
         self.ledger_readable = False
+        self.ledger_closed = ""  # why the table's entries are not shown, if there is one that may not be read
         self._known = systems
         self._overrides = overrides
         self._schema = schema
+        self._context = context
         self._later = later
 
     @classmethod
@@ -55,6 +62,7 @@ class Workspace:
         overrides: Mapping[str, Mapping[str, object]] | None = None,
         *,
         schema: str = "",
+        context: str = "",
         read_only: bool = False,
         override_read_only: bool = False,
         file: Path | None = None,
@@ -63,9 +71,9 @@ class Workspace:
         """Connect to what ``text`` names and look for systems. ``overrides`` are thresholds and options by engine
         (``uni2work``) and by schema (``uni2work@archive``), of which the latter win.
 
-        ``schema``: the one to use where several hold the same engine; "" uses all. ``later``: which variant a system is
-        may be asked when it is first read. Raises DatabaseError. That no system is there is no error: ``declined`` and
-        ``looked_for`` tell why.
+        ``schema``: the one to use where several hold the same engine; "" uses all. ``context`` is noted in the local
+        audit file. ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError. That
+        no system is there is no error: ``declined`` and ``looked_for`` tell why.
         """
         known = system.builtin()
         workspace = cls(
@@ -73,6 +81,7 @@ class Workspace:
             known,
             overrides or {},
             schema=schema,
+            context=context,
             read_only=read_only,
             file=file,
             later=later,
@@ -104,6 +113,7 @@ class Workspace:
             await reader.recognise()
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
+        self.ledger_closed = "" if state.readable or not state.exists else _CLOSED.format(role=self.server.role)
 
     async def renew(self) -> None:
         """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""
@@ -156,14 +166,28 @@ class Workspace:
         """
         node = None if node_id is None else self._subject(node_id)
         if self.ledger_readable:
+            if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
+                raise UnknownError(_NO_CURSOR.format(cursor=cursor))
             entries = await ledger.page(self.database, cursor, page, node)
         elif self.ledger_file is not None:
             rows = list(self.ledger_file.entries(node))
-            start = next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), 0)
+            start = 0 if cursor is None else next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), None)
+            if start is None:
+                raise UnknownError(_NO_CURSOR.format(cursor=cursor))
             entries = tuple(rows[start : start + page])
         else:
             entries = ()
         return entries, entries[-1].id if len(entries) == page else None
+
+    def _origin(self) -> Origin:
+        server = self.server
+        return Origin(
+            database=server.database,
+            host=server.host,
+            port=server.port,
+            system_identifier=server.system_identifier or "",
+            context=self._context,
+        )
 
     def _subject(self, node_id: str) -> Subject:
         reader = self.reader(node_id)

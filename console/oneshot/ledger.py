@@ -16,6 +16,7 @@ class Entries(Record):
     entries: tuple[LedgerEntry, ...]
     cursor: str | None
     place: str  # "table", or the file's path
+    unreadable: str = ""  # why the table's entries are missing
 
 
 async def ledger(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
@@ -25,14 +26,16 @@ async def ledger(target: Target, node_id: str | None, *, limit: int, after: str 
             there = await named(workspace.reader(node_id), [node_id])
             node_id = there[node_id].id if there else node_id
         entries, cursor = await workspace.ledger(after, limit, node_id)
-        place = workspace.ledger_place
-    answer = Entries(entries=entries, cursor=cursor, place=place)
+        place, closed = workspace.ledger_place, workspace.ledger_closed
+    answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
     target.output.answer(answer, lambda: _lines(answer, node_id))
-    if not entries:
+    if closed:
+        say(closed)
+    elif not entries:
         say("The ledger has no entries" + (f" about {node_id}." if node_id else "."))
     if cursor is not None:
         say(f"There are more: --after {cursor}")
-    return 0
+    return int(bool(closed))
 
 
 def _lines(answer: Entries, node_id: str | None) -> Iterator[str]:

@@ -83,6 +83,7 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
         target.dsn,
         target.overrides,
         schema=target.schema,
+        context=target.context,
         read_only=target.read_only,
         override_read_only=target.override_read_only,
     )

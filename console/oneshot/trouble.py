@@ -14,6 +14,8 @@ import click
 
 from console.oneshot.output import say
 from queries.redaction import HIDDEN, redact
+from queries.safe_text import safe_text
+from queries.state_file import open_private
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -80,11 +82,9 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
             "".join(traceback.format_exception(error)),
         ]
     )
-    folder = state_dir()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", errors="replace") as file:
-        file.write(without_secrets(text, arguments))
+    path = state_dir() / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    with os.fdopen(open_private(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w", errors="replace") as file:
+        file.writelines(safe_text(line) + "\n" for line in without_secrets(text, arguments).splitlines())
     return path
 
 

@@ -75,6 +75,8 @@ class LedgerScreen(Frame):
         self.table.display = bool(self._entries)
         if self._entries:
             notice.hide()
+        elif self._read and self.session.workspace is not None and self.session.workspace.ledger_closed:
+            notice.show("The ledger may not be read.", self.session.workspace.ledger_closed)
         elif self._read:
             notice.show("Nothing was changed from here yet.", "Every change is noted here: who, when, why, which rows.")
         else:

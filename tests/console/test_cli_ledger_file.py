@@ -1,0 +1,134 @@
+"""The local audit file: whose entries it shows, what it survives, and what is said where the table may not be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from queries import ledger
+from tests.command import Answer, unstick
+from tests.servers import TestbedServer
+
+
+def act(dsn: str, home: Path, *more: str) -> Answer:
+    """Cancel the first job that can be cancelled."""
+    nodes = unstick("tree", "--json", dsn=dsn, home=home).json["nodes"]
+    jobs = [n["id"] for n in nodes if n["kind"] == "job" and n["phase"] not in ("done", "cancelled")]
+    answer = unstick("do", "cancel", jobs[0], "--reason", "test", "--yes", *more, dsn=dsn, home=home)
+    assert answer.code == 0, answer.err
+    return answer
+
+
+def entries(dsn: str, home: Path, *more: str) -> list[dict[str, object]]:
+    answer = unstick("ledger", "--json", *more, dsn=dsn, home=home)
+    assert answer.code == 0
+    found: list[dict[str, object]] = answer.json["entries"]
+    return found
+
+
+def lines(home: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (home / "state" / "unstick" / "ledger.jsonl").read_text().splitlines()]
+
+
+def test_entries_are_those_of_the_database_that_is_open(
+    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    act(eternaltwin_demo, tmp_path)
+    (own,) = entries(eternaltwin_demo, tmp_path)
+    assert own["origin"]["database"] == eternaltwin_demo.rpartition("/")[2]  # type: ignore[index]
+    assert {"host", "port", "system_identifier", "context"} <= own["origin"].keys()  # type: ignore[attr-defined]
+    node = own["results"][0]["id"]  # type: ignore[index]
+    copy = server.fresh("eternaltwin", filled=True)  # the same ids: the demo's data are made from the same seed
+    try:
+        assert entries(copy, tmp_path) == []
+        assert entries(copy, tmp_path, node) == []
+        assert "What was done" not in unstick("show", node, dsn=copy, home=tmp_path).out
+        act(copy, tmp_path)
+        assert len(entries(copy, tmp_path)) == 1
+    finally:
+        server.drop(copy)
+    assert len(entries(eternaltwin_demo, tmp_path)) == 1
+
+
+def test_the_same_database_under_another_address_has_its_entries(eternaltwin_demo: str, tmp_path: Path) -> None:
+    act(eternaltwin_demo, tmp_path)
+    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
+    moved = [line | {"origin": line["origin"] | {"host": "10.9.8.7", "port": 1}} for line in lines(tmp_path)]  # type: ignore[operator]
+    path.write_text("".join(json.dumps(line) + "\n" for line in moved))
+    assert len(entries(eternaltwin_demo, tmp_path)) == 1
+    unknown = [line | {"origin": line["origin"] | {"system_identifier": ""}} for line in moved]
+    path.write_text("".join(json.dumps(line) + "\n" for line in unknown))
+    assert entries(eternaltwin_demo, tmp_path) == []
+    others = [{k: v for k, v in line.items() if k != "origin"} for line in moved]
+    path.write_text("".join(json.dumps(line) + "\n" for line in others))
+    assert entries(eternaltwin_demo, tmp_path) == []
+
+
+def test_the_context_is_noted(eternaltwin_demo: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"[contexts.prod]\ndsn = {json.dumps(eternaltwin_demo)}\n")
+    node = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"][0]["id"]
+    done = unstick("do", "cancel", node, "--reason", "x", "--yes", "@prod", home=tmp_path, UNSTICK_CONFIG=str(config))
+    assert done.code == 0, done.err
+    assert {line["origin"]["context"] for line in lines(tmp_path)} == {"prod"}  # type: ignore[index]
+
+
+def test_half_a_line_does_not_swallow_the_next_one(eternaltwin_demo: str, tmp_path: Path) -> None:
+    act(eternaltwin_demo, tmp_path)
+    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
+    path.write_text(path.read_text() + '{"id": "half a li')
+    act(eternaltwin_demo, tmp_path)
+    assert len(entries(eternaltwin_demo, tmp_path)) == 2
+
+
+def test_a_file_that_another_user_may_have_chosen_lets_nothing_be_changed(
+    eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("")
+    folder = tmp_path / "state" / "unstick"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "ledger.jsonl").symlink_to(other)
+    node = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"][0]["id"]
+    done = unstick("do", "cancel", node, "--reason", "x", "--yes", "--json", dsn=eternaltwin_demo, home=tmp_path)
+    assert done.code == 3
+    assert {result["outcome"] for result in done.json["results"]} == {"refused"}
+    assert other.read_text() == ""
+    assert unstick("ledger", dsn=eternaltwin_demo, home=tmp_path).code == 1
+
+
+@pytest.mark.parametrize("may", ["", "USAGE ON SCHEMA unstick", "INSERT ON unstick.ledger"])
+def test_a_table_that_may_not_be_read_is_not_an_empty_one(
+    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path, may: str
+) -> None:
+    server.sql(ledger.ddl(), eternaltwin_demo)
+    act(eternaltwin_demo, tmp_path)
+    role = server.unique("viewer")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON job, task, task_timer TO {role}", eternaltwin_demo)
+    if may:
+        server.sql(f"GRANT {may} TO {role}", eternaltwin_demo)
+    viewer = server.dsn(eternaltwin_demo.rpartition("/")[2], user=role, password="x")
+    try:
+        answer = unstick("ledger", dsn=viewer, home=tmp_path)
+        assert answer.code == 1
+        assert role in answer.err
+        assert "no entries" not in answer.err
+        found = unstick("ledger", "--json", dsn=viewer, home=tmp_path)
+        assert (found.code, found.json["entries"], bool(found.json["unreadable"])) == (1, [], True)
+        node = unstick("tree", "--json", dsn=viewer).json["nodes"][0]["id"]
+        assert "may not read" in unstick("show", node, dsn=viewer).out
+    finally:
+        server.sql(f"DROP OWNED BY {role}", eternaltwin_demo)
+        server.sql(f"DROP ROLE {role}")
+
+
+def test_what_is_no_cursor_is_a_wrong_word(server: TestbedServer, eternaltwin_demo: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        for cursor in ("garbage", "99999999999999999999999", "1;", ""):
+            answer = unstick("ledger", "--after", cursor, dsn=eternaltwin_demo, home=tmp_path)
+            assert answer.code == 2, answer
+            assert "22P02" not in answer.err
+        server.sql(ledger.ddl(), eternaltwin_demo)
