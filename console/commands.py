@@ -216,20 +216,41 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
 
 
 @unstick.command()
-@click.argument("verb")
-@_words("id", required=True)
+@click.argument("verb", required=False)
+@_words("id")
 @click.option("-r", "--reason", metavar="TEXT", help="Why; it goes into the ledger. Required.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Something the verb asks for.")
 @click.option("-n", "--dry-run", is_flag=True, help="Rehearse only: the real SQL, rolled back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
 @click.option("--confirm", metavar="NAME", help="Like --yes, for what destroys on a production context: its name.")
+@click.option("--resume", metavar="BULK", help="Continue a bulk that was not finished, instead of VERB and ID.")
+@click.option("--discard", metavar="BULK", help="Forget a bulk that was not finished.")
 @click.pass_obj
-def do(choices: Choices, /, verb: str, id: tuple[str, ...], **options: Any) -> int:
+def do(
+    choices: Choices,
+    /,
+    verb: str | None,
+    id: tuple[str, ...],
+    resume: str | None,
+    discard: str | None,
+    reason: str | None,
+    arguments: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Rehearse a VERB on the nodes ID..., show which rows it changes, ask, and commit it."""
     from console.oneshot import do as command
 
+    if resume is not None or discard is not None:
+        words = [word for word in (verb, *id) if word is not None]
+        if choices.without_target(words) or reason is not None or arguments or None not in (resume, discard):
+            raise click.UsageError("--resume and --discard take a bulk alone: verb, nodes and reason are in its list.")
+        if discard is not None:
+            return choices.run(lambda target: command.discard(target, discard))
+        return choices.run(lambda target: command.resume(target, str(resume), **options))
     nodes = choices.without_target(id)
-    return choices.run(lambda target: command.do(target, verb, nodes, **options))
+    if verb is None or not nodes:
+        raise click.UsageError("A VERB and the ID of a node are wanted, or --resume with the id of a bulk.")
+    return choices.run(lambda target: command.do(target, verb, nodes, reason=reason, arguments=arguments, **options))
 
 
 @unstick.command()

@@ -42,6 +42,10 @@ class Everywhere(App[None]):
         """Say once that the connection was lost, is back, or that something could not be read."""
         before, now = self._told, (self.session.link, self.session.trouble)
         self._told = now
+        notice, self.session.notice = self.session.notice, ""
+        if notice:
+            self.say(notice, "warn")
+            return
         if now[0] is Link.LIVE and before[0] is Link.LOST:
             self.say("Connected again.", "good")
         elif now[1] and now != before:

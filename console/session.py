@@ -13,6 +13,7 @@ from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from queries import unfinished
 from queries.backoff import Backoff
 from queries.fault import DatabaseError, LostError, UnreachableError
 from queries.model import Count, Finding, Rehearsal, Unchecked
@@ -81,6 +82,7 @@ class Session:
         self.unchecked: tuple[Unchecked, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
         self.looked = False  # whether findings were looked for yet
+        self.notice = ""  # what the operator has to know once
         self.page_trouble = ""  # why the page in front could not be read the last time
         self.paused = False
         self.viewer: Callable[[], Awaitable[None]] | None = None
@@ -252,6 +254,7 @@ class Session:
         else:
             await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
         self.link, self.trouble = Link.LIVE, ""
+        self.notice = self.notice or "  ".join(unfinished.told(self.workspace))
         self._backoff.reset()
         self._fast.hurry()
         self._slow.hurry()
@@ -260,6 +263,7 @@ class Session:
     async def _look(self, apart: Apart) -> None:
         if self.workspace is not None:
             await self.workspace.renew()
+            await self._check(self.workspace)
         if self.viewer is not None:
             with apart.each():
                 await self.viewer()
@@ -274,6 +278,16 @@ class Session:
         # A page that read nothing itself is as fresh as the counts above it.
         if self._server_time is not None and not apart.trouble:
             self.read(self._server_time + self._now() - self._read_at)
+
+    async def _check(self, workspace: Workspace) -> None:
+        """Where another server answers now, ask again about what this console has committed on the one before."""
+        await workspace.journal.check()
+        corrected = sum(work.correct() for work in self.works)
+        if corrected:
+            nodes = "1 node" if corrected == 1 else f"{corrected} nodes"
+            self.notice = (
+                f"The server was replaced: what was reported of {nodes} is not so any more; see the ledger file."
+            )
 
     async def _seek(self, apart: Apart) -> None:
         unchecked: list[Unchecked] = []

@@ -9,7 +9,7 @@ from time import monotonic
 
 import msgspec
 
-from queries import act, ledger
+from queries import act, frozen, ledger
 from queries.fault import DatabaseError
 from queries.model import Outcome, Rehearsal, Result, RowChange
 from queries.workspace import Workspace
@@ -26,11 +26,15 @@ class Work:
         self.changes: list[RowChange] = []
         self.xids: list[str] = []
         self.place: str | None = None  # where the ledger entries went
+        self.bulk = ""  # id by which what is left can be continued
+        self.trouble = ""  # why the server is waited for, "" where it is not
+        self.retry_at = 0.0  # monotonic time at which it is asked again
         self.ended = False
         self.seen = False  # whether the result was on the screen
         self._began, self._before = monotonic(), 0
         self._stop = asyncio.Event()
         self._workspace = workspace
+        self._corrected = len(workspace.journal.corrected)
         self._changed = changed
         self.task = asyncio.create_task(self._run())
 
@@ -69,6 +73,19 @@ class Work:
         """``12 changed, 1 moved``."""
         return ", ".join(f"{number} {outcome}" for outcome, number in self.counted().items())
 
+    @property
+    def retry_in(self) -> float:
+        """Seconds until the server is asked again."""
+        return max(self.retry_at - monotonic(), 0.0)
+
+    def correct(self) -> int:
+        """Take over what was found out later about its nodes: a failover may have lost them. Returns how many."""
+        corrected = self._workspace.journal.corrected
+        new = {r.id: r for r in corrected[self._corrected :]}
+        self._corrected = len(corrected)
+        before, self.results = self.results, act.corrected(self.results, new.values())
+        return sum(one != other for one, other in zip(before, self.results, strict=True))
+
     def stop(self) -> None:
         """Begin no further chunk."""
         self._stop.set()
@@ -86,12 +103,16 @@ class Work:
         versions = {id_: version for id_, version in self.rehearsal.versions.items() if id_ not in told}
         verb = msgspec.structs.replace(self.rehearsal, versions=versions)
         try:
-            steps = act.bulk(self._workspace, verb.system, verb.verb, verb, ledger.operator(), self._stop)
+            list_ = frozen.load(self._workspace.bulks, self.bulk, self._workspace.server) if self.bulk else None
+            steps = act.bulk(self._workspace, verb.system, verb.verb, verb, ledger.operator(), self._stop, list_)
             async for step in steps:
                 self.results += step.chunk.results
                 self.changes += step.chunk.changes
                 self.xids += [step.chunk.xid] if step.chunk.xid else []
                 self.place = step.chunk.ledger or self.place
+                self.bulk, self.trouble = step.bulk, step.trouble
+                self.retry_at = monotonic() + (step.waits or 0.0)
+                self.correct()
                 self._changed()
         except DatabaseError as error:
             self._rest(Outcome.REFUSED, error.line)

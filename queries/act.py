@@ -12,39 +12,48 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
+from queries import frozen as frozen_lists
 from queries import ledger, settle
 from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
+from queries.bulk import PATIENCE, Bulk, Chunk, Progress
 from queries.database import Transaction
-from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
+from queries.failover import Committed
+from queries.fault import (
+    BusyError,
+    ConflictError,
+    DatabaseError,
+    DeniedError,
+    LostError,
+    ReadOnlyError,
+    SlowError,
+    UnreachableError,
+)
 from queries.files import statement
-from queries.model import LedgerEntry, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
+from queries.frozen import Frozen
+from queries.model import LedgerEntry, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
 from queries.spec import Verb
 from queries.system import System
 from queries.workspace import Workspace
+
+__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "recall", "rehearse", "statements")
 
 CHUNK = 500
 NARROWING = 10.0  # seconds a chunk may take, with the time to find out which of its nodes break it off
 
 UNCHANGED = "Nothing was changed."
-ROLLED_BACK = "the connection broke before the server had committed: it rolled everything back"
+RECALLED = "committed before the console ended (transaction {xid})"
+UNREPLICATED = "committed on this server, but no synchronous standby has confirmed it: a failover may lose it"
+UNANSWERED = (
+    "committed on this server; the answer was lost, and whether a synchronous standby has it is not known: a failover "
+    "may lose it"
+)
 UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
-
-
-class Progress(Record):
-    """How far an action has come, and what the chunk that was just committed (or not) has done.
-
-    Of its changes the rows are as the server spelled them, until somebody reads them: of many, few are looked at.
-    """
-
-    done: int
-    total: int
-    chunk: Outcomes
 
 
 async def rehearse(
@@ -90,63 +99,64 @@ async def commit(
     changes: list[RowChange] = []
     xids: list[str] = []
     place = None
+    before = len(workspace.journal.corrected)
     async for progress in bulk(workspace, label, verb, rehearsal, operator, asyncio.Event()):
         results += progress.chunk.results
         changes += [change.read() for change in progress.chunk.changes]
         xids += [progress.chunk.xid] if progress.chunk.xid else []
         place = progress.chunk.ledger or place
     xid = " ".join(xids) or None
+    results = corrected(results, workspace.journal.corrected[before:])
     return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, ledger=place)
 
 
-async def bulk(
+def bulk(
     workspace: Workspace,
     label: str,
     verb: str,
     rehearsal: Rehearsal,
     operator: ledger.Operator,
     stop: asyncio.Event,
-) -> AsyncIterator[Progress]:
+    frozen: Frozen | None = None,
+) -> AsyncGenerator[Progress]:
     """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
 
     A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it. Of a verb that keeps
     nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
+    What is more than one chunk waits for a server that is lost, and is kept as a frozen list as long as it is not done;
+    ``frozen`` is the list where it goes on. Raises DatabaseError where that cannot be written.
     """
-    pieces, done, total = _pieces(workspace, label, verb, rehearsal, operator), 0, len(rehearsal.versions)
-    running: dict[asyncio.Task[Outcomes], tuple[Request, int]] = {}
+    if frozen is None and len(rehearsal.versions) > CHUNK:
+        schema = workspace.systems[label].found.schema
+        frozen = frozen_lists.create(workspace.bulks, workspace.server, label, schema, verb, rehearsal)
+    pieces = _pieces(workspace, label, verb, rehearsal, operator)
+    return Bulk(workspace, _committed, pieces, len(rehearsal.versions), stop, frozen).steps()
 
-    def connection(request: Request) -> str | None:
-        """Over which one it may go now, beside those that are running; None where it has to wait for them."""
-        beside = [r for r, _ in running.values()]
-        if any(not r.verb.apart or r.verb is not request.verb for r in beside):
-            return None
-        taken = {r.over for r in beside}
-        if "write" not in taken:
-            return "write"
-        return None if "read" in taken or workspace.database.busy("read") else "read"
 
-    ahead = next(pieces, None)
-    try:
-        while ahead or running:
-            while ahead and not stop.is_set():
-                if isinstance(ahead, Outcomes):
-                    done += len(ahead.results)
-                    yield Progress(done=done, total=total, chunk=ahead)
-                elif over := connection(ahead[0]):
-                    request = msgspec.structs.replace(ahead[0], over=over)
-                    running[asyncio.create_task(_committed(workspace, request, ahead[1]))] = request, len(ahead[1])
-                else:
-                    break
-                ahead = next(pieces, None)
-            if not running:
-                return
-            for task in (await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))[0]:
-                done += running.pop(task)[1]
-                yield Progress(done=done, total=total, chunk=task.result())
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
+    """Find out what became of the chunks of an unfinished bulk whose outcome is not known. Raises DatabaseError.
+
+    Where the server cannot tell, their nodes are left: those that were changed are not at their version any more.
+    """
+    results: list[Result] = []
+    for begun in list(frozen.open):
+        status = await settle.status(workspace.database, begun.mark, begun.entry, table=workspace.ledger_file is None)
+        if status == settle.COMMITTED:
+            found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=begun.mark.xid)) for i in begun.ids]
+            frozen.outcomes(found)
+            results += found
+        if status in (settle.COMMITTED, settle.ABORTED) and workspace.ledger_file is not None:
+            outcome = Outcome.CHANGED if status == settle.COMMITTED else Outcome.REFUSED
+            told = [Result(id=i, outcome=outcome) for i in begun.ids]
+            with contextlib.suppress(DatabaseError):
+                workspace.ledger_file.append(msgspec.structs.replace(begun.entry, results=tuple(told)), intended=False)
+    return tuple(results)
+
+
+def corrected(results: Iterable[Result], corrections: Iterable[Result]) -> list[Result]:
+    """Return results with what was found out about them later."""
+    known = {r.id: r for r in corrections}
+    return [known.get(r.id, r) for r in results]
 
 
 def _pieces(
@@ -227,16 +237,19 @@ def _storable(value: object) -> bool:
         return False
 
 
-async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Outcomes:
+async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Chunk:
     """One chunk, with whatever goes wrong told as outcomes."""
     parts = await _attempt(workspace, request, versions, commit=True)
     xids = [p.xid for p in parts if p.xid]
-    return Outcomes(
-        results=tuple(sorted((r for p in parts for r in p.results()), key=lambda r: r.id)),
+    left = {i: version for p in parts for i, version in p.again.items()}
+    results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
+    outcomes = Outcomes(
+        results=tuple(results),
         changes=tuple(c for p in parts for c in p.copies),
         xid=" ".join(xids) or None,
         ledger=workspace.ledger_place if xids else None,
     )
+    return Chunk(outcomes=outcomes, left=left, trouble=next((r.why for r in results if r.id in left), ""))
 
 
 async def _attempt(
@@ -271,12 +284,17 @@ async def _attempt(
             return attempts
         if not commit and not _narrows(error):
             raise
-        return [nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")]
+        attempt = nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
+        if isinstance(error, LostError | UnreachableError | ReadOnlyError):
+            attempt.again = versions
+        return [attempt]
     return [attempt]
 
 
 def _narrows(error: DatabaseError) -> bool:
     """Whether some nodes may be to blame, so that the others can go on without them. Class 22 is a bad value."""
+    if isinstance(error, ReadOnlyError):
+        return False
     return isinstance(error, BusyError | ConflictError | SlowError) or error.code.startswith("22")
 
 
@@ -297,18 +315,28 @@ async def _transact(
             await ledger.append(transaction, entry)
         else:
             file.append(entry, intended=True)
+        if request.frozen is not None:
+            request.frozen.begun(mark, entry)
+        sent = time.monotonic()
         try:
             status = await _ended(transaction)
-        except ConflictError as error:
-            attempt.fail(Outcome.CONFLICT, error.line)
+        except (ConflictError, SlowError) as error:
+            attempt.fail(_outcome(request, error), error.line)
             _tell(file, request, attempt, entry)
             raise
+        caveat = UNREPLICATED if transaction.unreplicated else ""
     if status is None:
-        status = await settle.settled(database, mark, attempt, entry, table=file is None)
+        fate = await settle.settled(database, mark, attempt, entry, table=file is None)
+        status, caveat = fate.status, UNANSWERED if fate.synchronous else ""
+    if status != settle.ABORTED:
+        done = Committed(mark, attempt, entry, table=file is None, sent=sent, answered=time.monotonic())
+        done.settled = status == settle.COMMITTED
+        workspace.journal.add(done)
     if status == settle.COMMITTED:
-        attempt.xid = mark.xid
+        attempt.xid, attempt.caveat = mark.xid, caveat
     elif status == settle.ABORTED:
-        attempt.fail(Outcome.REFUSED, ROLLED_BACK)
+        attempt.again = {i: attempt.versions[i] for i in attempt.live}
+        attempt.fail(Outcome.REFUSED, settle.ROLLED_BACK)
         attempt.copies = ()
     else:
         attempt.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
@@ -321,6 +349,8 @@ async def _ended(transaction: Transaction) -> str | None:
         answer = await transaction.control("COMMIT")
     except LostError:
         return None
+    except SlowError:
+        raise
     except DatabaseError as error:
         # A deferred constraint may still fail here; the server has rolled back then.
         raise ConflictError(str(error), code=error.code) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,13 +17,19 @@ from queries.read import Reader
 from queries.spec import Verb
 from queries.statement import Statement
 
+if TYPE_CHECKING:
+    from queries.frozen import Frozen
+
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
 
 _copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
-    """What is asked for. ``witness`` is what the rehearsal showed, at a commit; ``over`` is the connection to use."""
+    """What is asked for. ``witness`` is what the rehearsal showed, at a commit; ``over`` is the connection to use.
+
+    ``frozen`` is the list of the bulk that it is a chunk of.
+    """
 
     reader: Reader
     verb: Verb
@@ -32,6 +38,7 @@ class Request(Record):
     operator: ledger.Operator
     witness: Mapping[str, str] = {}
     over: str = "write"
+    frozen: Frozen | None = None
 
 
 class GuardMissedError(DatabaseError):
@@ -57,6 +64,9 @@ class Attempt:
         # What has changed, rows as the server spelled them: for the ledger, which takes them unread.
         self.copies: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
+        self.touched: tuple[str, ...] = ()  # ids that the change reached
+        self.again: dict[str, str] = {}  # ids and versions that nothing was done to for want of a server
+        self.caveat = ""  # what is to be said of those that were changed
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
         self._foreign: set[tuple[str, str, str]] = set()
@@ -88,7 +98,8 @@ class Attempt:
 
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
-        return tuple(self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED) for i in sorted(self.versions))
+        done = (self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=self.caveat) for i in self.versions)
+        return tuple(sorted(done, key=lambda r: r.id))
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""
@@ -105,17 +116,30 @@ class Attempt:
         missed = [i for i in self.live if i not in changed]
         if missed:
             raise GuardMissedError(missed)
+        self.touched = tuple(self.live)
         await _fire(transaction)
         after = await self._copy(transaction)
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
 
     async def stands(self, transaction: Transaction) -> bool | None:
-        """Whether the rows are as this attempt left them (True) or found them (False); None where they are neither."""
-        now, changes = await self._copy(transaction), self.changes
-        there = [_decoded(now.get((c.id, c.table, c.key))) for c in changes]
-        if there == [c.after for c in changes]:
-            return True
-        return False if there == [c.before for c in changes] else None
+        """Return True if the rows prove that this attempt was committed, False if not; None if they prove neither.
+
+        A transaction is there as a whole or not at all, so one row will do: one that is as the attempt left it, or as
+        the attempt found it. A row that is not there proves little: engines delete rows too.
+        """
+        live, self.live, self._about = self.live, list(self.touched), {}
+        try:
+            now = await self._copy(transaction)
+        finally:
+            self.live, self._about = live, {}
+        there = [(_decoded(now.get((c.id, c.table, c.key))), c) for c in self.changes]
+        for rows in ([(row, c) for row, c in there if row is not None], there):
+            left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)
+            if left != found:
+                return left
+            if left:
+                return None
+        return None
 
     async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
         """Lock and look: whoever cannot take part drops out here. Nothing in it waits for a row."""

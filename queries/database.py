@@ -18,7 +18,7 @@ import asyncpg
 
 from queries import dsn, fault
 from queries.backoff import Backoff
-from queries.fault import DatabaseError, LostError, SlowError
+from queries.fault import DatabaseError, LostError, ReadOnlyError, SlowError
 from queries.files import statement
 from queries.load import Load
 from queries.model import Record
@@ -37,6 +37,7 @@ LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0  # seconds, for a whole transaction that changes something: so long it may hold row locks
 IDLE_TIMEOUT = 10.0
 SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
+NO_WRITES = "0A000"  # to BEGIN READ WRITE, of a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may go beyond its transaction's: to set it is a round trip
 
@@ -100,6 +101,11 @@ class Server(Record):
     system_identifier: str
     timeline: int | None
 
+    @property
+    def history(self) -> str:
+        """Identity of the data: a copy of the server, or one that was promoted, has another one."""
+        return f"{self.system_identifier}/{self.timeline}"
+
 
 Described = dict[tuple[str, str], "PreparedStatement[Any]"]
 """Statements by what begins their transaction, and their text. Only the description is kept, here: each is parsed
@@ -120,6 +126,7 @@ class Transaction:
         self._connection = connection
         self._timeout = timeout
         self._until: float | None = None
+        self.unreplicated = False  # COMMIT was answered before a synchronous standby had confirmed it
         self._load = load
         self._begin = begin
         self._described = described
@@ -155,9 +162,20 @@ class Transaction:
         await self._shrink()
         with explained():
             async with asyncio.timeout(self._timeout + GRACE):
-                with self._load.measured():
-                    answer: str = await self._connection.execute(command)
+                self._connection.add_log_listener(self._heard)
+                try:
+                    with self._load.measured():
+                        answer: str = await self._connection.execute(command)
+                finally:
+                    self._connection.remove_log_listener(self._heard)
                 return answer
+
+    def _heard(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
+        """Notice a wait for a synchronous standby that was broken off.
+
+        Its code 01000 is that of every warning, and its text is translated.
+        """
+        self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
 
     async def _shrink(self) -> None:
         """Let the next statement take no longer than is left of the transaction's time. Raises SlowError."""
@@ -308,6 +326,9 @@ class Database:
             if not again:
                 raise
             return await self._begun(purpose, begin, limit, again=False)
+        except DatabaseError as error:
+            self._drop(purpose)
+            raise (ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error) from None
         except BaseException:
             self._drop(purpose)
             raise

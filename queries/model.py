@@ -54,6 +54,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     DENIED = "denied"  # a privilege is missing
     CONFLICT = "conflict"  # the database broke the transaction off (unique key, deadlock, serialization)
+    LOST = "lost"  # it was committed, and a failover has undone it
     UNKNOWN = "unknown"  # the server cannot say whether the commit happened
 
 

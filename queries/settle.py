@@ -22,13 +22,18 @@ FIRST, MOST = 0.01, 1.0  # seconds between two questions
 _FUTURE = "22023"  # "transaction ID ... is in the future"
 
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
+ROLLED_BACK = "the connection broke before the server had committed: it rolled everything back"
 
 
 class Mark(Record):
-    """A transaction by which its fate can be asked for later. ``life`` differs after a crash or on another server."""
+    """A transaction by which its fate can be asked for later.
+
+    ``life`` differs after a crash, a restart or on another server, ``history`` after a failover (another timeline).
+    """
 
     xid: str
     life: str
+    history: str
     at: float  # when it began, by the server's clock
 
 
@@ -37,40 +42,75 @@ async def mark(transaction: Transaction) -> Mark:
     return Mark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
 
 
-async def settled(database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> str:
-    """``committed``, ``aborted`` or ``unknown``. ``table``: whether ``entry`` went into the database's own ledger."""
+class Fate(Record):
+    """What became of a transaction: ``committed``, ``aborted`` or ``unknown``.
+
+    ``synchronous``: COMMIT waits for a standby, so a committed one without an answer may be on no standby yet.
+    """
+
+    status: str
+    synchronous: bool = False
+
+
+async def settled(database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> Fate:
+    """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own ledger."""
     deadline, pause = time.monotonic() + DEADLINE, FIRST
     while True:
         try:
-            status = await _asked(database, mark, attempt, entry, table=table)
+            fate = await _asked(database, mark, attempt, entry, table=table, sure=False)
         except (LostError, UnreachableError):
-            status = None
+            fate = None
         except DatabaseError:
-            return UNKNOWN
-        if status is not None:
-            return status
+            return Fate(status=UNKNOWN)
+        if fate is not None:
+            return fate
         if time.monotonic() + pause > deadline:
-            return UNKNOWN
+            return Fate(status=UNKNOWN)
         await asyncio.sleep(pause)
         pause = min(pause * 2, MOST)
 
 
-async def _asked(database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> str | None:
+async def later(
+    database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool, sure: bool
+) -> str:
+    """Ask once, after the server was replaced. ``sure``: COMMIT was acknowledged then. Raises DatabaseError."""
+    fate = await _asked(database, mark, attempt, entry, table=table, sure=sure)
+    return UNKNOWN if fate is None else fate.status
+
+
+async def status(database: Database, mark: Mark, entry: LedgerEntry, *, table: bool) -> str:
+    """Ask what became of a transaction of an earlier console, of which no copies of rows are left.
+
+    Raises DatabaseError.
+    """
+    fate = await _asked(database, mark, None, entry, table=table, sure=False)
+    return UNKNOWN if fate is None else fate.status
+
+
+async def _asked(
+    database: Database, mark: Mark, attempt: Attempt | None, entry: LedgerEntry, *, table: bool, sure: bool
+) -> Fate | None:
     """One question; None where the answer is still to come."""
     try:
         async with database.reading() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
-            if row["status"] == "committed" and row["life"] != mark.life:
-                return await _borne_out(transaction, attempt, entry, table=table)
+            standby = database.server is not None and database.server.standby
+            given_again = row["life"] != mark.life and not (sure and row["history"] == mark.history)
+            status = row["status"]
+            if status == "in progress" and (standby or row["life"] == mark.life):
+                return None
+            if status in ("committed", "in progress") and given_again:
+                status = await _borne_out(transaction, attempt, entry, table=table)
     except DatabaseError as error:
         if error.code != _FUTURE:
             raise
         standby = database.server is not None and database.server.standby
-        return None if standby else ABORTED  # a standby may be behind; a primary that never had the id never will
-    return None if row["status"] == "in progress" else str(row["status"] or UNKNOWN)
+        return None if standby else Fate(status=ABORTED)  # a standby may be behind; a primary never had the id
+    return Fate(status=str(status or UNKNOWN), synchronous=row["synchronous"])
 
 
-async def _borne_out(transaction: Transaction, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> str:
+async def _borne_out(transaction: Transaction, attempt: Attempt | None, entry: LedgerEntry, *, table: bool) -> str:
+    """Return what the ledger's entry or the rows prove: the id may belong to another transaction by now."""
     if table:
         return COMMITTED if await ledger.holds(transaction, entry) else ABORTED
-    return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[await attempt.stands(transaction)]
+    return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[await attempt.stands(transaction) if attempt else None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from queries import ledger, system
 from queries.database import Database, Server
 from queries.detect import Declined, detect, looked_for, questions
+from queries.failover import Journal
 from queries.fault import DatabaseError, LostError
 from queries.files import statement
 from queries.ledger import Subject
@@ -49,6 +50,7 @@ class Workspace:
         self.ledger_file: ledger.File | None = self._file
         self.ledger_readable = False
         self.ledger_closed = ""  # why the table's entries are not shown, if there is one that may not be read
+        self.journal = Journal(database, self._file)
         self._known = systems
         self._overrides = overrides
         self._schema = schema
@@ -114,6 +116,11 @@ class Workspace:
         self.ledger_file = None if state.writable else self._file
         self.ledger_readable = state.readable
         self.ledger_closed = "" if state.readable or not state.exists else _CLOSED.format(role=self.server.role)
+
+    @property
+    def bulks(self) -> Path:
+        """Folder of the lists of unfinished bulks, beside the local ledger."""
+        return self._file.path.parent / "bulks"
 
     async def renew(self) -> None:
         """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""

@@ -14,14 +14,23 @@ from console.oneshot.about import unknown_verb
 from console.oneshot.arguments import arguments_of
 from console.oneshot.output import say
 from console.oneshot.target import Target, named, opened
-from queries import act
+from queries import act, frozen, unfinished
+from queries.fault import DatabaseError
+from queries.frozen import Frozen
 from queries.ledger import TABLE, operator
-from queries.model import Danger, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
+from queries.model import Danger, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
 from queries.read import Reader
 from queries.spec import Verb
 from queries.workspace import Workspace
 
 DROPPED, UNKNOWN = 3, 5
+
+
+class Ending(Record):
+    """How a commit came to its end: the id of the bulk that is left, and whether the server was given up."""
+
+    bulk: str = ""
+    given_up: bool = False
 
 
 async def do(
@@ -39,6 +48,7 @@ async def do(
     if not (reason or "").strip():
         raise click.UsageError('A reason is wanted, for the ledger: --reason "why".')
     async with opened(target) as workspace:
+        say(*unfinished.told(workspace))
         reader = _reader(workspace, nodes)
         variants = _variants(reader, verb, nodes)
         given = arguments_of(variants, arguments)
@@ -50,14 +60,80 @@ async def do(
             shown = _with(rehearsal, gone)
             target.output.answer(shown, lambda: _rehearsed(shown, variants))
             return _code(shown.results)
-        possible = any(r.outcome is Outcome.CHANGED for r in rehearsal.results)
-        if possible and not _go_on(target, workspace, variants, _with(rehearsal, gone), yes, confirm):
-            say("Nothing was changed.")
+        done, carried = await _carried(target, workspace, variants, rehearsal, gone, yes, confirm)
+        if done is None:
             return 1
-        done = await _commit(workspace, verb, rehearsal) if possible else Outcomes(results=rehearsal.results)
-    left = _left(rehearsal, done)
+    return _told(target, rehearsal, done, gone, carried)
+
+
+async def resume(target: Target, name: str, *, dry_run: bool, yes: bool, confirm: str | None) -> int:
+    """Continue a bulk: find out what became of its last chunk, and do what is left. The exit code as of ``do``."""
+    async with opened(target) as workspace:
+        with contextlib.closing(frozen.load(workspace.bulks, name, workspace.server)) as bulk:
+            head = bulk.head
+            reader = workspace.systems.get(head.label)
+            if reader is None or reader.found.schema != head.schema:
+                raise DatabaseError(
+                    f"The bulk {name} is about {head.label} in the schema {head.schema}, which is not there any more.",
+                    "Nothing was changed.",
+                )
+            found = await act.recall(workspace, bulk)
+            left = bulk.left
+            if not left:
+                say(f"Nothing is left of the bulk {name}.")
+                target.output.answer(Outcomes(results=found), lambda: plain.results(found))
+                return _code(found)
+            say(f"{head.verb} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
+            variants = _variants(reader, head.verb, list(left))
+            again = await act.rehearse(workspace, head.label, head.verb, left, head.reason, head.arguments)
+            rehearsal = frozen.rehearsal_of(head, again, left)
+            if dry_run:
+                target.output.answer(rehearsal, lambda: _rehearsed(rehearsal, variants))
+                return _code(rehearsal.results)
+            done, carried = await _carried(target, workspace, variants, rehearsal, (), yes, confirm, bulk)
+            if done is None:
+                return 1
+    return _told(target, rehearsal, done, found, carried)
+
+
+async def discard(target: Target, name: str) -> int:
+    """Forget what is left of a bulk. The exit code."""
+    async with opened(target, empty=True) as workspace:
+        bulk = frozen.load(workspace.bulks, name, workspace.server)
+        say(f"Forgotten: {bulk.head.verb} in {bulk.head.label}, of which {len(bulk.left)} nodes were left.")
+        bulk.remove()
+    return 0
+
+
+async def _carried(
+    target: Target,
+    workspace: Workspace,
+    variants: Sequence[Verb],
+    rehearsal: Rehearsal,
+    gone: Sequence[Result],
+    yes: bool,
+    confirm: str | None,
+    bulk: Frozen | None = None,
+) -> tuple[Outcomes | None, Ending]:
+    """Ask and commit. No outcomes where it was not agreed to."""
+    possible = len(rehearsal.results) < len(rehearsal.versions) or any(
+        r.outcome is Outcome.CHANGED for r in rehearsal.results
+    )
+    if possible and not _go_on(target, workspace, variants, _with(rehearsal, gone), yes, confirm):
+        say("Nothing was changed.")
+        return None, Ending()
+    if not possible:
+        if bulk is not None:
+            bulk.outcomes(rehearsal.results)
+        return Outcomes(results=rehearsal.results), Ending()
+    return await _commit(workspace, rehearsal.verb, rehearsal, bulk)
+
+
+def _told(target: Target, rehearsal: Rehearsal, done: Outcomes, others: Sequence[Result], ending: Ending) -> int:
+    """Print the outcomes. The exit code."""
+    left = _left(rehearsal, done, ending)
     outcomes = Outcomes(
-        results=tuple(sorted((*done.results, *gone, *left), key=lambda r: r.id)),
+        results=tuple(sorted((*done.results, *others, *left), key=lambda r: r.id)),
         changes=done.changes,
         xid=done.xid,
         ledger=done.ledger,
@@ -65,7 +141,9 @@ async def do(
     target.output.answer(outcomes, lambda: plain.results(outcomes.results))
     if outcomes.ledger is not None:
         say(f"Ledger: {'the table unstick.ledger' if outcomes.ledger == TABLE else outcomes.ledger}.")
-    return 130 if left else _code(outcomes.results)
+    if left and ending.bulk:
+        say(f"{len(left)} nodes are left: unstick do --resume {ending.bulk}")
+    return 130 if left and not ending.given_up else _code(outcomes.results)
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
@@ -136,27 +214,40 @@ def _go_on(
     return ask.agreed(f"{question} Go on?")
 
 
-async def _commit(workspace: Workspace, verb: str, rehearsal: Rehearsal) -> Outcomes:
+async def _commit(
+    workspace: Workspace, verb: str, rehearsal: Rehearsal, bulk: Frozen | None
+) -> tuple[Outcomes, Ending]:
     """Commit chunk by chunk. Ctrl-C and SIGTERM end it between two chunks: what is under way is waited for."""
     stop = asyncio.Event()
     results: list[Result] = []
     changes: list[RowChange] = []
     xids: list[str] = []
     place: str | None = None
+    ending = Ending()
+    before = len(workspace.journal.corrected)
 
     def interrupted() -> None:
         stop.set()
         say("Interrupted: waiting for the outcome of what is under way ...")
 
     with _signals(interrupted):
-        async for progress in act.bulk(workspace, rehearsal.system, verb, rehearsal, operator(), stop):
+        async for progress in act.bulk(workspace, rehearsal.system, verb, rehearsal, operator(), stop, bulk):
             results += progress.chunk.results
             changes += [change.read() for change in progress.chunk.changes]
             xids += [progress.chunk.xid] if progress.chunk.xid else []
             place = progress.chunk.ledger or place
-            if progress.total > act.CHUNK:
+            ending = Ending(bulk=progress.bulk, given_up=progress.given_up)
+            if progress.waits is not None:
+                say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.trouble}")
+            elif progress.given_up:
+                say(f"The server was not there for {act.PATIENCE:.0f} s. {progress.trouble}")
+            elif progress.total > act.CHUNK:
                 say(f"{progress.done} of {progress.total}")
-    return Outcomes(results=tuple(results), changes=tuple(changes), xid=" ".join(xids) or None, ledger=place)
+    corrections = workspace.journal.corrected[before:]
+    if any(result.outcome is Outcome.LOST for result in corrections):
+        say("The server was replaced by one that does not have all that was committed: see the nodes that are lost.")
+    done = tuple(act.corrected(results, corrections))
+    return Outcomes(results=done, changes=tuple(changes), xid=" ".join(xids) or None, ledger=place), ending
 
 
 @contextlib.contextmanager
@@ -174,10 +265,10 @@ def _signals(handler: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, action)
 
 
-def _left(rehearsal: Rehearsal, done: Outcomes) -> list[Result]:
+def _left(rehearsal: Rehearsal, done: Outcomes, ending: Ending) -> list[Result]:
     """The nodes that an interruption left alone."""
     told = {result.id for result in done.results}
-    why = "not tried: interrupted before"
+    why = "not tried: the server did not come back" if ending.given_up else "not tried: interrupted before"
     return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in rehearsal.versions if i not in told]
 
 

@@ -22,6 +22,7 @@ INK = {
     Outcome.REFUSED: "$warning",
     Outcome.DENIED: "$error",
     Outcome.CONFLICT: "$error",
+    Outcome.LOST: "bold $error",
     Outcome.UNKNOWN: "bold $error",
 }
 MEANS = {
@@ -32,6 +33,7 @@ MEANS = {
     Outcome.REFUSED: "refused",
     Outcome.DENIED: "denied: a privilege is missing",
     Outcome.CONFLICT: "conflict: the database broke the transaction off",
+    Outcome.LOST: "lost: it was committed, and a failover has undone it",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
 ROWS = 200  # rows shown of one action; the ledger keeps them all

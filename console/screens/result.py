@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widgets import Button, Static
 
 from console import words
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 class ResultScreen(Dialog[None]):
     """Follows a work; it can be left when that has ended, and stopped before."""
+
+    BINDINGS = [Binding("s", "stop", "stop between two chunks", show=False)]
 
     def __init__(self, plan: Plan, work: Work) -> None:
         super().__init__()
@@ -64,11 +68,17 @@ class ResultScreen(Dialog[None]):
 
     def _progress(self) -> Line:
         work = self._work
+        if work.ended and work.stopped and work.bulk:
+            return tally(work.results) + Content.styled(f"  ·  the rest: unstick do --resume {work.bulk}", "$faint")
         if work.ended:
             return tally(work.results)
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the chunk under way: {done}", "$warning", 0)
+        if work.trouble:
+            return plain(
+                f"Server lost, retrying in {work.retry_in:.0f} s, stop: s. {done}. {work.trouble}", "$warning", 0
+            )
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {words.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
@@ -83,7 +93,8 @@ class ResultScreen(Dialog[None]):
         return pages.result([*work.results, *self._plan.left_out], width, work.changes, facts)
 
     @on(Button.Pressed, "#stop")
-    def _stop(self) -> None:
+    def action_stop(self) -> None:
+        """Begin no further chunk, and wait for no server."""
         self._work.stop()
         self.renew()
 

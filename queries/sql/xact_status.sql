@@ -1,5 +1,10 @@
 -- What became of a transaction: committed, aborted, in progress; NULL where the server has forgotten it; an error where
--- it never had such an id. `life` as in xact_id.sql: where it differs, the id may have been given to another since.
+-- it never had such an id. `life` and `history` as in xact_id.sql: where they differ, the id may have been given to
+-- another since. `synchronous`: COMMIT waits for a standby.
 -- $1 id text: the transaction's id
 SELECT pg_xact_status($1::text::xid8) AS status,
-       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life
+       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
+       (SELECT s.system_identifier || '/' || greatest(c.timeline_id, r.min_recovery_end_timeline)
+          FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r) AS history,
+       current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')
+         AS synchronous

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from queries import act
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer
 
-from .stage import staged
+from .stage import Stage, staged
 
 
 async def test_no_server_yet(own_server: TestbedServer, tmp_path: Path) -> None:
@@ -123,3 +126,55 @@ async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
         await stage.until("primary", lambda: "standby" not in stage.text)
         await stage.verb("C")
         await stage.until("Would change 1 node")
+
+
+PACE = """
+CREATE FUNCTION pace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.05); RETURN NULL; END $$;
+CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pace();
+"""
+
+
+async def lose_the_server_in_a_bulk(stage: Stage, own_server: TestbedServer) -> None:
+    await stage.until("60")
+    await stage.press("asterisk")
+    await stage.until("60 marked")
+    await stage.verb("C")
+    await stage.until("Would change 2 nodes")
+    await stage.press("C")
+    await stage.until(lambda: stage.app.session.works and len(stage.app.session.works[0].results) >= 4)
+    own_server.halt("immediate")
+    await stage.until("Server lost, retrying in", "stop: s")
+
+
+@pytest.fixture
+async def sixty(own_server: TestbedServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with 60 tasks; a bulk goes through them two by two."""
+    monkeypatch.setattr(act, "CHUNK", 2)
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    await twin.tasks(await twin.jobs(60), status="Blocked", timer=60)
+    await twin.sql(PACE)
+    await twin.connection.close()
+    return dsn
+
+
+async def test_a_bulk_goes_on_when_the_server_is_back(own_server: TestbedServer, tmp_path: Path, sixty: str) -> None:
+    async with staged(sixty, tmp_path) as stage:
+        await lose_the_server_in_a_bulk(stage, own_server)
+        own_server.start()
+        await stage.until("60 changed", "Close")
+
+
+async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_start(
+    own_server: TestbedServer, tmp_path: Path, sixty: str
+) -> None:
+    async with staged(sixty, tmp_path) as stage:
+        await lose_the_server_in_a_bulk(stage, own_server)
+        await stage.press("s")
+        work = stage.app.session.works[0]
+        await stage.until(f"do --resume {work.bulk}", "refused", "Close", "Go on")
+        done = len(work.results) - work.stopped
+        assert 0 < done < 60
+    own_server.start()
+    async with staged(sixty, tmp_path) as stage:
+        await stage.until("A bulk was not finished", f"{60 - done} of 60")

@@ -77,7 +77,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     proxy.fail = "silent"
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): REFUSED}
-    assert why(outcomes, twin.id(task)) == act.ROLLED_BACK
+    assert why(outcomes, twin.id(task)) == settle.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.ledger) == (None, (), None)
     assert (await twin.row(task))["status"] == "Available"
     await workspace.close()
@@ -199,7 +199,7 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
             outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
             assert told(outcomes) == {twin.id(task): REFUSED}
-            assert why(outcomes, twin.id(task)) == act.ROLLED_BACK
+            assert why(outcomes, twin.id(task)) == settle.ROLLED_BACK
 
         rehearsal = await rehearsed(workspace, "wake", [twin.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
@@ -228,7 +228,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
 
     async def stale(transaction: database.Transaction) -> settle.Mark:
         await marked(transaction)
-        return settle.Mark(xid=str(theirs), life="before the crash", at=0)
+        return settle.Mark(xid=str(theirs), life="before the crash", history="", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")

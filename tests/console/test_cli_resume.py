@@ -1,0 +1,107 @@
+"""``do --resume``: a bulk whose console was killed goes on where it was."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from queries import ledger
+from tests.command import ROOT, environment, fetch, unstick
+from tests.servers import TestbedServer
+
+NODES = 1300
+FILL = """
+INSERT INTO job SELECT gen_random_uuid(), now() - interval '1 day', NULL, '{}' FROM generate_series(1, %d);
+INSERT INTO task SELECT gen_random_uuid(), job_id, 'SendEmail', 1, now() - interval '1 day', NULL, 3, 'Blocked',
+  '1 s', '2 s', '{}', NULL FROM job;
+INSERT INTO task_timer SELECT now() + interval '1 hour', task_id FROM task;
+"""
+PACE = """
+CREATE FUNCTION pace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$;
+CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pace();
+"""
+
+
+@pytest.fixture
+def ids(server: TestbedServer, eternaltwin: str) -> list[str]:
+    server.sql(FILL % NODES + PACE, eternaltwin)
+    return [f"eternaltwin/task:{key}" for (key,) in fetch(eternaltwin, "SELECT task_id::text FROM task ORDER BY 1")]
+
+
+def bulks(home: Path) -> list[str]:
+    return [path.stem for path in (home / "state" / "unstick" / "bulks").glob("*.jsonl")]
+
+
+def killed(home: Path, rng: random.Random, *words: str) -> None:
+    """Run a command and kill it at no particular moment of its commit."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console.cli", *words],
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    before = {name: (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size for name in bulks(home)}
+    while process.poll() is None and time.monotonic() < deadline:
+        now = {name: (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size for name in bulks(home)}
+        if now != before:
+            break
+    time.sleep(rng.uniform(0, 0.5))
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_killed_bulk_is_continued(
+    server: TestbedServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
+) -> None:
+    if place == "table":
+        server.sql(ledger.ddl(), eternaltwin)
+    rng = random.Random(seed)
+    killed(tmp_path, rng, "-d", eternaltwin, "do", "wake", *ids, "-r", "missed", "--yes")
+    (name,) = bulks(tmp_path)
+    for _ in range(2):
+        killed(tmp_path, rng, "-d", eternaltwin, "do", "--resume", name, "--yes")
+    if bulks(tmp_path):
+        reported = unstick("do", "wake", ids[0], "-r", "x", "--dry-run", dsn=eternaltwin, home=tmp_path)
+        assert name in reported.err
+        answer = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+        assert answer.code == 0, answer.err
+        assert {r["outcome"] for r in answer.json["results"]} == {"changed"}
+    assert bulks(tmp_path) == []
+    (number,) = fetch(eternaltwin, "SELECT count(*) FROM task WHERE status = 'Available'")
+    assert number == (NODES,)
+    entries = unstick("ledger", "--json", "--limit", "1000", dsn=eternaltwin, home=tmp_path).json["entries"]
+    told = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
+    assert sorted(told) == ids, "each once"
+
+
+def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, ids: list[str], tmp_path: Path) -> None:
+    killed(tmp_path, random.Random(1), "-d", eternaltwin, "do", "wake", *ids, "-r", "missed", "--yes")
+    (name,) = bulks(tmp_path)
+
+    def do(*words: str) -> int:
+        return unstick("do", *words, dsn=eternaltwin, home=tmp_path).code
+
+    assert do("--resume", name, "wake", ids[0]) == 2
+    assert do("--resume", name, "-r", "another reason") == 2
+    assert do("--resume", name, "--discard", name) == 2
+    assert do() == 2
+    assert do("--resume", "nothing", "--yes") == 1
+    assert do("--resume", "../nothing", "--yes") == 1
+    asked = unstick("do", "--resume", name, dsn=eternaltwin, home=tmp_path, typed="n\n")
+    assert (asked.code, bulks(tmp_path)) == (1, [name])
+    assert re.search(r"\b\d+ of 1300 nodes are left", asked.err)
+    dry = unstick("do", "--resume", name, "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
+    assert (dry.code, dry.json["verb"], bulks(tmp_path)) == (0, "wake", [name])
+    assert do("--discard", name) == 0
+    assert bulks(tmp_path) == []

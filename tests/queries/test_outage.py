@@ -1,0 +1,270 @@
+"""A bulk that loses its server: it waits, goes on where it was, and what is left outlives the console."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, bulk, frozen, ledger, unfinished
+from queries.bulk import Progress
+from queries.fault import DatabaseError
+from queries.frozen import Frozen
+from queries.model import Outcome, Rehearsal, Result
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, opened, rehearsed, seen, told
+from tests.servers import TestbedServer
+
+CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+NODES, CHUNK = 300, 10
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(act, "CHUNK", CHUNK)
+
+
+async def filled(dsn: str, *, table: bool = True) -> tuple[Twin, list[str]]:
+    twin = await Twin.open(dsn)
+    if table:
+        await twin.sql(ledger.ddl())
+    tasks = await twin.tasks([await twin.job()] * NODES, status="Blocked", timer=3600)
+    return twin, [twin.id(task) for task in tasks]
+
+
+async def woken(dsn: str) -> tuple[set[str], set[int]]:
+    """Tasks that are awake, and the revisions: a wake leaves them as they are, so twice would show in the ledger."""
+    connection = await asyncpg.connect(dsn)
+    rows = await connection.fetch("SELECT task_id, revision FROM task WHERE status = 'Available'")
+    await connection.close()
+    return {Twin.id(row[0]) for row in rows}, {row[1] for row in rows}
+
+
+async def entered(workspace: Workspace) -> list[str]:
+    """Ids of nodes that the ledger says were changed, as often as it says so."""
+    entries, _ = await workspace.ledger(page=1000)
+    return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
+
+
+def steps(
+    workspace: Workspace, rehearsal: Rehearsal, stop: asyncio.Event | None = None, going: Frozen | None = None
+) -> AsyncIterator[Progress]:
+    return act.bulk(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR, stop or asyncio.Event(), going)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer, tmp_path: Path, seed: int) -> None:
+    """Three outages a bulk, fast and immediate ones, at random moments; with the ledger as a table and as a file."""
+    rng = random.Random(seed)
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn, table=bool(seed % 2))
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    outages = sorted(rng.sample(range(20, NODES - 40), 3))
+    results: list[Result] = []
+    waited = 0
+    down: asyncio.Task[None] | None = None
+
+    async def outage() -> None:
+        await asyncio.sleep(rng.uniform(0, 0.02))
+        await asyncio.to_thread(own_server.halt, rng.choice(["fast", "immediate"]))
+        await asyncio.sleep(rng.uniform(0, 1.0))
+        await asyncio.to_thread(own_server.start)
+
+    async with asyncio.timeout(240):
+        async for progress in steps(workspace, rehearsal):
+            results += progress.chunk.results
+            waited += progress.waits is not None
+            if outages and progress.done >= outages[0] and (down is None or down.done()):
+                outages.pop(0)
+                down = asyncio.create_task(outage())
+        if down is not None:
+            await down
+    assert sorted(r.id for r in results) == sorted(ids), "each once"
+    assert {r.outcome for r in results} == {CHANGED}
+    assert waited
+    assert (await woken(dsn))[0] == set(ids)
+    assert sorted(await entered(workspace)) == sorted(ids)
+    assert list(frozen.unfinished(workspace.bulks, workspace.server)) == []
+    await workspace.close()
+
+
+async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn)
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    stop, results, pauses = asyncio.Event(), [], []
+    async for progress in steps(workspace, rehearsal, stop):
+        results += progress.chunk.results
+        if progress.done == 50:
+            await asyncio.to_thread(own_server.halt, "immediate")
+        if progress.waits is not None:
+            assert progress.trouble
+            pauses.append(progress.waits)
+            if len(pauses) == 2:
+                stop.set()
+    assert len(pauses) == 2
+    done = {r.id for r in results if r.outcome is CHANGED}
+    assert {r.outcome for r in results} == {CHANGED}
+    await asyncio.to_thread(own_server.start)
+    await workspace.renew()
+    assert [len(one.left) for one in frozen.unfinished(workspace.bulks, workspace.server)] == [NODES - len(done)]
+
+    with_list = frozen.load(workspace.bulks, progress.bulk, workspace.server)
+    assert await act.recall(workspace, with_list) == ()
+    left = with_list.left
+    again = frozen.rehearsal_of(with_list.head, await rehearsed(workspace, "wake", left), left)
+    rest = [r async for step in steps(workspace, again, None, with_list) for r in step.chunk.results]
+    assert sorted(r.id for r in rest) == sorted(set(ids) - done)
+    assert {r.outcome for r in rest} == {CHANGED}
+    assert sorted(await entered(workspace)) == sorted(ids)
+    assert list(workspace.bulks.iterdir()) == []
+    await workspace.close()
+
+
+async def test_a_server_that_stays_away_is_given_up(
+    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "PATIENCE", 0.5)
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn)
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    last = None
+    async for progress in steps(workspace, rehearsal):
+        last = progress
+        if progress.done == 50:
+            await asyncio.to_thread(own_server.halt, "immediate")
+    assert last is not None
+    assert last.given_up
+    assert list(workspace.bulks.iterdir()) == [workspace.bulks / f"{last.bulk}.jsonl"]
+    await workspace.close()
+
+
+async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: Path) -> None:
+    """The server that answers again is a standby, until it is promoted."""
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn)
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    results, standby, promoted = [], False, False
+    async with asyncio.timeout(120):
+        async for progress in steps(workspace, rehearsal):
+            results += progress.chunk.results
+            if progress.done == 50 and not standby:
+                await asyncio.to_thread(own_server.standby)
+                standby = True
+            elif progress.waits is not None and workspace.server.standby and not promoted:
+                await asyncio.to_thread(own_server.sql, "SELECT pg_promote()")
+                promoted = True
+    assert promoted
+    assert {r.outcome for r in results} == {CHANGED}
+    assert (await woken(dsn))[0] == set(ids) == {r.id for r in results}
+    await workspace.close()
+
+
+# The list
+
+
+async def begun(workspace: Workspace, ids: list[str]) -> Frozen:
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    schema = workspace.systems[LABEL].found.schema
+    return frozen.create(workspace.bulks, workspace.server, LABEL, schema, "wake", rehearsal)
+
+
+async def test_a_list_is_private_locked_and_of_one_database(
+    twin: Twin, eternaltwin: str, server: TestbedServer, tmp_path: Path
+) -> None:
+    workspace = await opened(eternaltwin, tmp_path)
+    list_ = await begun(workspace, [twin.id(task) for task in await twin.tasks(await twin.jobs(3))])
+    name = list_.head.id
+    (path,) = workspace.bulks.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(workspace.bulks.stat().st_mode) == 0o700
+    with pytest.raises(DatabaseError, match="another console"):
+        frozen.load(workspace.bulks, name, workspace.server)
+    assert list(frozen.unfinished(workspace.bulks, workspace.server)) == []
+    list_.close()
+    assert [each.head.id for each in frozen.unfinished(workspace.bulks, workspace.server)] == [name]
+    assert any(name in line for line in unfinished.told(workspace))
+
+    elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
+    assert list(frozen.unfinished(workspace.bulks, elsewhere.server)) == []
+    with pytest.raises(DatabaseError, match="belongs to the database"):
+        frozen.load(workspace.bulks, name, elsewhere.server)
+    path.chmod(0o620)
+    with pytest.raises(DatabaseError, match="no unfinished bulk"):
+        frozen.load(workspace.bulks, name, workspace.server)
+    path.chmod(0o600)
+    path.rename(tmp_path / "list")
+    path.symlink_to(tmp_path / "list")
+    with pytest.raises(DatabaseError, match="no unfinished bulk"):
+        frozen.load(workspace.bulks, name, workspace.server)
+    await elsewhere.close()
+    await workspace.close()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("lines", ["all", "torn", "head"])
+async def test_a_chunk_without_an_outcome_is_asked_for(
+    twin: Twin, eternaltwin: str, tmp_path: Path, place: str, lines: str
+) -> None:
+    """Two chunks were committed and one was rolled back; what was noted of the last ones is lost, or torn."""
+    if place == "table":
+        await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
+    ids = [twin.id(task) for task in tasks]
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    stop = asyncio.Event()
+    async with workspace.database.reading():  # one connection only
+        async for progress in steps(workspace, rehearsal, stop):
+            if progress.done == 20:
+                stop.set()
+    (path,) = workspace.bulks.iterdir()
+    kept = path.read_bytes().splitlines(keepends=True)
+    notes = [line for line in kept[1:] if line.strip()]
+    first, _, second, outcomes = notes
+    content = {
+        "all": kept[0] + first + second,
+        "torn": kept[0] + first + second + outcomes[:-20],
+        "head": kept[0] + first[:-30],
+    }[lines]
+    with path.open("r+b") as file:
+        file.truncate()
+        file.write(content)
+    list_ = frozen.load(workspace.bulks, progress.bulk, workspace.server)
+    found = await act.recall(workspace, list_)
+    left = list_.left
+    assert {r.id for r in found} | set(left) == set(ids)
+    assert len(found) == (0 if lines == "head" else 20)
+    again = frozen.rehearsal_of(list_.head, await rehearsed(workspace, "wake", left), left)
+    rest = [r async for step in steps(workspace, again, None, list_) for r in step.chunk.results]
+    outcomes_ = told([*found, *rest])
+    assert [i for i, outcome in outcomes_.items() if outcome is not CHANGED] == (
+        [i for i in ids if i not in {r.id for r in rest if r.outcome is CHANGED}] if lines == "head" else []
+    )
+    assert sorted(await entered(workspace)) == sorted(ids), "nothing was done twice"
+    assert list(workspace.bulks.iterdir()) == []
+    await workspace.close()
+
+
+async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    workspace.bulks.write_text("in the way")
+    with pytest.raises(DatabaseError, match="Nothing was changed"):
+        await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    assert (await woken(eternaltwin))[0] == set()
+    await workspace.close()
