@@ -187,7 +187,7 @@ def _about(head: Head, server: Server) -> bool:
 
 
 def _opened(path: Path) -> Frozen | None:
-    """Read a list and lock it. None where it was never begun. Raises OSError, also where others could have written it."""
+    """Read a list and lock it. None where it was never begun. Raises OSError, also where others could write it."""
     file = open_private(path, os.O_RDWR | os.O_APPEND)
     frozen = None
     try:

@@ -273,5 +273,5 @@ async def test_a_ledger_that_cannot_be_written_lets_nothing_be_changed(
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     await workspace.close()
     assert told(outcomes) == {twin.id(task): REFUSED}
-    assert "cannot be written" in why(outcomes, twin.id(task))
+    assert "ledger.jsonl cannot be" in why(outcomes, twin.id(task))
     assert await twin.digest() == before
