@@ -42,6 +42,9 @@ def _shared(*, main: bool) -> list[click.Parameter]:
         click.Option(["--json"], is_flag=True, default=None, help="JSON instead of text.", **few),
         click.Option(["--config"], metavar="FILE", help="A settings file other than the usual.", **rest),
         click.Option(["--schema"], metavar="NAME", help="Where several schemas hold one engine, use this one.", **rest),
+        click.Option(
+            ["--trust"], metavar="ROLE", multiple=True, help="Read what this role owns; its code may run.", **rest
+        ),
         click.Option(["--read-only"], is_flag=True, default=None, help="Change nothing, whatever is typed.", **rest),
         click.Option(
             ["--override-read-only"],

@@ -51,13 +51,14 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     override_read_only: bool = False
     system: str = ""
     schema: str = ""
+    trusted_owners: tuple[str, ...] = ()
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
     """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or "".
 
     ``system`` is the label of the one whose tree is shown first. ``schema`` is the one to use where several schemas of
-    the database hold the same engine.
+    the database hold the same engine. ``trusted_owners`` are roles whose tables are read although they may carry code.
     """
 
     name: str

@@ -7,7 +7,7 @@ import contextlib
 import gc
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ def run(
     context: Context | None = None,
     *,
     schema: str = "",
+    trusted: Sequence[str] = (),
     read_only: bool = False,
     override_read_only: bool = False,
     ascii: bool = False,
@@ -67,6 +68,7 @@ def run(
             config.overrides(),
             schema=schema,
             context=context.name if context else "",
+            trusted=trusted,
             read_only=read_only or bool(context and context.read_only),
             override_read_only=override_read_only,
             later=True,

@@ -214,7 +214,7 @@ def _requests(
             continue
         available = reader.availability(verb, bulk=len(seen) > 1)
         if not available.ok:
-            lacking = any(not reader.found.may(p) for p in verb.privileges)
+            lacking = reader.found.lacks(verb.privileges)
             outcome = Outcome.DENIED if verb.writes and lacking else Outcome.REFUSED
             refused += [Result(id=i, outcome=outcome, why=available.why) for i in versions]
             continue

@@ -13,6 +13,7 @@ from queries.safe_text import percent
 from queries.script import Question
 from queries.spec import Need, Recognise
 from queries.system import System, in_schema
+from queries.trust import Trust
 
 # A table of at most this many 8 kB blocks (8 MB) is read whole without being asked: some milliseconds, at every look.
 SMALL = 1024
@@ -46,6 +47,9 @@ class Found(Record):
     relations: Mapping[str, Relation]
     have: frozenset[str]
     indexed: frozenset[str]
+    executable: Mapping[str, bool] = {}  # functions that its actions call -> whether this role may execute them
+    unsafe: Mapping[str, str] = {}  # tables and functions -> why an action must not change or call them
+    lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> rights that this also needs and the role lacks
 
     @property
     def full(self) -> str:
@@ -57,10 +61,21 @@ class Found(Record):
         """The schema on the search_path of actions: that of an engine whose own code uses unqualified names, or ""."""
         return self.schema if self.system.spec.unqualified else ""
 
-    def may(self, privilege: str) -> bool:
-        """Whether the role holds ``"UPDATE task"`` or the like (on some columns at least)."""
-        word, _, relation = privilege.partition(" ")
-        return relation in self.relations and word in self.relations[relation].privileges
+    def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
+        """Return what the role lacks for these: ``"UPDATE task"`` (on some columns at least), ``"EXECUTE send"``."""
+        lacks: list[str] = []
+        for privilege in privileges:
+            word, _, name = privilege.partition(" ")
+            if word == "EXECUTE":
+                held = self.executable.get(name, False)
+            else:
+                held = name in self.relations and word in self.relations[name].privileges
+            lacks += self.lacking.get(privilege, ()) if held else (privilege,)
+        return tuple(dict.fromkeys(lacks))
+
+    def why_unsafe(self, privileges: Iterable[str]) -> str:
+        """Return why code of a role that is not trusted could run where these are used, "" if it could not."""
+        return next((why for p in privileges if (why := self.unsafe.get(p.partition(" ")[2]))), "")
 
     @property
     def denied(self) -> tuple[str, ...]:
@@ -91,48 +106,52 @@ class Detection(Record):
     declined: tuple[Declined, ...]
 
 
-def questions(systems: Sequence[System]) -> list[Question]:
-    """What :func:`detect` is to be told about ``systems``, in two statements."""
+def questions(systems: Sequence[System], trusted: Sequence[str] = ()) -> list[Question]:
+    """Return what :func:`detect` needs to know about ``systems``. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in systems]
     names = {n for r in recognised for n in r.relations}
     names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
     names |= {n.relation.rpartition(".")[2] for s in systems for n in s.spec.needs.values() if n.relation}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
-    types |= {n.function for s in systems for n in s.spec.needs.values() if n.function}
+    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+    args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
     return [
         Question(statement("catalog"), {"query": sorted(names)}),
-        Question(statement("types"), {"query": sorted(types)}),
+        Question(statement("types"), {"query": sorted(types | called)}),
+        Question(statement("code"), {"query": sorted(names), "args": args}),
     ]
 
 
-def detect(systems: Sequence[System], catalog: Rows, made: Rows, chosen: str = "") -> Detection:
+def _called(system: System) -> set[str]:
+    """Names of the functions that a system's statements call, with their schema where it is not the system's."""
+    executed = {p.partition(" ")[2] for v in system.spec.verbs for p in v.privileges if p.startswith("EXECUTE ")}
+    return executed | {name for need in system.spec.needs.values() for name in need.functions}
+
+
+def detect(systems: Sequence[System], catalog: Rows, made: Rows, code: Rows = (), chosen: str = "") -> Detection:
     """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`.
 
     ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
     """
+    trust = Trust(code)
     schemas: dict[str, dict[str, Relation]] = {}
     for row in catalog:
         relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
         schemas.setdefault(relation.schema, {})[relation.relation] = relation
     parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
+    usable: dict[tuple[str, str], bool] = {}  # of functions of one name all must be: which is called depends on types
+    for row in made:
+        if row["sort"] == "function":
+            key = (row["schema"], row["name"].partition("(")[0])
+            usable[key] = usable.get(key, True) and row["usable"]
     found, declined = [], []
     for system in systems:
         here: list[Found] = []
         for schema, relations in schemas.items():
             why = _why_not(system, schema, relations, parts)
+            why = trust.unread(schema, system.spec.recognise.relations) or None if why is None else why
             if why is None:
-                have, indexed = _met(system, schema, schemas, parts)
-                kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
-                here.append(
-                    Found(
-                        label=system.name,
-                        schema=schema,
-                        system=in_schema(system, schema),
-                        relations=kept,
-                        have=have,
-                        indexed=indexed,
-                    )
-                )
+                here.append(_found(system, schema, schemas, usable, trust))
             elif why:
                 declined.append(Declined(system=system.name, schema=schema, why=why))
         if len(here) > 1:
@@ -144,6 +163,43 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows, chosen: str = "
             here = [one for one in here if one.schema == chosen]
         found += here
     return Detection(found=tuple(found), declined=tuple(declined))
+
+
+def _found(
+    system: System,
+    schema: str,
+    schemas: Mapping[str, Mapping[str, Relation]],
+    usable: Mapping[tuple[str, str], bool],
+    trust: Trust,
+) -> Found:
+    relations = schemas[schema]
+    kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
+    have, indexed, whys = _met(system, schema, schemas, usable, trust)
+    needs = {
+        name: msgspec.structs.replace(need, **whys[name]) if name in whys else need
+        for name, need in system.spec.needs.items()
+    }
+    bound = in_schema(system, schema)
+    executable, unsafe = {}, {name: why for name in kept if (why := trust.unwritten(schema, name))}
+    for name in _called(system):
+        where, _, function = name.rpartition(".")
+        executable[name] = usable.get((where or schema, function), False)
+        if why := trust.uncalled(where or schema, [function]):
+            unsafe[name] = why
+    if system.spec.unqualified and (why := trust.uncalled(schema)):
+        unsafe |= dict.fromkeys(kept, why)
+    lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
+    return Found(
+        label=system.name,
+        schema=schema,
+        system=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
+        relations=kept,
+        have=have,
+        indexed=indexed,
+        executable=executable,
+        unsafe=unsafe,
+        lacking=lacking,
+    )
 
 
 def _plain(schema: str) -> str:
@@ -240,25 +296,38 @@ def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
 
 
 def _met(
-    system: System, schema: str, schemas: Mapping[str, Mapping[str, Relation]], parts: Parts
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The needs that are met, and those of them that are met by more than a table's being small."""
+    system: System,
+    schema: str,
+    schemas: Mapping[str, Mapping[str, Relation]],
+    usable: Mapping[tuple[str, str], bool],
+    trust: Trust,
+) -> tuple[frozenset[str], frozenset[str], dict[str, dict[str, str]]]:
+    """Return the needs that are met, those of them that not only a small table meets, and why others are not met here.
+
+    The last are fields of Need: a reason and a remedy of this schema instead of the general ones.
+    """
     have, indexed = set(), set()
+    whys: dict[str, dict[str, str]] = {}
     for name, need in system.spec.needs.items():
         table = schemas.get(schema, {}).get(need.table)
         where, _, relation = need.relation.rpartition(".")
+        if need.functions or need.relation:
+            place = where or schema
+            doubt = trust.uncalled(place, need.functions) or (need.relation and trust.unread(place, [relation]))
+            if doubt:
+                whys[name] = {"why": doubt, "ddl": trust.remedy(place)}
+                continue
         firm = bool(
-            (need.function and any(n.partition("(")[0] == need.function and s == "function" for _, n, s in parts))
+            (need.functions and all(usable.get((schema, name)) for name in need.functions))
             or (need.relation and relation in schemas.get(where or schema, {}))
             or (table and need.column in table.columns)
-            or need.closed
             or (table and need.columns and any(_serves(index, need) for index in table.indexes))
         )
         if firm:
             indexed.add(name)
         if firm or (table and need.whole and not need.column and table.pages <= SMALL):
             have.add(name)
-    return frozenset(have), frozenset(indexed)
+    return frozenset(have), frozenset(indexed), whys
 
 
 def _serves(index: Mapping[str, Any], need: Need) -> bool:

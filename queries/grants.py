@@ -40,6 +40,8 @@ async def grants(
         "changes": changes,
         "besides": list(spec.besides),
         "queues": sorted(filter(None, queues)),
+        "called": sorted({name for need in spec.needs.values() for name in need.functions}),
+        "executed": sorted(p.partition(" ")[2] for p in held if p.startswith("EXECUTE ")),
         "viewers": list(viewers),
         "operators": list(operators),
     }

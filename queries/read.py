@@ -209,9 +209,11 @@ class Reader(Variant):
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.unchanging():
             return Availability(ok=False, why=why)
-        lacking = [p for p in verb.privileges if not self.found.may(p)]
+        lacking = self.found.lacks(verb.privileges)
         if lacking:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
+        if unsafe := self.found.why_unsafe(verb.privileges):
+            return Availability(ok=False, why=unsafe)
         needs = self.system.spec.needs
         for name in verb.needs:
             if name not in (self.found.indexed if bulk and verb.bulk_needs_index else self.found.have):

@@ -38,13 +38,13 @@ class Need(Record, forbid_unknown_fields=True):
     table: str = ""
     columns: tuple[str, ...] = ()
     ddl: str = ""
-    function: str = ""
+    functions: tuple[str, ...] = ()  # of the engine, that its statements call: there, executable, and safe to call
     relation: str = ""  # schema-qualified, e.g. of an extension
     partial: tuple[str, ...] = ()  # predicates of partial indexes that will do, as the server spells them
     full: bool = True  # whether an index of all rows will do
     whole: bool = True  # whether a table that is small enough to be read whole will do
     column: str = ""  # of ``table``
-    closed: bool = False  # the schema may go on the search_path: only trusted roles can create objects there
+    closed: bool = False  # those functions use unqualified names: the schema goes on the search_path around the call
 
 
 class Kind(Record, forbid_unknown_fields=True):

@@ -37,6 +37,7 @@ class Workspace:
         *,
         schema: str,
         context: str,
+        trusted: Sequence[str],
         read_only: bool,
         file: Path | None,
         later: bool,
@@ -55,6 +56,7 @@ class Workspace:
         self._overrides = overrides
         self._schema = schema
         self._context = context
+        self._trusted = trusted
         self._later = later
 
     @classmethod
@@ -65,6 +67,7 @@ class Workspace:
         *,
         schema: str = "",
         context: str = "",
+        trusted: Sequence[str] = (),
         read_only: bool = False,
         override_read_only: bool = False,
         file: Path | None = None,
@@ -74,8 +77,9 @@ class Workspace:
         (``uni2work``) and by schema (``uni2work@archive``), of which the latter win.
 
         ``schema``: the one to use where several hold the same engine; "" uses all. ``context`` is noted in the local
-        audit file. ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError. That
-        no system is there is no error: ``declined`` and ``looked_for`` tell why.
+        audit file. ``trusted``: roles whose objects may run code, besides the current role, superusers and the
+        database's owner. ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError.
+        That no system is there is no error: ``declined`` and ``looked_for`` tell why.
         """
         known = system.builtin()
         workspace = cls(
@@ -84,6 +88,7 @@ class Workspace:
             overrides or {},
             schema=schema,
             context=context,
+            trusted=trusted,
             read_only=read_only,
             file=file,
             later=later,
@@ -97,10 +102,10 @@ class Workspace:
 
     async def look(self) -> None:
         """Look (again) for systems, privileges and the ledger. Raises DatabaseError."""
-        catalog, types, (there,) = await self.database.asked(
-            [*questions(self._known), Question(statement("ledger_state"))]
+        catalog, types, code, (there,) = await self.database.asked(
+            [*questions(self._known, self._trusted), Question(statement("ledger_state"))]
         )
-        detection = detect(self._known, catalog, types, self._schema)
+        detection = detect(self._known, catalog, types, code, self._schema)
         state = ledger.State(**there)
         self.declined = detection.declined
         chosen = {reader.found.full: reader.chosen for reader in self.systems.values()}

@@ -26,6 +26,7 @@ class Choices:
         self.json = False
         self.config: str | None = None
         self.schema: str | None = None
+        self.trust: tuple[str, ...] = ()
         self.read_only = False
         self.override_read_only = False
         self.ascii = False
@@ -34,6 +35,9 @@ class Choices:
     def choose(self, name: str, value: Any) -> None:
         """Take an option's value. Raises UsageError where another was given before."""
         if value is None:
+            return
+        if name == "trust":
+            self.trust = (*self.trust, value)
             return
         before = getattr(self, name)
         if before not in (None, False, value):

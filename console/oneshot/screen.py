@@ -56,6 +56,7 @@ def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") 
         target.config,
         context,
         schema=target.schema,
+        trusted=target.trusted,
         read_only=target.read_only,
         override_read_only=target.override_read_only,
         ascii=target.ascii,

@@ -22,6 +22,7 @@ class Target(Record):
     dsn: str
     context: str
     schema: str  # the one to use where several hold the same engine, "" for all
+    trusted: tuple[str, ...]  # roles whose objects may run code
     production: bool
     read_only: bool
     override_read_only: bool
@@ -56,6 +57,7 @@ def resolve(choices: Choices) -> Target:
         dsn=context.dsn if context else word,
         context=context.name if context else "",
         schema=(context.schema if context else "") if choices.schema is None else choices.schema,
+        trusted=(*(context.trusted_owners if context else ()), *choices.trust),
         production=bool(context and context.production),
         read_only=choices.read_only or bool(context and context.read_only),
         override_read_only=choices.override_read_only or bool(context and context.override_read_only),
@@ -83,6 +85,7 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
         target.dsn,
         target.overrides,
         schema=target.schema,
+        trusted=target.trusted,
         context=target.context,
         read_only=target.read_only,
         override_read_only=target.override_read_only,

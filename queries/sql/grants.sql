@@ -1,6 +1,7 @@
 -- What roles need for one system: the GRANT statements, in order, as text. None of them is run.
 -- $1 args jsonb: schema; tables, all that are there; changes, a table and what is done to it; besides, other schemas it
---   uses; queues, those of them whose tables come and go; viewers and operators, names of roles
+--   uses; queues, those of them whose tables come and go; called and executed, names of functions that everybody's
+--   statements and only the operators' call; viewers and operators, names of roles
 -- Before a row is deleted, its verb looks who points at it: so operators may read every foreign key to such a table.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (
@@ -20,16 +21,44 @@ changes AS (
          c.change ->> 'words' LIKE '%INSERT%' AS adds, c.change ->> 'words' LIKE '%DELETE%' AS deletes
     FROM jsonb_array_elements($1::jsonb -> 'changes') WITH ORDINALITY AS c(change, at)
 ),
-sequences AS (
-  -- Those that number a column of a table to which rows are added; an identity column needs no right to its own.
-  SELECT DISTINCT n.nspname, s.relname
-    FROM asked a JOIN pg_namespace tn ON tn.nspname = a.schema
-    JOIN changes c ON c.adds
+changed AS MATERIALIZED (
+  SELECT t.oid, c.adds FROM asked a JOIN pg_namespace tn ON tn.nspname = a.schema
+    JOIN changes c ON c.words <> 'DELETE'
     JOIN pg_class t ON t.relnamespace = tn.oid AND t.relname = c.name
-    JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.deptype = 'a'
-                    AND d.classid = 'pg_class'::regclass
-    JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+),
+code AS MATERIALIZED (
+  -- What a change of a table evaluates as the role itself: defaults where rows are added; constraints, also of domains,
+  -- and expressions of indexes at any change. The function of a trigger needs no right.
+  SELECT 'pg_attrdef'::regclass AS class, d.oid FROM changed t JOIN pg_attrdef d ON d.adrelid = t.oid WHERE t.adds
+  UNION ALL
+  SELECT 'pg_type'::regclass, y.oid FROM changed t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_type y ON y.oid = a.atttypid
+   WHERE t.adds AND y.typtype = 'd'
+  UNION ALL
+  SELECT 'pg_constraint'::regclass, k.oid FROM changed t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype IN ('c', 'x')
+  UNION ALL
+  SELECT 'pg_constraint'::regclass, k.oid FROM changed t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_constraint k ON k.contypid = a.atttypid
+  UNION ALL
+  SELECT 'pg_class'::regclass, i.indexrelid FROM changed t JOIN pg_index i ON i.indrelid = t.oid
+),
+sequences AS (
+  -- An identity column needs no right to its own.
+  SELECT DISTINCT n.nspname, s.relname
+    FROM code c
+    JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
     JOIN pg_namespace n ON n.oid = s.relnamespace
+   WHERE c.class = 'pg_attrdef'::regclass
+),
+functions AS (
+  SELECT p.oid, bool_or($1::jsonb -> 'called' ? p.proname) AS for_all
+    FROM asked a JOIN pg_namespace n ON n.nspname = a.schema JOIN pg_proc p ON p.pronamespace = n.oid
+   WHERE $1::jsonb -> 'called' ? p.proname OR $1::jsonb -> 'executed' ? p.proname
+   GROUP BY p.oid
+  UNION
+  SELECT d.refobjid, false
+    FROM code c
+    JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid = 'pg_proc'::regclass
+    JOIN pg_proc p ON p.oid = d.refobjid AND p.pronamespace <> 'pg_catalog'::regnamespace
 ),
 pointing AS (
   SELECT DISTINCT n.nspname, r.relname, p.attname
@@ -64,6 +93,12 @@ told AS (
     FROM sequences s CROSS JOIN asked a
   UNION ALL
   SELECT 7, row_number() OVER (ORDER BY s.nspname), format('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.operators)
+    FROM schemas s CROSS JOIN asked a WHERE s.queues
+  UNION ALL
+  SELECT 8, row_number() OVER (ORDER BY f.oid::regprocedure::text), format('GRANT EXECUTE ON FUNCTION %s TO %s', f.oid::regprocedure, CASE WHEN f.for_all THEN a.everybody ELSE a.operators END)
+    FROM (SELECT g.oid, bool_or(g.for_all) AS for_all FROM functions g GROUP BY g.oid) AS f CROSS JOIN asked a
+  UNION ALL
+  SELECT 9, row_number() OVER (ORDER BY s.nspname), format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %I TO %s', s.nspname, a.operators)
     FROM schemas s CROSS JOIN asked a WHERE s.queues
 )
 SELECT t.statement FROM told t WHERE t.statement IS NOT NULL ORDER BY t.part, t.at

@@ -194,7 +194,7 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: O
     )
     denied = {r.found.schema: r.found.denied for r in workspace.systems.values()}
     assert denied == {"open": ("job", "task_timer"), "shut": ("job", "task", "task_timer")}
-    assert not reader(workspace, "eternaltwin@shut").found.may("SELECT task")
+    assert reader(workspace, "eternaltwin@shut").found.lacks(["SELECT task"])
 
 
 # What makes questions cheap

@@ -23,7 +23,8 @@ failures AS MATERIALIZED (
 ),
 found AS MATERIALIZED (
   SELECT s.*, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
-         :"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts) AS retry_at
+\ir parts/retry_at.sql
+         AS retry_at
     FROM rows s
     LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid

@@ -89,7 +89,9 @@ failures AS MATERIALIZED (
 ),
 waits AS (
   SELECT s.task_uuid,
-         min(:"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at, f.at, s.attempts)) AS due_at
+         min(
+\ir parts/retry_at.sql
+         ) AS due_at
     FROM waiting s
     FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid

@@ -1,0 +1,111 @@
+-- What a statement on the relations of these names would run, where that is in doubt: code of roles that are not trusted,
+-- and functions and sequences that the current role may not use. Trusted are the current role, superusers, the
+-- database's owner and the roles that the operator has listed. No row: nothing is in doubt.
+-- sort: schema, relation, type, function: who owns it; create: who may create objects in the schema; reads, writes:
+-- functions that already a read runs, or only a write; insert, update: what these lack, with no role.
+-- $1 query text[]: relation names
+-- $2 args jsonb: functions: names of functions that are called; trusted: names of roles
+-- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_depend_depender_index, pg_proc_proname_args_nsp_index.
+WITH RECURSIVE trusted AS MATERIALIZED (
+  SELECT r.oid FROM pg_roles r
+   WHERE r.rolsuper OR r.rolname = current_user OR r.rolname = 'pg_database_owner'
+      OR r.oid = (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database())
+      OR r.rolname = ANY (ARRAY(SELECT jsonb_array_elements_text($2::text::jsonb -> 'trusted')))
+),
+named AS MATERIALIZED (
+  SELECT c.oid, c.relname, c.relnamespace, c.relowner, n.nspname
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
+),
+members AS (
+  -- With partitions, whose triggers run too.
+  SELECT m.oid, m.nspname, m.relname FROM named m
+  UNION
+  SELECT i.inhrelid, m.nspname, m.relname FROM members m JOIN pg_inherits i ON i.inhparent = m.oid
+),
+schemas AS (
+  SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n WHERE n.oid IN (SELECT m.relnamespace FROM named m)
+),
+types AS (
+  SELECT m.nspname, m.relname, a.atttypid AS oid
+    FROM named m JOIN pg_attribute a ON a.attrelid = m.oid AND a.attnum > 0 AND NOT a.attisdropped
+  UNION
+  SELECT t.nspname, t.relname, p.oid
+    FROM types t
+    JOIN pg_type y ON y.oid = t.oid
+   CROSS JOIN LATERAL (SELECT nullif(y.typbasetype, 0) AS oid UNION ALL SELECT nullif(y.typelem, 0)
+                        UNION ALL SELECT a.atttypid FROM pg_attribute a
+                                   WHERE y.typtype = 'c' AND a.attrelid = y.typrelid AND a.attnum > 0 AND NOT a.attisdropped) AS p
+   WHERE p.oid IS NOT NULL
+),
+made AS MATERIALIZED (
+  SELECT t.nspname, t.relname, y.oid, y.typname, y.typowner
+    FROM types t JOIN pg_type y ON y.oid = t.oid
+   WHERE y.typnamespace <> 'pg_catalog'::regnamespace
+),
+code AS (
+  -- What a table or a type runs, as objects that depend on the functions; sort: at a read already, or at a write alone.
+  SELECT m.nspname, m.relname, 'reads' AS sort, 'pg_policy'::regclass AS class, p.oid
+    FROM members m JOIN pg_policy p ON p.polrelid = m.oid
+  UNION ALL
+  SELECT t.nspname, t.relname, 'reads', 'pg_constraint'::regclass, k.oid FROM made t JOIN pg_constraint k ON k.contypid = t.oid
+  UNION ALL
+  SELECT t.nspname, t.relname, 'writes', 'pg_type'::regclass, t.oid FROM made t
+  UNION ALL
+  SELECT m.nspname, m.relname, 'writes', 'pg_trigger'::regclass, g.oid
+    FROM members m JOIN pg_trigger g ON g.tgrelid = m.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+  UNION ALL
+  SELECT m.nspname, m.relname, 'writes', 'pg_attrdef'::regclass, d.oid FROM members m JOIN pg_attrdef d ON d.adrelid = m.oid
+  UNION ALL
+  SELECT m.nspname, m.relname, 'writes', 'pg_constraint'::regclass, k.oid
+    FROM members m JOIN pg_constraint k ON k.conrelid = m.oid AND k.contype IN ('c', 'x')
+  UNION ALL
+  SELECT m.nspname, m.relname, 'writes', 'pg_class'::regclass, i.indexrelid FROM members m JOIN pg_index i ON i.indrelid = m.oid
+  UNION ALL
+  SELECT m.nspname, m.relname, 'writes', 'pg_rewrite'::regclass, w.oid FROM members m JOIN pg_rewrite w ON w.ev_class = m.oid
+),
+run AS MATERIALIZED (
+  SELECT c.nspname, c.relname, c.sort, c.class, coalesce(o.oprcode::oid, d.refobjid) AS oid
+    FROM code c
+    JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+    LEFT JOIN pg_operator o ON o.oid = d.refobjid AND d.refclassid = 'pg_operator'::regclass
+),
+lacking AS (
+  -- Triggers need no right to their functions. A default's functions are run by an INSERT alone.
+  SELECT r.nspname, r.relname, k.sort, 'EXECUTE on ' || r.oid::regprocedure AS what
+    FROM run r CROSS JOIN (VALUES ('insert'), ('update')) AS k(sort)
+   WHERE r.class NOT IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass)
+     AND (k.sort = 'insert' OR r.class NOT IN ('pg_attrdef'::regclass, 'pg_type'::regclass))
+     AND NOT has_function_privilege(r.oid, 'EXECUTE')
+  UNION
+  SELECT c.nspname, c.relname, 'insert', 'USAGE on the sequence ' || s.oid::regclass
+    FROM code c
+    JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.refobjid
+   WHERE c.class = 'pg_attrdef'::regclass
+     AND CASE WHEN s.relkind = 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE') END -- else asked of other relations too
+),
+owned AS (
+  SELECT s.nspname, '' AS relname, 'schema' AS sort, 'the schema ' || quote_ident(s.nspname) AS what, s.nspowner AS owner FROM schemas s
+  UNION ALL
+  SELECT m.nspname, m.relname, 'relation', 'the table ' || quote_ident(m.relname), m.relowner FROM named m
+  UNION ALL
+  SELECT t.nspname, t.relname, 'type', 'the type ' || quote_ident(t.typname), t.typowner FROM made t
+  UNION ALL
+  SELECT r.nspname, r.relname, r.sort, 'the function ' || quote_ident(p.proname), p.proowner FROM run r JOIN pg_proc p ON p.oid = r.oid
+  UNION ALL
+  SELECT s.nspname, '', 'function', 'the function ' || quote_ident(p.proname), p.proowner
+    FROM schemas s
+    JOIN pg_proc p ON p.pronamespace = s.oid AND p.proname = ANY (ARRAY(SELECT jsonb_array_elements_text($2::text::jsonb -> 'functions')))
+)
+SELECT DISTINCT o.nspname::text AS schema, o.relname::text AS relation, o.sort, o.what, pg_get_userbyid(o.owner)::text AS role
+  FROM owned o WHERE o.owner NOT IN (SELECT t.oid FROM trusted t)
+UNION ALL
+SELECT s.nspname::text, '', 'create', 'the schema ' || quote_ident(s.nspname),
+       CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee)::text END
+  FROM schemas s CROSS JOIN LATERAL aclexplode(s.nspacl) AS a
+ WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
+UNION ALL
+SELECT l.nspname::text, l.relname::text, l.sort, l.what, '' FROM lacking l
+ ORDER BY 1, 2, 3, 4, 5

@@ -1,0 +1,79 @@
+"""Whose code a statement on an engine's tables would run, and whether those roles are trusted.
+
+A database may hold objects made by somebody hostile, and the operator may be a superuser. The owner of a table, a type
+or their schema can put code there that every reader runs: a policy, a cast, a view in the table's place. So an engine
+whose objects belong to a role that is not trusted is not read at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from queries.model import Record
+
+Rows = Iterable[Mapping[str, Any]]
+
+
+class Doubt(Record):
+    """A row of ``code.sql``, which documents the fields."""
+
+    schema: str
+    relation: str
+    sort: str
+    what: str
+    role: str
+
+
+class Trust:
+    """The answer to ``code.sql``. Each method returns a reason, "" if nothing is in doubt."""
+
+    def __init__(self, rows: Rows = ()) -> None:
+        self._doubts: dict[str, list[Doubt]] = {}
+        for row in rows:
+            self._doubts.setdefault(row["schema"], []).append(Doubt(**row))
+
+    def unread(self, schema: str, relations: Iterable[str]) -> str:
+        """Why these tables must not be read."""
+        known = {"", *relations}
+        for doubt in self._doubts.get(schema, ()):
+            if doubt.sort in ("schema", "relation", "type", "reads") and doubt.relation in known:
+                return (
+                    f"{doubt.what} belongs to {doubt.role}, who is not trusted: reading could run that role's code."
+                    f" If you trust it: --trust {doubt.role}, or trusted_owners in a context"
+                )
+        return ""
+
+    def unwritten(self, schema: str, relation: str) -> str:
+        """Why this table must not be changed."""
+        for doubt in self._doubts.get(schema, ()):
+            if doubt.sort == "writes" and doubt.relation == relation:
+                return f"a change of {relation} runs {doubt.what} of {doubt.role}, who is not trusted (--trust)"
+        return ""
+
+    def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
+        """Why these functions of a schema must not be called, nor the schema put on the search_path."""
+        named = {f"the function {name}" for name in functions}
+        for doubt in self._doubts.get(schema, ()):
+            if doubt.sort in ("schema", "create"):
+                if doubt.sort == "schema":
+                    return f"{doubt.what} belongs to {doubt.role}, who is not trusted (--trust)"
+                return (
+                    f"{doubt.role} can create objects in {doubt.what}, and a call of the engine's functions could run"
+                    f" them ({self.remedy(schema)})"
+                )
+            if doubt.sort == "function" and doubt.what in named:
+                return f"{doubt.what} belongs to {doubt.role}, who is not trusted (--trust)"
+        return ""
+
+    def remedy(self, schema: str) -> str:
+        """The statement that keeps roles from creating objects in a schema, "" if none can."""
+        roles = [d.role for d in self._doubts.get(schema, ()) if d.sort == "create"]
+        quoted = (role if role == "PUBLIC" else '"' + role.replace('"', '""') + '"' for role in roles)
+        name = '"' + schema.replace('"', '""') + '"'
+        return f"REVOKE CREATE ON SCHEMA {name} FROM {', '.join(quoted)}" if roles else ""
+
+    def lacking(self, schema: str, relation: str, command: str) -> tuple[str, ...]:
+        """What the role lacks for the defaults, constraints and indexes of a table: INSERT or UPDATE."""
+        doubts = self._doubts.get(schema, ())
+        return tuple(d.what for d in doubts if d.sort == command.lower() and d.relation == relation)
