@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -83,7 +84,9 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseErr
 class Server(Record):
     """Facts of the server. ``lag`` in seconds, on a standby only; ``now`` is its clock when it was asked.
 
-    ``life`` differs after a crash, a restart and on another server, ``timeline`` after a promotion.
+    ``encrypted`` and ``tls`` (its version, or "") are of the console's own connection, whose other end may be a pooler;
+    ``local`` is True over a Unix socket. ``life`` differs after a crash, a restart and on another server, ``timeline``
+    after a promotion.
     """
 
     version: int
@@ -97,6 +100,9 @@ class Server(Record):
     read_only: bool
     lag: float | None
     now: float
+    encrypted: bool
+    tls: str
+    local: bool
     life: str
     system_identifier: str
     timeline: int | None
@@ -373,12 +379,23 @@ class Database:
         if self._connections.get(purpose) is not connection:
             self._connections[purpose], self._described[purpose] = connection, {}
             self.backoff.reset()
-        self.server = Server(**server)
+        self.server = Server(**server, **_link(connection))
 
     def _drop(self, purpose: str) -> None:
         connection = self._connections.pop(purpose, None)
         if connection is not None:
             connection.terminate()
+
+
+def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:
+    """Return how the connection is protected, from its own socket: pg_stat_ssl describes the server's side alone.
+
+    asyncpg 0.30 has no public way to the transport; tests/queries/test_tls.py fails where this one is gone.
+    """
+    transport = connection._transport
+    tls = transport.get_extra_info("ssl_object")
+    family = transport.get_extra_info("socket").family
+    return {"encrypted": tls is not None, "tls": (tls and tls.version()) or "", "local": family == socket.AF_UNIX}
 
 
 def _heard(task: asyncio.Future[Any]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlencode
 
 from queries.model import Record
+from queries.redaction import redact
 
 _WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
@@ -51,6 +52,8 @@ def parse(text: str) -> Target:
         pairs = (part.partition("=") for part in query.partition("#")[0].split("&") if part)
         return _target(base, _known({unquote(key): unquote(value) for key, _, value in pairs}))
     if "=" not in text:
+        if redact(text) != text:  # no database is named like this; the server's answer and log would repeat it
+            raise ValueError("it must begin with postgresql://")
         return _target(f"postgresql:///{quote(text, safe='')}", {})
     words, end = {}, 0
     for match in re.finditer(_WORD, text):

@@ -117,6 +117,12 @@ def script(operators: Iterable[str]) -> str:
     return "\n".join([ddl(), *map(grants, operators)])
 
 
+async def publications(database: Database) -> tuple[str, ...]:
+    """Return the publications FOR ALL TABLES, which would publish a new ledger table too. Raises DatabaseError."""
+    async with database.reading() as transaction:
+        return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
+
+
 async def create(database: Database, operators: Iterable[str]) -> None:
     """Run the script, all or nothing; a ledger that is there keeps its entries. Raises DatabaseError."""
     async with database.writing() as transaction:

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 HIDDEN = "***"  # always the same: a mask as long as the secret tells its length
 
 # Up to the last "@": a password that was not percent-encoded may hold one itself, and hiding too much is no harm.
-_USER = r"(?s)^(\s*(?:[A-Za-z][\w+.-]*://)?[^:@/\s=?]*):(?!//).*@"
+# The scheme may be mistyped (postgres//, postgres:/, //): what follows still holds a password.
+_USER = r"(?s)^(\s*(?:(?:[A-Za-z][\w+.-]*)?[:;.,]?[/\\]+)?[^:@/\s=?]*):(?!//)(.*)@"
+_SECRET = r"\w*(?:pass(?:word|wd|phrase|code)?|pwd|secret)|scram_\w+_key"
 _PARAMETER = r"([?&])([^=&]*)=([^&]*)"
-_WORD = r"(?is)\b((?:ssl)?password\s*=\s*)(?:'(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)"
+_WORD = rf"(?is)(?<!\w)((?:{_SECRET})\s*=\s*)('(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)"
+_SHORT = 6  # characters; a shorter secret is also a part of many words
 
 
 def redact(dsn: str) -> str:
-    """``dsn`` (a URI or ``key=value`` words, well formed or not) with its passwords replaced."""
-    if "://" in dsn.partition("=")[0]:
-        return re.sub(_PARAMETER, _parameter, re.sub(_USER, rf"\1:{HIDDEN}@", dsn))
-    return re.sub(_WORD, rf"\1{HIDDEN}", re.sub(_USER, rf"\1:{HIDDEN}@", dsn))
+    """Return ``dsn`` (a URI or ``key=value`` words, well formed or not) with its passwords replaced."""
+    dsn = re.sub(_USER, rf"\1:{HIDDEN}@", dsn)
+    if "://" not in dsn.partition("=")[0]:
+        return re.sub(_WORD, rf"\1{HIDDEN}", dsn)
+    uri, *words = re.split(r"(?s)(?=\s)", dsn.lstrip(), maxsplit=1)
+    return "".join([re.sub(_PARAMETER, _parameter, uri), *(re.sub(_WORD, rf"\1{HIDDEN}", word) for word in words)])
+
+
+def secrets(dsn: str) -> set[str]:
+    """Return the passwords in ``dsn``, as written there and decoded."""
+    found = {match[2] for match in re.finditer(_USER, dsn)}
+    found |= {match[3] for match in re.finditer(_PARAMETER, dsn) if _secret(match[2])}
+    found |= {match[2] for match in re.finditer(_WORD, dsn)}
+    quoted = {re.sub(r"\\(.)", r"\1", secret.strip("'")) for secret in found}
+    return {secret for secret in found | quoted | {unquote(secret) for secret in found} if secret}
+
+
+def redact_message(message: str, arguments: Iterable[str]) -> str:
+    """Return ``message`` without the passwords of ``arguments``, whichever of them it repeats, whole or in part."""
+    for word in arguments:
+        safe = redact(word)
+        if safe != word:
+            message = message.replace(word, safe).replace(repr(word)[1:-1], safe)
+            for secret in sorted(secrets(word), key=len, reverse=True):
+                if len(secret) >= _SHORT:
+                    message = message.replace(secret, HIDDEN)
+    return message
 
 
 def _parameter(match: re.Match[str]) -> str:
-    secret = unquote(match[2]).strip().lower() in ("password", "sslpassword")
-    return f"{match[1]}{match[2]}={HIDDEN}" if secret else match[0]
+    return f"{match[1]}{match[2]}={HIDDEN}" if _secret(match[2]) else match[0]
+
+
+def _secret(name: str) -> bool:
+    return re.fullmatch(_SECRET, unquote(name).strip(), re.IGNORECASE) is not None

@@ -9,6 +9,12 @@ from console.oneshot.output import say
 from console.oneshot.target import Target, opened
 from queries import ledger
 
+_PUBLISHED = (
+    "Warning: the publication {name} is FOR ALL TABLES. It will publish unstick.ledger: a subscriber without this table"
+    " stops at its first entry and keeps back WAL here."
+)
+_SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber."
+
 
 async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
     """Create the ledger and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
@@ -20,6 +26,8 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
         raise click.UsageError("This is read-only: nothing can be created.")
     async with opened(target, empty=True) as workspace:
         say(*script.rstrip("\n").split("\n"), "")
+        for name in await ledger.publications(workspace.database):
+            say(_PUBLISHED.format(name=name), _SUBSCRIBER, "")
         server = workspace.server
         if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
             say("Nothing was changed.")

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from console.oneshot.output import say
-from queries.redaction import HIDDEN, redact
+from queries.redaction import HIDDEN, redact, redact_message, secrets
 from queries.safe_text import safe_text
 from queries.state_file import open_private
 
@@ -28,20 +28,21 @@ def told(error: BaseException, arguments: Sequence[str]) -> int:
         say("Interrupted.")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        return _usage(error)
+        return _usage(error, arguments)
     if isinstance(error, BrokenPipeError):
         return 0
     code = _known(error)
     if code is None:
         return _crash(error, arguments)
-    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(str(error).splitlines())))
+    lines = redact_message(str(error), arguments).splitlines()
+    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(lines)))
     return code
 
 
-def _usage(error: click.ClickException) -> int:
+def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "unstick"
-    say(f"unstick: {error.format_message()}")
+    say(f"unstick: {redact_message(error.format_message(), arguments)}")
     if isinstance(error, click.UsageError):
         say(f"  Try: {path} --help")
         return USAGE
@@ -90,10 +91,7 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
 
 def without_secrets(text: str, arguments: Sequence[str]) -> str:
     """``text`` without the passwords of connection strings in it, in the arguments or in the environment."""
-    secrets = {os.environ.get("PGPASSWORD", "")}
-    for word in arguments:
-        secrets |= set(re.findall(r"://[^:/@\s]*:(.+)@", word))
-        secrets |= set(re.findall(r"password\s*=\s*'?([^\s'&]+)", word, re.IGNORECASE))
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+    known = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
+    for secret in sorted(filter(None, known), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return re.sub(r"\bpostgres(?:ql)?://[^\s'\"]+", lambda match: redact(match[0]), text)

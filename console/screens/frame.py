@@ -22,7 +22,6 @@ from console.widgets.systems import SystemLine, SystemsBar
 from console.widgets.tabs import TabsBar
 from queries.database import Server
 from queries.model import Node
-from queries.safe_text import safe_text
 from queries.spec import Verb
 from queries.system import System
 
@@ -286,4 +285,7 @@ class Frame(Screen[None]):
 def _address(server: Server) -> str:
     port = f":{server.port}" if server.port else ""
     version = server.version_text.partition(" ")[0]
-    return f"{safe_text(server.role)}@{server.host}{port}/{server.database}  PostgreSQL {version}"
+    link = server.tls if server.encrypted else "" if server.local else "not encrypted"
+    return "  ".join(
+        filter(None, (f"{server.role}@{server.host}{port}/{server.database}", link, f"PostgreSQL {version}"))
+    )

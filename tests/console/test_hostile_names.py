@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Iterator
 
 import asyncpg
 import pytest
 
 from console.demo.run import ENGINES
+from console.demo.server import wheel_binaries
 from tests.command import fetch, unstick
 from tests.servers import TestbedServer
 
 HIDING = "\u202e\u2066\u200b\u200d\u3164\ufe0f\U000e0041\U00013430\U0001bca0\U0001d173"
 STEERING = "\x1b]0;pwned\x07\x1b[2J\x9b31m"
+
+
+PSQL = wheel_binaries() / "psql"
 
 
 def quoted(name: str) -> str:
@@ -121,9 +126,10 @@ def test_printed_grants_run_as_printed_and_do_nothing_else(
     else:
         lines = answer.out.splitlines()
         assert all(line.startswith(("-- eternaltwin", "GRANT ")) for line in lines), lines
-        statements = [answer.out]
     before = fetch(hostile, "SELECT rolname, rolsuper FROM pg_roles ORDER BY 1")
-    server.sql(";\n".join(statements), hostile)
+    script = "".join(f"{statement};\n" for statement in statements) if form == "json" else answer.out
+    ran = subprocess.run([PSQL, "-X", "-v", "ON_ERROR_STOP=1", hostile], input=script, text=True, capture_output=True)
+    assert ran.returncode == 0, ran.stderr
     assert fetch(hostile, "SELECT rolname, rolsuper FROM pg_roles ORDER BY 1") == before
     may = fetch(
         hostile,

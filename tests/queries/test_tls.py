@@ -74,6 +74,8 @@ async def test_a_certificate_that_is_good_enough(eternaltwin: str, port: int, se
     workspace = await Workspace.open(by_tls(eternaltwin, port, settings), file=tmp_path / "ledger")
     try:
         assert (await workspace.systems["eternaltwin"].roots()).nodes == ()
+        server = workspace.server
+        assert (server.encrypted, server.tls[:4], server.local) == (True, "TLSv", False)
     finally:
         await workspace.close()
 

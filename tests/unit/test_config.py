@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console import config
 from console.config import Config, ConfigError, Context
 from queries import duration, toml_lines
-from queries.redaction import redact
+from queries.redaction import redact, redact_message
 
 FILE = Path("/etc/unstick.toml")
 SETTINGS = """\
@@ -334,6 +334,17 @@ def _written(key: str) -> str:
         (r"host=h PASSWORD = 'p w\' x' user=u", "host=h PASSWORD = *** user=u"),
         ("password='never closed pw", "password=***"),
         ("u:pw@h/db", "u:***@h/db"),
+        ("postgres//u:pw@h/db", "postgres//u:***@h/db"),
+        ("postgresql:/u:p:w@h/db", "postgresql:/u:***@h/db"),
+        ("//u:pw@h/db", "//u:***@h/db"),
+        ("postgres:u:pw@h/db", "postgres:***@h/db"),
+        ("postgres;//u:pw@h/db?passwd=pw", "postgres;//u:***@h/db?passwd=***"),
+        ("host=h passwd=pw user=u", "host=h passwd=*** user=u"),
+        ("host=h sslpassword = 'p w' PassPhrase=pw pwd=pw", "host=h sslpassword = *** PassPhrase=*** pwd=***"),
+        ("PGPASSWORD=pw", "PGPASSWORD=***"),
+        ("postgresql://h/db?passwd=pw&pwd=pw&passfile=/f", "postgresql://h/db?passwd=***&pwd=***&passfile=/f"),
+        ("postgresql://h/db password=pw", "postgresql://h/db password=***"),
+        ("host=h passfile=/home/u/.pgpass", "host=h passfile=/home/u/.pgpass"),
         ("postgresql://h:5432/db", "postgresql://h:5432/db"),
         (
             "postgresql://u@h1:1,h2:2/db?target_session_attrs=read-write",
@@ -357,8 +368,12 @@ def test_no_password_gets_through(noise: str) -> None:
         f"postgresql://u:{quote(password, safe='')}@h/db",
         f"postgresql://h/db?password={quote(password, safe='')}",
         f"host=h password='{escaped}' user=u",
+        f"host=h passwd='{escaped}' user=u",
+        f"postgres//u:{password}@h/db",
+        f"//u:{password}@h/db",
     ):
         assert "hunter2" not in redact(dsn), dsn
+        assert "hunter2" not in redact_message(f"{dsn} and {dsn!r}", [dsn]), dsn
 
 
 def test_options_are_text_or_tables_of_text() -> None:
