@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from queries.model import Count, Honesty, Phase
-from queries.safe_text import safe_text as visible  # noqa: F401
 
 NONE: Final = "–"
 
