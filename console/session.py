@@ -151,7 +151,8 @@ class Session:
     @property
     def more(self) -> set[str]:
         """Labels of the systems in which more may be stuck than ``findings`` has."""
-        return self.unread | {label for label, codes in self.capped.items() if codes}
+        capped = {label for label, codes in self.capped.items() if codes}
+        return self.unread | capped | {each.system for each in self.unchecked if each.failed}
 
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""
@@ -291,6 +292,9 @@ class Session:
 
     async def _seek(self, apart: Apart) -> None:
         unchecked: list[Unchecked] = []
+        if self.workspace is not None and self.workspace.locked:
+            with apart.each():
+                await self.workspace.look(renew=True)  # what was locked may be free now
         for label, reader in self.systems.items():
             with apart.each(label):
                 await reader.sample()

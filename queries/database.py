@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from queries import dsn, fault
+from queries import blockers, dsn, fault
 from queries.backoff import Backoff
-from queries.fault import DatabaseError, LostError, ReadOnlyError, SlowError
+from queries.fault import BusyError, DatabaseError, LostError, ReadOnlyError, SlowError
 from queries.files import statement
 from queries.load import Load
 from queries.model import Record
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
 MINIMUM = 14
+READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 APPLICATION = "unstick"
 READ_TIMEOUT = 2.0  # seconds, for every statement that runs without being asked
 ASKED_TIMEOUT = 60.0  # seconds, for what the operator asked for knowing its cost
+READ_LOCK_TIMEOUT = 0.2
 LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0  # seconds, for a whole transaction that changes something: so long it may hold row locks
 IDLE_TIMEOUT = 10.0
@@ -128,6 +130,7 @@ class Transaction:
         load: Load,
         begin: str,
         described: Described,
+        role: str = "",
     ) -> None:
         self._connection = connection
         self._timeout = timeout
@@ -136,19 +139,33 @@ class Transaction:
         self._load = load
         self._begin = begin
         self._described = described
+        self._role = role
 
     def ends_in(self, seconds: float) -> None:
         """Refuse statements after so many seconds, and let none run longer than that."""
         self._until = time.monotonic() + seconds
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Run one statement with the parameters it names. Raises DatabaseError."""
-        if statement.schema:
-            await self.control(_search_path(statement.schema))
-            rows = await self._rows(statement, values)
-            await self.control(_search_path())
-            return rows
-        return await self._rows(statement, values)
+        """Run one statement with the parameters it names. Raises DatabaseError.
+
+        A read that waited in vain for a lock fails with the session that holds it, and its transaction begins again.
+        """
+        try:
+            if statement.schema:
+                await self.control(_search_path(statement.schema))
+                rows = await self._rows(statement, values)
+                await self.control(_search_path())
+                return rows
+            return await self._rows(statement, values)
+        except BusyError as error:
+            if self._begin.startswith(READ):
+                raise BusyError(error.line, await self._blockers(statement), code=error.code) from error
+            raise
+
+    async def _blockers(self, blocked: Statement) -> str:
+        await self.control("ROLLBACK")
+        await self.control(self._begin)
+        return blockers.described(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
@@ -323,7 +340,8 @@ class Database:
 
     async def _begun(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
         connection = await self._connected(purpose)
-        transaction = Transaction(connection, limit, self.load, begin, self._described[purpose])
+        role = self.server.role if self.server else ""
+        transaction = Transaction(connection, limit, self.load, begin, self._described[purpose], role)
         try:
             await transaction.control(begin)
         except LostError:
@@ -427,8 +445,12 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
 
 
 def _begin_read(limit: float, *, in_order: bool) -> str:
-    settings = {"statement_timeout": limit, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
-    begin = _begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", settings)
+    settings = {
+        "lock_timeout": READ_LOCK_TIMEOUT,
+        "statement_timeout": limit,
+        "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
+    }
+    begin = _begin(READ, settings)
     return begin + ("; SET LOCAL enable_bitmapscan = off" if in_order else "")
 
 

@@ -22,11 +22,19 @@ _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"} 
 
 
 class Relation(Record):
-    """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none."""
+    """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none.
+
+    ``pages`` are as of the last VACUUM or ANALYZE. ``policies``: row-level security may hide rows from this role.
+    ``locked``: exclusively, by another session; its constraints and predicates were not read then. ``usable``: the
+    role has USAGE on the schema.
+    """
 
     schema: str
     relation: str
     kind: str
+    locked: bool
+    usable: bool
+    policies: bool
     pages: int
     tuples: float
     columns: dict[str, str]
@@ -78,6 +86,11 @@ class Found(Record):
         return next((why for p in privileges if (why := self.unsafe.get(p.partition(" ")[2]))), "")
 
     @property
+    def usable(self) -> bool:
+        """Whether the role has USAGE on the schema; without it, it may read none of the relations."""
+        return all(r.usable for r in self.relations.values())
+
+    @property
     def denied(self) -> tuple[str, ...]:
         """Relations of the system that the role may not read."""
         return tuple(name for name, r in self.relations.items() if "SELECT" not in r.privileges)
@@ -104,6 +117,7 @@ class Detection(Record):
 
     found: tuple[Found, ...]
     declined: tuple[Declined, ...]
+    locked: frozenset[str] = frozenset()  # relations of which not all was read, because another session locks them
 
 
 def questions(systems: Sequence[System], trusted: Sequence[str] = ()) -> list[Question]:
@@ -162,7 +176,15 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows, code: Rows = ()
             declined += [Declined(system=o.system.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
             here = [one for one in here if one.schema == chosen]
         found += here
-    return Detection(found=tuple(found), declined=tuple(declined))
+    schemas_ = {(one.system.name, one.schema) for one in found} | {(one.system, one.schema) for one in declined}
+    locked = {
+        name
+        for system in systems
+        for name in system.spec.recognise.relations
+        for schema, relations in schemas.items()
+        if (system.name, schema) in schemas_ and name in relations and relations[name].locked
+    }
+    return Detection(found=tuple(found), declined=tuple(declined), locked=frozenset(locked))
 
 
 def _found(
@@ -271,13 +293,19 @@ def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str 
         for column in wanted.absent.get(name, ()):
             if column in there.columns:
                 return f"{name} has a column {column}, which this engine's has not"
-        for word in wanted.literals.get(name, ()):
-            if f"'{word}'" not in there.checks:
-                return f"no CHECK of {name} names {word!r}"
+        if why := _wrong_checks(wanted, name, there):
+            return why
         unique = wanted.unique.get(name)
         if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
             return f"{name} has no unique index on ({', '.join(unique)})"
     return None
+
+
+def _wrong_checks(wanted: Recognise, name: str, there: Relation) -> str:
+    unnamed = [word for word in wanted.literals.get(name, ()) if f"'{word}'" not in there.checks]
+    if unnamed and there.locked:
+        return f"another session locks {name}, so its constraints, which tell the engine, were not read"
+    return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
 
 
 def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:

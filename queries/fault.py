@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
+import msgspec
+
 
 class DatabaseError(Exception):
     """str() is one or two lines for the operator. ``code`` is the SQLSTATE, "" where the server gave none.
@@ -40,12 +45,25 @@ class BusyError(DatabaseError):
     """Somebody else holds a lock that is needed."""
 
 
+class UnreadableError(DatabaseError):
+    """A statement gave a value that it must not give, such as a phase that does not exist."""
+
+
 class ConflictError(DatabaseError):
     """The database broke the transaction off: a key, a constraint, a deadlock or a serialization failure."""
 
 
 class ReadOnlyError(ConflictError):
     """The server takes no changes now: it is a standby."""
+
+
+@contextlib.contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Turn what the body raises for a bad value of a row into an UnreadableError about ``what``."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, msgspec.MsgspecError) as error:
+        raise UnreadableError(f"{what} cannot be read: {type(error).__name__}: {first_line(error)}.") from error
 
 
 CHECK = "Nothing was changed. Is the server up, and are host, port and TLS options right? psql takes the same string."
@@ -70,7 +88,7 @@ def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
     if code == "42501":
         return DeniedError(f"{said[:1].upper()}{said[1:]}.", code=code)
     if code == "55P03":
-        return BusyError("Somebody else holds a lock on it.", code=code)
+        return BusyError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {said}.", code=code)
     if code == "25006":

@@ -225,12 +225,13 @@ class Finding(Record):
 
 
 class Unchecked(Record):
-    """A finding that was not looked for, and why."""
+    """A finding that was not looked for, and why. ``failed``: it was tried, and ``why`` is what the server said."""
 
     system: str
     code: str
     why: str
     ddl: str | None = None
+    failed: bool = False
 
 
 class Findings(Record):

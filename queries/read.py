@@ -11,7 +11,7 @@ import msgspec
 from queries import letters, section, sentence
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
-from queries.fault import DatabaseError, DeniedError, SlowError
+from queries.fault import DatabaseError, LostError, UnreachableError, UnreadableError, readable
 from queries.files import statement
 from queries.model import (
     Availability,
@@ -20,7 +20,6 @@ from queries.model import (
     Detail,
     Finding,
     Findings,
-    Honesty,
     Letters,
     Node,
     Page,
@@ -73,8 +72,12 @@ class Reader(Variant):
             return ahead
         which = self._choose("roots")
         if which is not None and cursor is None and not self._recognised:
-            with contextlib.suppress(DeniedError, SlowError):  # what cannot be read all at once is read one by one
+            try:
                 return await self._first(which, page)
+            except (LostError, UnreachableError):
+                raise
+            except DatabaseError:
+                pass  # what cannot be read all at once is read one by one, which tells what is wrong
         return await self._page("roots", cursor, page)
 
     async def children(
@@ -103,7 +106,8 @@ class Reader(Variant):
                 return Letters(letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
             read = await self._told(transaction, rows, page)
-        return letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
+        with readable("dead.sql"):
+            return letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """These nodes as they are now, in this order; those that are gone are left out."""
@@ -124,9 +128,11 @@ class Reader(Variant):
 
     async def counts(self) -> tuple[Count, ...]:
         """How many nodes there are in each phase."""
+        await self.recognise(again=True)
         async with self._reading() as transaction:
             rows = await transaction.rows(self._need("counts"), self._values())
-        return tuple(Count(phase=Phase(r["phase"]), n=r["n"], honesty=Honesty(r["honesty"])) for r in rows)
+        with readable("counts.sql"):
+            return tuple(msgspec.convert(dict(row), Count) for row in rows)
 
     # Findings
 
@@ -150,11 +156,13 @@ class Reader(Variant):
             for name in filter(None, wanted):
                 chosen = self._choose(f"samples/{name}")
                 rows = await transaction.rows(chosen, self._values()) if chosen else []
-                seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
-        for watcher in self._watchers.values():
-            watcher.look(at, seen.get(watcher.spec.sample or "", ()))
-        for history in self._histories:
-            history.look(at, seen.get(history.name, ()))
+                with readable(f"samples/{name}.sql"):
+                    seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
+        with readable("a sample"):
+            for watcher in self._watchers.values():
+                watcher.look(at, seen.get(watcher.spec.sample or "", ()))
+            for history in self._histories:
+                history.look(at, seen.get(history.name, ()))
 
     def watched(self) -> tuple[Finding, ...]:
         """The findings that the looks so far add up to."""
@@ -206,6 +214,8 @@ class Reader(Variant):
         """Whether the verb can be done here and now (to this node), and the reason if not."""
         if not verb.writes:
             return Availability(ok=False, why=f"{verb.support}: {verb.why}")
+        if verb.when and self.unrecognised:
+            return Availability(ok=False, why=f"which variant of the engine this is is not known: {self.unrecognised}")
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.unchanging():
             return Availability(ok=False, why=why)
@@ -278,7 +288,8 @@ class Reader(Variant):
         One that has a ``node``, a row of ``nodes.sql`` as jsonb, is not looked up again.
         """
         named = [row for row in rows if row["id"] is not None]
-        given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
+        with readable("its rows"):
+            given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
         read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
         only = "".join(row["cursor"] for row in rows if row["id"] is None)
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
@@ -317,17 +328,33 @@ class Reader(Variant):
 
     def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
         # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
-        found = {row["id"]: row for row in rows}
+        found = {row["id"]: row for row in rows if isinstance(row["id"], str)}
         order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
     def _node(self, row: Mapping[str, Any]) -> Node:
+        """A row as a node. One with a bad value is shown by its id, in an unknown phase, with what is wrong with it."""
         self._places.note(row["id"], row.get("place"))
+        try:
+            with readable("its row"):
+                return self._whole(row)
+        except UnreadableError as error:
+            return Node(
+                system=self.label,
+                id=self._full(row["id"]),
+                kind=row["id"].partition(":")[0],
+                title=row["id"],
+                phase=Phase.UNKNOWN,
+                version="",
+                error=error.line,
+            )
+
+    def _whole(self, row: Mapping[str, Any]) -> Node:
         values = {key: value for key, value in row.items() if key not in ("now", "place")}
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
-        return Node(**{**values, **times, "system": self.label, "phase": Phase(values["phase"])})
+        return msgspec.convert({**values, **times, "system": self.label}, Node)
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
         found: list[Finding] = []
@@ -339,7 +366,7 @@ class Reader(Variant):
             found.extend(await self._looked_for(transaction, spec, ids, page, unchecked, capped))
 
         def failed(spec: FindingSpec, why: str) -> None:
-            unchecked.append(Unchecked(system=self.label, code=spec.code, why=why))
+            unchecked.append(Unchecked(system=self.label, code=spec.code, why=why, failed=True))
 
         while left:
             async with self._reading() as transaction:
@@ -370,10 +397,11 @@ class Reader(Variant):
         rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
         if len(rows) > page or len(rows) < len(looked):
             capped.append(spec.code)
-        return [
-            self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))
-            for row in rows[:page]
-        ]
+        with readable(f"{key}.sql"):
+            return [
+                self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))
+                for row in rows[:page]
+            ]
 
     def _finding(self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any]) -> Finding:
         return Finding(
@@ -384,7 +412,7 @@ class Reader(Variant):
             sentence=sentence.fill(spec.sentence, evidence),
             severity=spec.severity,
             proof=spec.proof,
-            since=since,
+            since=None if since is None else float(since),
             verb=spec.verb if spec.verb and self.system.verb(spec.verb, split_id(node_id)[1]) else None,
             evidence=evidence,
         )
@@ -394,7 +422,8 @@ class Reader(Variant):
         if chosen is None:
             return section.unread(key, title, self._costly(key))
         rows = await transaction.rows(chosen, self._values(id=local, bytes=size))
-        return section.read(key, title, rows, chosen.drawn) if rows else None
+        with readable(f"{key}.sql"):
+            return section.read(key, title, rows, chosen.drawn) if rows else None
 
 
 async def _now(transaction: Transaction) -> float:

@@ -11,6 +11,7 @@ from queries import options
 from queries import system as systems
 from queries.database import Database
 from queries.detect import Found
+from queries.fault import DatabaseError, LostError, UnreachableError, readable
 from queries.statement import Statement
 
 Rows = Sequence[Mapping[str, Any]]
@@ -28,34 +29,43 @@ class Variant:
         self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
         self._settings = settings
         self._recognised = False
+        self.unrecognised = ""  # why it could not be found out which variant this is
         for name in self.system.spec.options.keys() & settings.keys():
             options.check(self.system, self.label, name, settings[name])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is known about the variant, and by what: one line an option."""
-        return tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+        known = tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+        return (*known, f"which variant this is was not found out: {self.unrecognised}") if self.unrecognised else known
 
-    async def recognise(self) -> None:
+    async def recognise(self, *, again: bool = False) -> None:
         """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
 
-        It is done before the first read, once. Raises DatabaseError.
+        It is done before the first read, once. If it fails, the options keep their defaults, ``unrecognised`` tells
+        why, and ``again`` tries it again. Raises DatabaseError only for a connection that is lost.
         """
-        if self._recognised:
+        if self._recognised or (self.unrecognised and not again):
             return
         statement_ = self._choose("options")
         rows: Rows = ()
-        if statement_ is not None:
-            async with self.database.reading() as transaction:
-                rows = await transaction.rows(statement_, self._values())
-        self._recognise(rows)
+        try:
+            if statement_ is not None:
+                async with self.database.reading() as transaction:
+                    rows = await transaction.rows(statement_, self._values())
+            with readable("options.sql"):
+                self._recognise(rows)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            self.unrecognised = error.line
 
     def _recognise(self, rows: Rows) -> None:
         told = {r["name"]: r["value"] for r in rows if r["name"] not in self._settings and r["name"] not in self.chosen}
         whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
         self._whys = {**whys, **dict.fromkeys(self.chosen, "chosen here")}
         self.system = systems.with_limits(self.system, told)
-        self._recognised = True
+        self._recognised, self.unrecognised = True, ""
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""

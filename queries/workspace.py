@@ -10,7 +10,7 @@ from queries import ledger, system
 from queries.database import Database, Server
 from queries.detect import Declined, detect, looked_for, questions
 from queries.failover import Journal
-from queries.fault import DatabaseError, LostError
+from queries.fault import BusyError, DatabaseError, LostError
 from queries.files import statement
 from queries.ledger import Subject
 from queries.model import LedgerEntry, Origin, split_id
@@ -52,6 +52,7 @@ class Workspace:
         self.ledger_readable = False
         self.ledger_closed = ""  # why the table's entries are not shown, if there is one that may not be read
         self.journal = Journal(database, self._file)
+        self.locked: frozenset[str] = frozenset()  # tables of which not all was read, as another session locks them
         self._known = systems
         self._overrides = overrides
         self._schema = schema
@@ -100,20 +101,31 @@ class Workspace:
             raise
         return workspace
 
-    async def look(self) -> None:
-        """Look (again) for systems, privileges and the ledger. Raises DatabaseError."""
-        catalog, types, code, (there,) = await self.database.asked(
-            [*questions(self._known, self._trusted), Question(statement("ledger_state"))]
-        )
+    async def look(self, *, renew: bool = False) -> None:
+        """Look (again) for systems, privileges and the ledger. Raises DatabaseError.
+
+        ``renew`` keeps the readers of systems that are still here, and what they have seen. If ``locked`` is not empty
+        afterwards, looking once more later will find more.
+        """
+        asked = [*questions(self._known, self._trusted), Question(statement("ledger_state"))]
+        try:
+            catalog, types, code, (there,) = await self.database.asked(asked)
+        except BusyError:  # a table was locked between the look for locks and the look at the table
+            catalog, types, code, (there,) = await self.database.asked(asked)
         detection = detect(self._known, catalog, types, code, self._schema)
         state = ledger.State(**there)
-        self.declined = detection.declined
-        chosen = {reader.found.full: reader.chosen for reader in self.systems.values()}
+        self.declined, self.locked = detection.declined, detection.locked
+        before = {reader.found.full: reader for reader in self.systems.values()}
         self.systems = {}
         for found in detection.found:
+            kept = before.get(found.full)
+            if renew and kept is not None and kept.label == found.label:
+                kept.found = found
+                self.systems[found.label] = kept
+                continue
             settings = system.merged(self._overrides.get(found.system.name, {}), self._overrides.get(found.full, {}))
             reader = Reader(self.database, found, settings, read_only=self.read_only)
-            for option, value in chosen.get(found.full, {}).items():
+            for option, value in kept.chosen.items() if kept is not None else ():
                 reader.choose(option, value)
             self.systems[found.label] = reader
         for reader in () if self._later else self.systems.values():

@@ -8,7 +8,7 @@ from itertools import islice
 from console import words
 from console.desk import PAGE, fate, number
 from console.oneshot.output import say
-from console.oneshot.target import Target, chosen, closed, opened
+from console.oneshot.target import Target, chosen, limits, opened
 from queries import letters
 from queries.fault import DatabaseError, LostError
 from queries.model import Dead, Group, Letter
@@ -21,10 +21,10 @@ async def dead(target: Target, *, system: str | None, limit: int) -> int:
     parts: list[Dead] = []
     async with opened(target) as workspace:
         for reader in chosen(workspace, system):
-            if lacking := closed(workspace, reader):
-                say(lacking)
-                code = 1
             part = await _part(reader, limit)
+            if lines := limits(workspace, reader):
+                say(*lines)
+                code = 1
             if part.unreadable:
                 say(f"{reader.label}: {part.unreadable}")
                 code = 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from console.oneshot.output import say
-from console.oneshot.target import Target, chosen, closed, nothing_here, opened
+from console.oneshot.target import Target, chosen, limits, nothing_here, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Count, Finding, Findings, Record, Unchecked
 from queries.read import Reader
@@ -44,6 +44,7 @@ async def systems(target: Target) -> int:
     """List the systems. The exit code."""
     async with opened(target, empty=True) as workspace:
         here = [await _here(reader) for reader in workspace.systems.values()]
+        lines = [line for reader in workspace.systems.values() for line in limits(workspace, reader)]
     declined = workspace.declined
     answer = {"systems": here, "declined": declined, "looked_for": workspace.looked_for}
     target.output.answer(answer, lambda: _text(here))
@@ -53,7 +54,9 @@ async def systems(target: Target) -> int:
         return 1
     for each in declined:
         say(f"declined {each.system} in schema {each.schema}: {each.why}")
-    return int(any(system.unreadable for system in here))
+    lines += [f"{system.label}: {system.unreadable}" for system in here if system.unreadable]
+    say(*lines)
+    return int(bool(lines))
 
 
 async def _here(reader: Reader) -> SystemHere:
@@ -89,18 +92,22 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
     parts: list[Findings] = []
     async with opened(target) as workspace:
         readers = list(chosen(workspace, system))
-        if watch is not None:
-            await _watch(readers, watch)
+        if watch is not None and (unwatched := await _watch(readers, watch)):
+            say(*(f"{label}: {why}" for label, why in unwatched.items()))
+            code = 1
         for reader in readers:
-            if lacking := closed(workspace, reader):
-                say(lacking)
-                code = 1
             try:
-                parts.append(await reader.findings(page=limit))
+                parts.append(part := await reader.findings(page=limit))
+                if failed := list(_failed(part)):
+                    say(*failed)
+                    code = 1
             except LostError:
                 raise
             except DatabaseError as error:
                 say(f"{reader.label}: {error}")
+                code = 1
+            if lines := limits(workspace, reader):
+                say(*lines)
                 code = 1
         watched = [finding for reader in readers for finding in reader.watched()]
     answer = _merged(parts, watched, _unwatched(readers) if watch is None else ())
@@ -108,16 +115,33 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
     return code
 
 
-async def _watch(readers: list[Reader], seconds: float) -> None:
-    """Take looks for so long, at least two of them."""
+async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
+    """Take looks for so long, at least two of them. Returns why the last one failed, by label."""
     until = time.monotonic() + seconds
+    failed: dict[str, str] = {}
     while True:
         for reader in readers:
-            await reader.sample()
+            failed.pop(reader.label, None)
+            try:
+                await reader.sample()
+            except LostError:
+                raise
+            except DatabaseError as error:
+                failed[reader.label] = error.line
         left = until - time.monotonic()
         if left <= 0:
-            return
+            return failed
         await asyncio.sleep(min(PAUSE, left))
+
+
+def _failed(part: Findings) -> Iterator[str]:
+    """The findings that could not be looked for, one line for each reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in part.unchecked:
+        if each.failed:
+            reasons.setdefault((each.system, each.why), []).append(each.code)
+    for (label, why), codes in reasons.items():
+        yield f"{label}: not looked for: {', '.join(codes)}: {why}"
 
 
 def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:

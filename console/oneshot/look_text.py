@@ -38,4 +38,6 @@ def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
     for code in answer.capped:
         yield f"There are more of {code}: --limit shows more."
     for each in answer.unchecked:
+        if each.failed:
+            continue  # said on stderr
         yield f"Not looked for: {each.system} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else "")

@@ -126,9 +126,14 @@ async def named(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
     return told
 
 
-def closed(workspace: Workspace, reader: Reader) -> str:
-    """What the role may not read of a system, and what would let it; "" where it may read everything."""
-    denied = ", ".join(reader.found.denied)
-    if not denied:
-        return ""
-    return f"{reader.label}: permission denied: the role {workspace.server.role} has no SELECT on {denied}"
+def limits(workspace: Workspace, reader: Reader) -> list[str]:
+    """Return why not all of a system can be read: privileges that the role lacks, a variant that is not known."""
+    lines, role, found = [], workspace.server.role, reader.found
+    if not found.usable:
+        lines.append(f"{reader.label}: permission denied: the role {role} has no USAGE on schema {found.schema}")
+    elif found.denied:
+        denied = ", ".join(found.denied)
+        lines.append(f"{reader.label}: permission denied: the role {role} has no SELECT on {denied}")
+    if reader.unrecognised:
+        lines.append(f"{reader.label}: which variant of the engine this is was not found out: {reader.unrecognised}")
+    return lines

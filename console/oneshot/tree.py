@@ -12,7 +12,7 @@ from console import words
 from console.filter import Filter, FilterError, matches, parse
 from console.oneshot import plain
 from console.oneshot.output import say
-from console.oneshot.target import Target, chosen, opened
+from console.oneshot.target import Target, chosen, limits, opened
 from queries.fault import DatabaseError, LostError
 from queries.model import Costly, Node, Page
 from queries.read import Reader
@@ -72,14 +72,15 @@ async def tree(
             reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, asked, found)
             try:
                 rows = [row async for row in reading]
-                rows = await _with_findings(reader, rows)
+                rows, why = await _with_findings(reader, rows)
+                found.rows += _narrow(rows, narrowed, found.at)
             except LostError:
                 raise
             except DatabaseError as error:
-                say(f"{reader.label}: {error}")
-                code = 1
-                continue
-            found.rows += _narrow(rows, narrowed, found.at)
+                why = str(error)
+            lines = limits(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+            say(*lines)
+            code = code or int(bool(lines))
     costly = next(iter(found.costly.values()), None)
     only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
     page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, costly=costly)
@@ -144,20 +145,25 @@ async def _children(reader: Reader, parent: Node, limit: int, asked: bool, found
     return nodes
 
 
-async def _with_findings(reader: Reader, rows: list[Row]) -> list[Row]:
-    if not rows:
-        return rows
+async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
+    """The rows with the codes of their findings, and why some of these are missing, "" where none is."""
+    why = ""
     codes: dict[str, list[str]] = {}
     for start in range(0, len(rows), AT_ONCE * 5):
         ids = [row.node.id for row in rows[start : start + AT_ONCE * 5]]
-        for finding in (await reader.findings(ids, page=len(ids))).found:
+        found = await reader.findings(ids, page=len(ids))
+        why = why or next(
+            (f"{each.code} was not looked for: {each.why}" for each in found.unchecked if each.failed), ""
+        )
+        for finding in found.found:
             codes.setdefault(finding.node_id, []).append(finding.code)
-    return [
+    marked = [
         Row(msgspec.structs.replace(row.node, findings=tuple(codes[row.node.id])), row.depth)
         if row.node.id in codes
         else row
         for row in rows
     ]
+    return marked, why
 
 
 def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:

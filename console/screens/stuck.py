@@ -108,7 +108,8 @@ class StuckScreen(Frame):
             notice.show("Looking for what is stuck …", self.session.trouble)
         else:
             left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.unchecked)
-            notice.show("Nothing is stuck, as far as the database can tell.", left)
+            sure = "Nothing is stuck, as far as the database can tell."
+            notice.show("Nothing was found where it could be looked for." if self.session.more else sure, left)
 
     def _read_unknown(self) -> None:
         """The cursor is on a node that was not read yet: do not wait for the next tick, unless that failed before."""

@@ -119,6 +119,6 @@ def _end(line: SystemLine, *, wide: bool) -> Content:
     unread = Content.styled("not read  " if line.unread else "", "bold $warning")
     if line.stuck is None:
         return unread
-    if not line.stuck and not line.unread:
+    if not line.stuck and not line.unread and not line.more_stuck:
         return unread + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
     return unread + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

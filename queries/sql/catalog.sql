@@ -1,8 +1,16 @@
 -- The relations of these names in every schema that could hold a system: columns by base type, indexes, sizes, rights.
 -- $1 query text[]: relation names
+-- Waits for no lock: sizes are estimates, because pg_relation_size() locks the relation, and so do pg_get_expr() and
+-- pg_get_constraintdef(), which are left out for a relation that is `locked` exclusively.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
-WITH RECURSIVE found AS (
-  SELECT c.oid, c.relname, c.relkind, c.relnamespace, c.reltuples, n.nspname
+WITH RECURSIVE exclusive AS MATERIALIZED (
+  -- Also those that are waited for: whoever comes later waits behind them.
+  SELECT l.relation FROM pg_locks l
+   WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
+     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+),
+found AS (
+  SELECT c.oid, c.relname, c.relkind, c.relnamespace, c.reltuples, n.nspname, c.oid IN (TABLE exclusive) AS locked
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
    WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
@@ -19,10 +27,21 @@ base AS (
   UNION ALL
   SELECT b.origin, t.oid, t.typname, t.typtype, t.typbasetype
     FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd'
+),
+family AS (
+  -- A partitioned table has no rows of its own; those of a table's partitions and heirs are read with it.
+  SELECT f.oid AS origin, f.oid FROM found f
+  UNION
+  SELECT p.origin, i.inhrelid FROM family p JOIN pg_inherits i ON i.inhparent = p.oid
+),
+sizes AS (
+  -- relpages is 0 until the first VACUUM or ANALYZE, and old after a bulk load: rows inserted since count at 20 a page.
+  SELECT p.origin, sum(greatest(c.relpages, (pg_stat_get_ins_since_vacuum(c.oid) + 19) / 20))::int8 AS pages
+    FROM family p JOIN pg_class c ON c.oid = p.oid WHERE c.relkind IN ('r', 'm') GROUP BY p.origin
 )
-SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind,
-       (CASE WHEN f.relkind = 'p' THEN (SELECT sum(pg_relation_size(p.relid)) FROM pg_partition_tree(f.oid) p)
-             ELSE coalesce(pg_relation_size(f.oid), 0) END / 8192)::int8 AS pages, f.reltuples::float8 AS tuples,
+SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind, f.locked,
+       coalesce((SELECT s.pages FROM sizes s WHERE s.origin = f.oid), 0) AS pages, f.reltuples::float8 AS tuples,
+       row_security_active(f.oid) AS policies,
        (SELECT jsonb_object_agg(c.attname, b.typname)
           FROM columns c JOIN base b ON b.origin = c.atttypid AND b.typtype <> 'd' WHERE c.attrelid = f.oid) AS columns,
        (SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -30,11 +49,13 @@ SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text A
                                FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
                                LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
                               WHERE k.ord <= i.indnkeyatts),
-                 'unique', i.indisunique, 'partial', pg_get_expr(i.indpred, i.indrelid))), '[]')
+                 'unique', i.indisunique, 'partial',
+                 CASE WHEN i.indpred IS NULL THEN NULL WHEN f.locked THEN '?' ELSE pg_get_expr(i.indpred, i.indrelid) END)), '[]')
           FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
          WHERE i.indrelid = f.oid AND i.indisvalid AND m.amname = 'btree') AS indexes,
-       (SELECT coalesce(string_agg(pg_get_constraintdef(k.oid), ' '), '')
+       (SELECT coalesce(string_agg(CASE WHEN NOT f.locked THEN pg_get_constraintdef(k.oid) END, ' '), '')
           FROM pg_constraint k WHERE k.conrelid = f.oid AND k.contype = 'c') AS checks,
+       has_schema_privilege(f.relnamespace, 'USAGE') AS usable,
        CASE WHEN has_schema_privilege(f.relnamespace, 'USAGE')
             THEN array_remove(ARRAY[
                    CASE WHEN has_any_column_privilege(f.oid, 'SELECT') THEN 'SELECT' END,

@@ -75,7 +75,7 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
     assert why(outcomes, busy) == "another transaction holds it, or a part of it, right now"
     assert why(outcomes, complete) == "it is Complete already"
     assert why(outcomes, timed) == "rows that this touches have changed since the rehearsal"
-    assert why(outcomes, timer_held) == "Somebody else holds a lock on it. Nothing was changed."
+    assert why(outcomes, timer_held) == "Another session holds a lock that is needed. Nothing was changed."
     for task in before:
         if task != tasks[0]:
             assert dict(await twin.row(task)) == before[task]

@@ -68,7 +68,7 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     async with db.reading(1.5) as transaction:
         (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})
     assert tuple(row.values()) == (
-        "unstick", "pg_catalog, pg_temp", "1500ms", "0", "UTC", "off", "10s", "repeatable read", "on"
+        "unstick", "pg_catalog, pg_temp", "1500ms", "200ms", "UTC", "off", "10s", "repeatable read", "on"
     )  # fmt: skip
     async with db.writing('odd "name') as transaction:
         (row,) = await transaction.rows(sql(f"SELECT {columns}"), {})

@@ -200,6 +200,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     monkeypatch.setattr(detect, "SMALL", -1)
     job = await twin.job()
     task = await twin.task(job, status="Blocked", timer=60)
+    await twin.sql("ANALYZE")
     workspace = await opened(eternaltwin, tmp_path)
     node = twin.id(job, "job")
     page = await reader(workspace).children(node)

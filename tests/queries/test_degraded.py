@@ -1,0 +1,197 @@
+"""What cannot be read costs itself alone: a closed schema, an options.sql that fails, a bad value in a row."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from queries import system
+from queries.fault import DatabaseError
+from queries.model import Node, Phase
+from tests.command import Answer, unstick
+from tests.queries.builders import Twin, opened, reader
+from tests.queries.snak import Snak
+from tests.servers import TestbedServer
+
+SYSTEMS = Path(system.__file__).parent / "systems"
+COMMANDS = ("systems", "tree", "stuck", "dead")
+
+
+@pytest.fixture
+def half(server: TestbedServer, eternaltwin: str) -> str:
+    """DSN for a role that may read eternaltwin in `public`, and has no USAGE on the schemas of two other engines."""
+    role = server.unique("role")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
+    )
+    for name in ("estuary", "agent_jobs"):
+        ddl = (SYSTEMS / name / "schema.sql").read_text()
+        grant = f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role}"
+        server.sql(f"CREATE SCHEMA {name}; SET search_path = {name}; {ddl}; {grant}", eternaltwin)
+    return server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+
+
+async def ask(*words: str, dsn: str) -> Answer:
+    return await asyncio.to_thread(unstick, *words, dsn=dsn)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_schema_without_usage_costs_its_own_engines_alone(twin: Twin, half: str, command: str) -> None:
+    await twin.task(status="Blocked", timer=-600)
+    answer = await ask(command, "--json", dsn=half)
+    assert answer.code == 1
+    assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
+    if command in ("tree", "stuck"):
+        nodes = answer.json["nodes" if command == "tree" else "found"]
+        assert {node["system"] for node in nodes} == {"eternaltwin"}
+
+
+# Which variant it is
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if agent_jobs' options.sql divided by zero."""
+    bad = _changed(
+        "agent_jobs", "options", lambda text: f"SELECT o.* FROM ({text}) AS o WHERE 1 / length(left('', 1)) = 1"
+    )
+    monkeypatch.setattr(system, "builtin", lambda: bad)
+
+
+def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[system.System, ...]:
+    """The systems with the statements of that key changed in one of them, or all the same and without parameters."""
+    made = []
+    for each in system.builtin():
+        if each.name == name:
+            texts = [
+                msgspec.structs.replace(s, text=change, parameters=())
+                if isinstance(change, str)
+                else msgspec.structs.replace(s, text=change(s.text))
+                for s in each.statements[key]
+            ]
+            each = msgspec.structs.replace(each, statements={**each.statements, key: tuple(texts)})
+        made.append(each)
+    return tuple(made)
+
+
+async def test_an_options_statement_that_fails_costs_the_variant_alone(
+    snak: Snak, server: TestbedServer, failing: None
+) -> None:
+    ddl = (SYSTEMS / "eternaltwin" / "schema.sql").read_text()
+    server.sql(f"CREATE SCHEMA twin; SET search_path = twin; {ddl}", snak.dsn)
+    await snak.job("failed")
+    for command in COMMANDS:
+        answer = await ask(command, "--json", dsn=snak.dsn)
+        assert answer.code == 1, command
+        assert "division by zero" in answer.err, command
+        assert all(line.startswith("agent_jobs: ") for line in answer.err.splitlines()), command
+    counted = {s["label"]: s["counts"] for s in (await ask("systems", "--json", dsn=snak.dsn)).json["systems"]}
+    assert counted["agent_jobs"]
+    assert "eternaltwin" in counted
+
+
+async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
+    snak: Snak, failing: None, tmp_path: Path
+) -> None:
+    await snak.job("failed")
+    workspace = await opened(snak.dsn, tmp_path)
+    jobs = reader(workspace, "agent_jobs")
+    conditional = [
+        verb for kind in jobs.system.spec.kinds for verb in jobs.verbs(kind.name) if verb.when and verb.writes
+    ]
+    assert conditional
+    assert all("division by zero" in jobs.availability(verb).why for verb in conditional)
+    await workspace.close()
+
+
+async def test_the_variant_is_found_out_as_soon_as_it_can_be(snak: Snak, tmp_path: Path) -> None:
+    await snak.job("active")
+    workspace = await opened(snak.dsn, tmp_path, later=True)
+    await snak.connection.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+    jobs = reader(workspace, "agent_jobs")
+    await jobs.recognise()
+    assert jobs.unrecognised
+    await snak.connection.execute("ROLLBACK")
+    await jobs.counts()
+    assert not jobs.unrecognised
+    assert jobs.system.limits["profile"] == "table"
+    await workspace.close()
+
+
+# A bad value
+
+BAD = {
+    "phase": "'odd'",
+    "title": "NULL::text",
+    "revision": "'x'::text",
+    "created_at": "'soon'::text",
+    "attempts": "0.5::float8",
+    "version": "NULL::text",
+}
+
+
+@pytest.mark.parametrize("column", BAD)
+async def test_a_bad_value_in_a_row_costs_that_row_alone(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    job = await twin.job()
+    good, odd = await twin.task(job, kind="Good"), await twin.task(job, kind="Odd")
+    columns = [c for c in msgspec.structs.fields(Node) if c.name not in ("system", "findings")]
+    names = ", ".join(c.name for c in columns if c.name != column)
+    bad = _changed(
+        "eternaltwin",
+        "nodes",
+        lambda text: (
+            f"SELECT n.now, {names}, {BAD[column]} AS {column} FROM ({text}) AS n WHERE n.id = 'task:{odd}' "
+            f"UNION ALL SELECT n.now, {names}, n.{column} FROM ({text}) AS n WHERE n.id <> 'task:{odd}'"
+            if column in ("phase", "title", "version")
+            else f"SELECT n.now, {names}, {BAD[column]} AS {column} FROM ({text}) AS n"
+        ),
+    )
+    monkeypatch.setattr(system, "builtin", lambda: bad)
+    workspace = await opened(eternaltwin, tmp_path)
+    page = await reader(workspace).nodes([twin.id(good), twin.id(odd)])
+    shown = {node.id: node for node in page.nodes}
+    assert shown[twin.id(odd)].phase is Phase.UNKNOWN
+    assert "cannot be read" in str(shown[twin.id(odd)].error)
+    if column in ("phase", "title", "version"):
+        assert shown[twin.id(good)].phase is Phase.READY
+    await workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "part"),
+    [
+        ("counts", "SELECT 'odd' AS phase, 1::int8 AS n, 'exact' AS honesty", "counts"),
+        ("counts", "SELECT 'ready' AS phase, 'many' AS n, 'exact' AS honesty", "counts"),
+        ("samples/tasks", "SELECT 'task:1' AS id, 'no JSON' AS seen", "sample"),
+    ],
+)
+async def test_a_bad_value_is_an_error_of_its_part(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, text: str, part: str
+) -> None:
+    await twin.task()
+    bad = _changed("eternaltwin", key, text)
+    monkeypatch.setattr(system, "builtin", lambda: bad)
+    workspace = await opened(eternaltwin, tmp_path)
+    with pytest.raises(DatabaseError, match="cannot be read"):
+        await getattr(reader(workspace), part)()
+    assert (await reader(workspace).roots()).nodes
+    await workspace.close()
+
+
+async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await twin.task(status="Blocked", timer=-6000)
+    bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
+    monkeypatch.setattr(system, "builtin", lambda: bad)
+    workspace = await opened(eternaltwin, tmp_path)
+    findings = await reader(workspace).findings()
+    assert [(each.code, each.failed) for each in findings.unchecked if each.code == "starved"] == [("starved", True)]
+    assert findings.found
+    await workspace.close()

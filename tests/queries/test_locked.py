@@ -1,0 +1,177 @@
+"""A table that another session locks costs what reads it, for a moment, with the name of that session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.engine import connect
+from console.demo.run import ENGINES
+from console.demo.run import SQL as SETUP
+from queries.database import READ_TIMEOUT
+from queries.fault import BusyError
+from queries.workspace import Workspace
+from tests.command import Answer, unstick
+from tests.queries.builders import Twin, opened, reader
+from tests.servers import TestbedServer, both_versions
+
+Lock = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
+COMMANDS = ("systems", "tree", "stuck", "dead")
+
+
+@pytest.fixture
+async def lock(server: TestbedServer) -> AsyncIterator[Lock]:
+    """``await lock(dsn, "LOCK TABLE t")``: run it in a transaction of ``migrator`` that stays open."""
+    open_: list[asyncpg.Connection[Any]] = []
+
+    async def lock(dsn: str, sql: str = "LOCK TABLE task IN ACCESS EXCLUSIVE MODE") -> asyncpg.Connection[Any]:
+        connection = await asyncpg.connect(dsn, server_settings={"application_name": "migrator"})
+        open_.append(connection)
+        await connection.execute(f"BEGIN; {sql}")
+        return connection
+
+    yield lock
+    for connection in open_:
+        connection.terminate()
+
+
+@pytest.fixture
+async def five(server: TestbedServer) -> AsyncIterator[str]:
+    """DSN of a database with the tables and the demo's data of all engines; nobody is at work."""
+    dsn = server.fresh()
+    for engine in ENGINES:
+        connection = await connect(dsn, engine.name)
+        await connection.execute(SETUP["schema"])
+        one = engine()
+        await one.install(connection)
+        await one.fill(connection, 1)
+        await connection.close()
+    yield dsn
+    server.drop(dsn)
+
+
+async def ask(*words: str, dsn: str) -> Answer:
+    return await asyncio.to_thread(unstick, *words, dsn=dsn)
+
+
+@both_versions
+async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
+    twin: Twin, workspace: Workspace, eternaltwin: str, lock: Lock
+) -> None:
+    await twin.task()
+    holder = await lock(eternaltwin)
+    start = monotonic()
+    with pytest.raises(BusyError) as caught:
+        await reader(workspace).counts()
+    assert monotonic() - start < READ_TIMEOUT, "statement_timeout would have ended it as well"
+    pid = await holder.fetchval("SELECT pg_backend_pid()")
+    assert f"pid {pid} (migrator, role postgres) locks task" in caught.value.line
+    await holder.execute("ROLLBACK")
+    assert (await reader(workspace).counts())[0].n == 1
+
+
+async def test_a_lock_that_is_only_waited_for_names_both(
+    twin: Twin, workspace: Workspace, eternaltwin: str, lock: Lock
+) -> None:
+    first = await lock(eternaltwin, "SELECT FROM task")
+    second = await lock(eternaltwin, "SELECT")
+    waiting = asyncio.create_task(second.execute("LOCK TABLE task IN ACCESS EXCLUSIVE MODE"))
+    holder, waiter = first.get_server_pid(), second.get_server_pid()
+    while not await twin.value("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", waiter):
+        await asyncio.sleep(0.01)
+    with pytest.raises(BusyError) as caught:
+        await reader(workspace).counts()
+    assert f"pid {waiter} (migrator, role postgres) waits" in caught.value.line
+    assert f"behind pid {holder} (migrator, role postgres)" in caught.value.line
+    await first.execute("ROLLBACK")
+    await waiting
+
+
+async def test_what_a_role_may_not_see_of_the_blocker_names_the_grant(
+    server: TestbedServer, eternaltwin: str, lock: Lock, tmp_path: Path
+) -> None:
+    role = server.unique("role")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
+    )
+    workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
+    holder = await lock(eternaltwin)
+    with pytest.raises(BusyError) as caught:
+        await reader(workspace).counts()
+    assert f"pid {holder.get_server_pid()} (migrator, role postgres)" in caught.value.line
+    assert f"GRANT pg_monitor TO {role}" in caught.value.line
+    await workspace.close()
+
+
+async def test_a_prepared_transaction_is_named(own_server: TestbedServer, tmp_path: Path) -> None:
+    own_server.sql("ALTER SYSTEM SET max_prepared_transactions = 2")
+    own_server.halt()
+    own_server.start()
+    dsn = own_server.fresh("eternaltwin")
+    own_server.sql("BEGIN; LOCK TABLE task IN ACCESS EXCLUSIVE MODE; PREPARE TRANSACTION 'left over'", dsn)
+    workspace = await opened(dsn, tmp_path)
+    with pytest.raises(BusyError, match="prepared transaction left over"):
+        await reader(workspace).counts()
+    await workspace.close()
+
+
+@both_versions
+async def test_detection_waits_for_no_lock(server: TestbedServer, lock: Lock, tmp_path: Path) -> None:
+    """Sizes, predicates of indexes and texts of constraints are read by functions that lock the table."""
+    dsn = server.fresh("agent_jobs")
+    holder = await lock(dsn, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+    workspace = await opened(dsn, tmp_path)
+    assert workspace.locked == {"jobs"}
+    assert [(d.system, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
+    await holder.execute("ROLLBACK")
+    await workspace.look(renew=True)
+    assert list(workspace.systems) == ["agent_jobs"]
+    assert not workspace.locked
+    await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize("analyzed", [True, False])
+async def test_a_table_that_was_never_analyzed_is_not_taken_for_small(
+    server: TestbedServer, eternaltwin: str, tmp_path: Path, analyzed: bool
+) -> None:
+    server.sql("ALTER TABLE job SET (autovacuum_enabled = false)", eternaltwin)
+    insert = (
+        "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, repeat('x', 400)::bytea FROM generate_series(1, 30000)"
+    )
+    server.sql(f"{insert}; SELECT pg_stat_force_next_flush()", eternaltwin)
+    if analyzed:
+        server.sql("ANALYZE job", eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    relations = reader(workspace).found.relations
+    assert relations["job"].pages > 1024
+    assert relations["task"].pages == 0
+    await workspace.close()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_locked_table_costs_its_own_engine_alone(five: str, lock: Lock, command: str) -> None:
+    whole = await ask(command, "--json", dsn=five)
+    assert whole.code == 0
+    await lock(five, "LOCK TABLE estuary.tasks IN ACCESS EXCLUSIVE MODE")
+    part = await ask(command, "--json", dsn=five)
+    assert part.code == 1
+    assert "estuary" in part.err
+    assert "migrator" in part.err
+    assert engines(command, part) == engines(command, whole) - {"estuary"}
+    assert "migrator" in (await ask(command, dsn=five)).err, "as text, too"
+
+
+def engines(command: str, answer: Answer) -> set[str]:
+    """Labels of the engines of which the answer has something."""
+    if command == "systems":
+        return {s["label"] for s in answer.json["systems"] if s["counts"]}
+    if command == "dead":
+        return {part["system"] for part in answer.json["dead"] if part["letters"]}
+    return {each["system"] for each in answer.json["nodes" if command == "tree" else "found"]}
