@@ -3,6 +3,9 @@
 -- new one. `read_only` is default_transaction_read_only as a new session would have it: read from the catalog, because
 -- ALTER DATABASE and ALTER ROLE do not reach sessions that exist; a SET that another client of a pooler left behind does
 -- not count.
+-- pg_control_system() and the like are asked through ts_stat(), which runs a statement given as text: a call written here
+-- is refused before the CASE around it is looked at, where EXECUTE was revoked. Then `system_identifier` is made of the
+-- address, and `timeline` is NULL.
 SELECT current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,
@@ -24,6 +27,12 @@ SELECT current_setting('server_version_num')::int / 10000 AS version,
        CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 END AS lag,
        extract(epoch FROM now())::float8 AS now,
        pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
-       (SELECT system_identifier::text FROM pg_control_system()) AS system_identifier,
-       (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
-          FROM pg_control_checkpoint() AS c, pg_control_recovery() AS r) AS timeline
+       coalesce(split_part(h.history, '/', 1), 'at ' || coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'socket'))
+         AS system_identifier,
+       nullif(split_part(h.history, '/', 2), '')::int AS timeline
+  FROM (SELECT CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
+                  AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
+                  AND has_function_privilege('pg_control_recovery()', 'EXECUTE')
+             THEN (SELECT word FROM ts_stat($$
+                    SELECT array_to_tsvector(ARRAY[s.system_identifier || '/' || greatest(c.timeline_id, r.min_recovery_end_timeline)])
+                      FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r$$)) END AS history OFFSET 0) AS h

@@ -1,0 +1,52 @@
+"""A server on which a role may not call pg_control_system() and the like is read and changed all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries import act
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, rehearsed, told
+from tests.servers import TestbedServer, both_versions
+
+FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recovery()"]
+
+
+@both_versions
+async def test_the_identifier_is_the_servers(
+    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger.jsonl")
+    ((known,),) = await twin.connection.fetch("SELECT system_identifier::text FROM pg_control_system()")
+    assert workspace.server.system_identifier == known
+    assert workspace.server.timeline == 1
+    await workspace.close()
+
+
+@both_versions
+@pytest.mark.parametrize("function", FUNCTIONS)
+async def test_revoked_control_functions(
+    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path, function: str
+) -> None:
+    role = server.unique("op")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    await twin.sql(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
+    await twin.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
+    task = await twin.task()
+    dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    workspace = await Workspace.open(dsn, file=tmp_path / "ledger.jsonl")
+    try:
+        assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
+        assert workspace.server.timeline is None
+        rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
+        outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+        assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+        (entry,), _ = await workspace.ledger()
+        assert entry.origin is not None
+    finally:
+        await workspace.close()
+        await twin.sql(f"DROP OWNED BY {role}")
+        server.sql(f"DROP ROLE {role}")
