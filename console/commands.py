@@ -225,6 +225,13 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Something the verb asks for.")
 @click.option("-n", "--dry-run", is_flag=True, help="Rehearse only: the real SQL, rolled back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(0, 3600),
+    metavar="SECONDS",
+    default=0.0,
+    help="Wait so long for nodes that an executor has at the moment, and act when they are free. Ctrl-C stops.",
+)
 @click.option("--confirm", metavar="NAME", help="Like --yes, for what destroys on a production context: its name.")
 @click.option("--resume", metavar="BULK", help="Continue a bulk that was not finished, instead of VERB and ID.")
 @click.option("--discard", metavar="BULK", help="Forget a bulk that was not finished.")

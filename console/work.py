@@ -9,7 +9,7 @@ from time import monotonic
 
 import msgspec
 
-from queries import act, frozen, ledger
+from queries import act, frozen, ledger, wait
 from queries.fault import DatabaseError
 from queries.model import Outcome, Rehearsal, Result, RowChange
 from queries.workspace import Workspace
@@ -29,6 +29,7 @@ class Work:
         self.bulk = ""  # id by which what is left can be continued
         self.trouble = ""  # why the server is waited for, "" where it is not
         self.retry_at = 0.0  # monotonic time at which it is asked again
+        self.held: float | None = None  # seconds it waits on at most, while it waits for nodes to be free
         self.ended = False
         self.seen = False  # whether the result was on the screen
         self._began, self._before = monotonic(), 0
@@ -104,7 +105,7 @@ class Work:
         verb = msgspec.structs.replace(self.rehearsal, versions=versions)
         try:
             list_ = frozen.load(self._workspace.bulks, self.bulk, self._workspace.server) if self.bulk else None
-            steps = act.bulk(self._workspace, verb.system, verb.verb, verb, ledger.operator(), self._stop, list_)
+            steps = wait.bulk(self._workspace, verb, ledger.operator(), self._stop, list_)
             async for step in steps:
                 self.results += step.chunk.results
                 self.changes += step.chunk.changes
@@ -113,6 +114,7 @@ class Work:
                 self.bulk, self.trouble = step.bulk, step.trouble
                 self.retry_at = monotonic() + (step.waits or 0.0)
                 self.correct()
+                self.held = step.held
                 self._changed()
         except DatabaseError as error:
             self._rest(Outcome.REFUSED, error.line)

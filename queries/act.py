@@ -66,6 +66,8 @@ async def rehearse(
     results: list[Result] = []
     changes: list[RowChange] = []
     witness: dict[str, str] = {}
+    for_now: list[str] = []
+    steady: dict[str, str | None] = {}
     at = 0.0
     first = dict(list(seen.items())[:CHUNK])
     if workspace.database.unchanging():
@@ -76,6 +78,8 @@ async def rehearse(
             results += part.results()
             changes += part.changes
             witness |= part.witness
+            for_now += part.for_now
+            steady |= part.steady if part.verb.waits else {}
             at = max(at, part.at)
     return Rehearsal(
         system=label,
@@ -88,6 +92,8 @@ async def rehearse(
         witness=witness,
         at=at or time.time(),  # nothing was asked of the server where every node was refused without it
         ledger=workspace.ledger_place,
+        for_now=tuple(for_now),
+        steady=steady,
     )
 
 
@@ -100,14 +106,16 @@ async def commit(
     xids: list[str] = []
     place = None
     before = len(workspace.journal.corrected)
+    for_now: list[str] = []
     async for progress in bulk(workspace, label, verb, rehearsal, operator, asyncio.Event()):
         results += progress.chunk.results
         changes += [change.read() for change in progress.chunk.changes]
         xids += [progress.chunk.xid] if progress.chunk.xid else []
         place = progress.chunk.ledger or place
+        for_now += progress.chunk.for_now
     xid = " ".join(xids) or None
     results = corrected(results, workspace.journal.corrected[before:])
-    return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, ledger=place)
+    return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, ledger=place, for_now=tuple(for_now))
 
 
 def bulk(
@@ -174,6 +182,8 @@ def _pieces(
         refused += [out[i] for i in chunk if i in out]
         if refused:
             yield Outcomes(results=tuple(refused))
+        if rehearsal.waited:
+            requests = [(msgspec.structs.replace(r, steady=rehearsal.steady), versions) for r, versions in requests]
         yield from requests
 
 
@@ -248,6 +258,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         changes=tuple(c for p in parts for c in p.copies),
         xid=" ".join(xids) or None,
         ledger=workspace.ledger_place if xids else None,
+        for_now=tuple(i for p in parts for i in p.for_now),
     )
     return Chunk(outcomes=outcomes, left=left, trouble=next((r.why for r in results if r.id in left), ""))
 

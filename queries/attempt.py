@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import msgspec
 from queries import ledger
 from queries.database import FIRE, Transaction
 from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
+from queries.files import statement
 from queries.model import Outcome, Record, Result, RowChange
 from queries.read import Reader
 from queries.spec import Verb
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
 
+CHANGED_MEANWHILE = "it changed while it was waited for"
+
 _copied = itemgetter("id", "table", "key", "row")
 
 
@@ -29,6 +33,8 @@ class Request(Record):
     """What is asked for. ``witness`` is what the rehearsal showed, at a commit; ``over`` is the connection to use.
 
     ``frozen`` is the list of the bulk that it is a chunk of.
+    ``steady``: the operator waited for these nodes, so that their versions have changed. A node is taken in the version
+    that it has if its ``steady`` text is this one.
     """
 
     reader: Reader
@@ -39,6 +45,7 @@ class Request(Record):
     witness: Mapping[str, str] = {}
     over: str = "write"
     frozen: Frozen | None = None
+    steady: Mapping[str, str | None] | None = None
 
 
 class GuardMissedError(DatabaseError):
@@ -53,11 +60,15 @@ class TableBusyError(BusyError):
     """Somebody holds a whole table: no node is to blame, and trying fewer of them would not help."""
 
 
+class ImagesError(ConflictError):
+    """The row images claim deletions that the server did not make; the transaction is rolled back."""
+
+
 class Attempt:
     """Which nodes are still in, and what became of the others."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        self.reader, self.verb = request.reader, request.verb
+        self.reader, self.verb, self._awaited = request.reader, request.verb, request.steady
         self.versions = dict(versions)
         self.live = sorted(versions)
         self.dropped: dict[str, Result] = {}
@@ -69,6 +80,8 @@ class Attempt:
         self.caveat = ""  # what is to be said of those that were changed
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock
+        self.for_now: list[str] = []  # nodes refused because an executor has them at the moment
+        self.steady: dict[str, str | None] = {}  # by node: what must not change while the operator waits for it
         self._foreign: set[tuple[str, str, str]] = set()
         self._about: dict[str, list[str]] = {}  # ids and versions of those that are in, as statements take them
         self._sections = self.reader.system.verbs[self.verb.script]
@@ -78,6 +91,7 @@ class Attempt:
             "args": msgspec.json.encode(dict(request.arguments)).decode(),
             "have": sorted(self.reader.found.have),
             "limits": msgspec.json.encode(self.reader.system.limits).decode(),
+            "copied": None,
         }
 
     def drop(self, node_id: str, outcome: Outcome, why: str) -> None:
@@ -109,6 +123,7 @@ class Attempt:
             raise TableBusyError(str(error), code=error.code) from error
         if not self.live:
             return
+        deleted = await self._deleted(transaction, before)
         rows: Sequence[Mapping[str, Any]] = ()
         for change in self._sections["change"]:
             rows = await self._rows(transaction, change)
@@ -120,6 +135,30 @@ class Attempt:
         await _fire(transaction)
         after = await self._copy(transaction)
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
+        await self._check_deletions(transaction, deleted)
+
+    async def _deleted(self, transaction: Transaction, rows: Rows) -> dict[str, int | None]:
+        """How many rows of each copied table this session has deleted so far, by the server's own count."""
+        tables = sorted({table for _, table, _ in rows})
+        counted = await transaction.rows(statement("deleted"), {"ids": tables}) if tables else []
+        return {row["table"]: row["n"] for row in counted}
+
+    async def _check_deletions(self, transaction: Transaction, before: Mapping[str, int | None]) -> None:
+        """Compare the deletions that the images claim with those that the server made. Raises ImagesError.
+
+        Images are read twice by the same statement. A row that the second reading cannot reach looks deleted although
+        it is there, and the audit log would keep that for ever.
+        """
+        claimed = Counter(copy.table for copy in self.copies if copy.after is None)
+        if not claimed:
+            return
+        now = await self._deleted(transaction, {("", table, ""): "" for table in claimed})
+        for table, number in claimed.items():
+            first, last = before.get(table), now.get(table)
+            if first is not None and last is not None and number > last - first:
+                raise ImagesError(
+                    f"{number} rows of {table} would be shown as deleted, but the server deleted {last - first}."
+                )
 
     async def stands(self, transaction: Transaction) -> bool | None:
         """Return True if the rows prove that this attempt was committed, False if not; None if they prove neither.
@@ -149,7 +188,9 @@ class Attempt:
                 node_id = self._full(row["id"])
                 if node_id in self.live:
                     self.drop(node_id, Outcome.REFUSED, row["why"])
+                    self.for_now += [node_id] if self.verb.waits and row.get("for_now") else []
         before = await self._copy(transaction)
+        self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
         self.witness = _digests([i for i in self.live if seen is None or i in seen], before)
         if self.verb.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in self.witness.items() if seen[i] != digest]:
@@ -160,7 +201,9 @@ class Attempt:
         now: dict[str, str] = {}
         prefix = self._full("")
         for part in self._sections["lock"]:
-            now |= {prefix + row["id"]: row["version"] for row in await self._rows(transaction, part)}
+            rows = await self._rows(transaction, part)
+            now |= {prefix + row["id"]: row["version"] for row in rows}
+            self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
         absent = [i for i in self.live if i not in now]
         there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
         for node_id in absent:
@@ -169,7 +212,14 @@ class Attempt:
             else:
                 self.drop(node_id, Outcome.GONE, "it does not exist any more")
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
-            self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
+            if self._awaited is None:
+                self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
+            else:
+                self.versions[node_id] = now[node_id]
+        awaited = self._awaited
+        for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
+            self.drop(node_id, Outcome.MOVED, CHANGED_MEANWHILE)
+        self._about = {}
 
     async def _copy(self, transaction: Transaction) -> Rows:
         """The rows at stake. A part may tell which are ``ours``, written by this transaction: what somebody else writes

@@ -27,6 +27,7 @@ class Progress(Record):
     Of its changes the rows are as the server spelled them, until somebody reads them: of many, few are looked at.
     ``waits``: seconds until the server is asked again, where it was lost; ``trouble`` says why. ``bulk`` is the id by
     which what is left can be continued, "" where it cannot. ``given_up``: the server was waited for long enough.
+    ``held``: seconds it goes on waiting at most for nodes that an executor has.
     """
 
     done: int
@@ -36,6 +37,7 @@ class Progress(Record):
     trouble: str = ""
     bulk: str = ""
     given_up: bool = False
+    held: float | None = None
 
 
 class Chunk(Record):

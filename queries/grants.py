@@ -34,10 +34,18 @@ async def grants(
     queues = {
         spec.needs[need].relation.rpartition(".")[0] for verb in verbs for need in verb.needs if need in found.have
     }
+    options = spec.options.items()
+    columns = [
+        {"name": name, "type": option.columns}
+        for key, option in options
+        if option.columns
+        for name in reader.system.limits[key]
+    ]
     asked: dict[str, Any] = {
         "schema": found.schema,
         "tables": list(found.relations),
         "changes": changes,
+        "columns": columns,
         "besides": list(spec.besides),
         "queues": sorted(filter(None, queues)),
         "called": sorted({name for need in spec.needs.values() for name in need.functions}),

@@ -209,6 +209,9 @@ class Dead(Record):
     unreadable: str = ""  # why it cannot be read
 
 
+OPEN = "..."  # an argument that a suggested action needs and the operator decides
+
+
 class Finding(Record):
     """A reason to look at a node."""
 
@@ -221,6 +224,7 @@ class Finding(Record):
     proof: Proof
     since: float | None = None
     verb: str | None = None  # the verb that helps, if there is one
+    arguments: dict[str, str] = {}  # what that verb is to be given, from the evidence; `OPEN`: to be decided
     evidence: dict[str, Any] = {}
 
 
@@ -313,7 +317,11 @@ def _read(row: Any) -> Any:
 
 
 class Rehearsal(Record):
-    """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with."""
+    """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with.
+
+    ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.wait` can wait for them. ``steady``:
+    by node, what must not change meanwhile.
+    """
 
     system: str
     verb: str
@@ -325,6 +333,12 @@ class Rehearsal(Record):
     witness: dict[str, str]
     at: float
     ledger: str  # where the entry will go: "table" or a file's path
+    for_now: tuple[str, ...] = ()
+    steady: dict[str, str | None] = {}
+    wait: float = 0.0  # seconds that the operator agreed to wait for them
+    waited: bool = (
+        False  # that time is running: nodes are taken in the version that they have, if ``steady`` is as it was
+    )
 
 
 class Outcomes(Record):
@@ -334,6 +348,7 @@ class Outcomes(Record):
     changes: tuple[RowChange, ...] = ()
     xid: str | None = None
     ledger: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
+    for_now: tuple[str, ...] = ()  # refused nodes that an executor has at the moment
 
 
 class Origin(Record):

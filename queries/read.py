@@ -14,6 +14,7 @@ from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError, UnreadableError, readable
 from queries.files import statement
 from queries.model import (
+    OPEN,
     Availability,
     Costly,
     Count,
@@ -404,6 +405,8 @@ class Reader(Variant):
             ]
 
     def _finding(self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any]) -> Finding:
+        verb = self.system.verb(spec.verb, split_id(node_id)[1]) if spec.verb else None
+        given = {a.name: OPEN for a in verb.arguments if a.required and not a.default} if verb else {}
         return Finding(
             system=self.label,
             node_id=node_id,
@@ -413,7 +416,8 @@ class Reader(Variant):
             severity=spec.severity,
             proof=spec.proof,
             since=None if since is None else float(since),
-            verb=spec.verb if spec.verb and self.system.verb(spec.verb, split_id(node_id)[1]) else None,
+            verb=verb.name if verb else None,
+            arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()} if verb else {},
             evidence=evidence,
         )
 

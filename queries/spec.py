@@ -73,6 +73,7 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     sentence: str
     proof: Proof = Proof.VERIFIED
     verb: str | None = None
+    arguments: dict[str, str] = {}  # of that verb: each a text with names of the evidence, as ``{position}``
     sample: str | None = None
     same: tuple[str, ...] = ()  # sampled fields that stayed the same
     changes: tuple[str, ...] = ()  # sampled fields, one of which changed at each of ``times`` looks
@@ -114,6 +115,7 @@ class Verb(Record, forbid_unknown_fields=True):
     privileges: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
+    waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
     apart: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
     arguments: tuple[Argument, ...] = ()
     when: dict[str, str] = {}  # options that must have these values, for verbs that differ by variant
@@ -132,7 +134,9 @@ class Verb(Record, forbid_unknown_fields=True):
 class Option(Record, forbid_unknown_fields=True):
     """A setting of a system that is no threshold: one of ``choices``, any text, or a table of names to texts.
 
-    ``view``: what its trees are grouped by; a key of the console goes to the next choice.
+    ``view``: what its trees are grouped by; a key of the console goes to the next choice. ``columns``: the names of
+    this map are columns of other tables, ``table.column`` or ``*.column``, of this base type, which keep ids of the
+    engine's rows. Actions that delete read them.
     """
 
     title: str
@@ -140,6 +144,7 @@ class Option(Record, forbid_unknown_fields=True):
     choices: tuple[str, ...] = ()
     default: str | dict[str, str] = ""
     view: bool = False
+    columns: str = ""
 
 
 class Spec(Record, forbid_unknown_fields=True):

@@ -61,7 +61,7 @@ class System(Record):
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 PARAMETERS = frozenset(
-    "ids places versions args changes operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
+    "ids places versions args changes copied operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
 )
 SECTIONS = ("lock", "refused", "rows", "change")
 
@@ -246,14 +246,17 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
     for n, finding in enumerate(spec.findings):
         if finding.verb and finding.verb not in verbs:
             yield ("findings", n, "verb"), f"finding {finding.code}: there is no verb {finding.verb!r}"
+        known = {a.name for v in spec.verbs if v.name == finding.verb for a in v.arguments}
+        for name in sorted(set(finding.arguments) - known):
+            yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.verb} has no argument {name!r}"
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
         if (finding.step is None) != (finding.least is None):
             yield ("findings", n), f"finding {finding.code}: step and least go together"
-        for field, name in (("times", finding.times), ("seconds", finding.seconds)):
-            if name and name not in spec.thresholds:
-                yield ("findings", n, field), f"finding {finding.code}: there is no threshold {name!r}"
+        for field, threshold in (("times", finding.times), ("seconds", finding.seconds)):
+            if threshold and threshold not in spec.thresholds:
+                yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
 
 
 def _line_in_toml(file: Path, at: tuple[str | int, ...]) -> int:

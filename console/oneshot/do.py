@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 
 import click
+import msgspec
 
 from console.oneshot import ask, plain
 from console.oneshot.about import unknown_verb
@@ -15,6 +16,7 @@ from console.oneshot.arguments import arguments_of
 from console.oneshot.output import say
 from console.oneshot.target import Target, named, opened
 from queries import act, frozen, unfinished
+from queries import wait as waiting
 from queries.fault import DatabaseError
 from queries.frozen import Frozen
 from queries.ledger import TABLE, operator
@@ -42,6 +44,7 @@ async def do(
     arguments: Sequence[str],
     dry_run: bool,
     yes: bool,
+    wait: float,
     confirm: str | None,
 ) -> int:
     """Carry a verb out. The exit code tells what became of the nodes."""
@@ -55,7 +58,8 @@ async def do(
         there = await named(reader, nodes)
         seen = {node.id: node.version for node in there.values()}
         gone = [_gone(i) for i in nodes if i not in there]
-        rehearsal = await act.rehearse(workspace, reader.label, verb, seen, str(reason), given)
+        rehearsed = await act.rehearse(workspace, reader.label, verb, seen, str(reason), given)
+        rehearsal = msgspec.structs.replace(rehearsed, wait=wait)
         if dry_run:
             shown = _with(rehearsal, gone)
             target.output.answer(shown, lambda: _rehearsed(shown, variants))
@@ -116,8 +120,10 @@ async def _carried(
     bulk: Frozen | None = None,
 ) -> tuple[Outcomes | None, Ending]:
     """Ask and commit. No outcomes where it was not agreed to."""
-    possible = len(rehearsal.results) < len(rehearsal.versions) or any(
-        r.outcome is Outcome.CHANGED for r in rehearsal.results
+    possible = (
+        len(rehearsal.results) < len(rehearsal.versions)
+        or any(r.outcome is Outcome.CHANGED for r in rehearsal.results)
+        or bool(rehearsal.wait and rehearsal.for_now)
     )
     if possible and not _go_on(target, workspace, variants, _with(rehearsal, gone), yes, confirm):
         say("Nothing was changed.")
@@ -126,7 +132,7 @@ async def _carried(
         if bulk is not None:
             bulk.outcomes(rehearsal.results)
         return Outcomes(results=rehearsal.results), Ending()
-    return await _commit(workspace, rehearsal.verb, rehearsal, bulk)
+    return await _commit(workspace, rehearsal, bulk)
 
 
 def _told(target: Target, rehearsal: Rehearsal, done: Outcomes, others: Sequence[Result], ending: Ending) -> int:
@@ -143,6 +149,8 @@ def _told(target: Target, rehearsal: Rehearsal, done: Outcomes, others: Sequence
         say(f"Ledger: {'the table unstick.ledger' if outcomes.ledger == TABLE else outcomes.ledger}.")
     if left and ending.bulk:
         say(f"{len(left)} nodes are left: unstick do --resume {ending.bulk}")
+    if not rehearsal.wait:
+        say(*_could_wait(rehearsal))
     return 130 if left and not ending.given_up else _code(outcomes.results)
 
 
@@ -168,8 +176,6 @@ def _gone(node_id: str) -> Result:
 
 
 def _with(rehearsal: Rehearsal, gone: Sequence[Result]) -> Rehearsal:
-    import msgspec
-
     results = tuple(sorted((*rehearsal.results, *gone), key=lambda r: r.id))
     return msgspec.structs.replace(rehearsal, results=results)
 
@@ -187,6 +193,13 @@ def _rehearsed(rehearsal: Rehearsal, variants: Sequence[Verb]) -> Iterator[str]:
             yield f"{verb.title}: {verb.effect} {verb.next}{assumed}".rstrip()
 
 
+def _could_wait(rehearsal: Rehearsal) -> Iterator[str]:
+    """Say that waiting would help, where it would."""
+    if rehearsal.for_now:
+        nodes = "1 node" if len(rehearsal.for_now) == 1 else f"{len(rehearsal.for_now)} nodes"
+        yield f"An executor has {nodes} at the moment: --wait SECONDS acts when that is over."
+
+
 def _go_on(
     target: Target,
     workspace: Workspace,
@@ -202,6 +215,10 @@ def _go_on(
     place = f"{target.context or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in rehearsal.results)
     question = f"{variants[0].title}: {number} of {len(rehearsal.results)} nodes on {place}."
+    if rehearsal.wait and rehearsal.for_now:
+        question += (
+            f" Then wait up to {rehearsal.wait:.0f} s for {len(rehearsal.for_now)} that an executor has at the moment."
+        )
     destroys = any(verb.danger is Danger.DESTRUCTIVE or verb.confirm == "typed" for verb in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.context:
@@ -214,10 +231,11 @@ def _go_on(
     return ask.agreed(f"{question} Go on?")
 
 
-async def _commit(
-    workspace: Workspace, verb: str, rehearsal: Rehearsal, bulk: Frozen | None
-) -> tuple[Outcomes, Ending]:
-    """Commit chunk by chunk. Ctrl-C and SIGTERM end it between two chunks: what is under way is waited for."""
+async def _commit(workspace: Workspace, rehearsal: Rehearsal, bulk: Frozen | None) -> tuple[Outcomes, Ending]:
+    """Commit chunk by chunk, then wait for what is busy for now. Ctrl-C and SIGTERM end it between two chunks.
+
+    What is under way is waited for.
+    """
     stop = asyncio.Event()
     results: list[Result] = []
     changes: list[RowChange] = []
@@ -231,7 +249,9 @@ async def _commit(
         say("Interrupted: waiting for the outcome of what is under way ...")
 
     with _signals(interrupted):
-        async for progress in act.bulk(workspace, rehearsal.system, verb, rehearsal, operator(), stop, bulk):
+        if rehearsal.wait and rehearsal.for_now:
+            say(f"Waiting up to {rehearsal.wait:.0f} s for {len(rehearsal.for_now)} nodes. Ctrl-C stops.")
+        async for progress in waiting.bulk(workspace, rehearsal, operator(), stop, bulk):
             results += progress.chunk.results
             changes += [change.read() for change in progress.chunk.changes]
             xids += [progress.chunk.xid] if progress.chunk.xid else []

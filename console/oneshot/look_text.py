@@ -31,7 +31,7 @@ def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
         yield f"{finding.severity}  {finding.title}{since}  {finding.node_id}"
         yield f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else "")
         if finding.verb:
-            yield f"   → {plain.command(finding.verb, finding.node_id)}"
+            yield f"   → {plain.command(finding.verb, finding.node_id, finding.arguments)}"
     if not answer.found:
         sure = all(each.why == SEVERAL for each in answer.unchecked)
         yield f"Nothing is stuck in {', '.join(labels)}." if sure else "Nothing was found where it could be looked for."

@@ -47,7 +47,7 @@ def _lines(
         yield f"stuck: {finding.title}{since}"
         yield f"  {finding.sentence}{assumed}"
         if finding.verb:
-            yield f"  → {plain.command(finding.verb, node.id)}"
+            yield f"  → {plain.command(finding.verb, node.id, finding.arguments)}"
     yield ""
     yield from plain.table(_columns(node, reader, detail.at))
     for section in detail.sections:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
+from console import words
 from console.pages import plan as pages
 from console.widgets.page import Page
 from queries import act
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from .verb import Plan
 
+WAIT = 600.0  # seconds that an operator offers to wait for nodes that an executor has at the moment
 WATCHED = 200  # nodes that are looked at again at each tick while the dialog is open
 
 
@@ -62,6 +65,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
     BINDINGS = [
         Binding("r", "again", "rehearse again", show=False),
         Binding("b", "back", "answer anew", show=False),
+        Binding("w", "wait", "wait for what is busy", show=False),
     ]
 
     def __init__(self, plan: Plan, asked: Asked) -> None:
@@ -110,8 +114,24 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         rehearsal = self._rehearsal
-        self._say("" if self._would_change() else "Nothing would be changed. r rehearses again, as it is now.")
+        self._say(self._first_word())
         self.query_one(Page).put(lambda width: pages.rehearsed(rehearsal, plan.verb, plan.left_out, width))
+        self._renew_buttons()
+
+    def _first_word(self) -> str:
+        """What can be done where nothing, or not all, would be changed."""
+        if self._rehearsal is not None and self._rehearsal.for_now and not self._rehearsal.wait:
+            number = len(self._rehearsal.for_now)
+            return f"An executor has {_nodes(number)} at the moment. w waits up to {words.age(WAIT)} until it is over."
+        return "" if self._would_change() else "Nothing would be changed. r rehearses again, as it is now."
+
+    def action_wait(self) -> None:
+        """Wait for what is busy for now, once the change is let go; or do not, if that was on."""
+        rehearsal = self._rehearsal
+        if rehearsal is None or not rehearsal.for_now:
+            return
+        self._rehearsal = msgspec.structs.replace(rehearsal, wait=0.0 if rehearsal.wait else WAIT)
+        self._say(self._first_word())
         self._renew_buttons()
 
     def _would_change(self) -> int:
@@ -120,7 +140,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             return 0
         rehearsed = self._rehearsal.results
         unseen = len(self._rehearsal.versions) - len(rehearsed)
-        return sum(result.outcome is Outcome.CHANGED for result in rehearsed) + unseen
+        waited = len(self._rehearsal.for_now) if self._rehearsal.wait else 0
+        return sum(result.outcome is Outcome.CHANGED for result in rehearsed) + unseen + waited
 
     async def look(self) -> None:
         """Somebody else may change the nodes meanwhile: better to hear of it now than at the commit."""
@@ -153,7 +174,9 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
     @on(Input.Changed)
     def _renew_buttons(self) -> None:
         count = self._would_change()
-        nodes = "1 node" if count == 1 else f"{count} nodes"
+        nodes = _nodes(count)
+        if self._rehearsal is not None and self._rehearsal.wait:
+            nodes += f", waiting up to {words.age(WAIT)}"
         button = self.query_one("#go", Button)
         button.label = f"{self._plan.verb.title} {nodes}" if count else self._plan.verb.title
         button.disabled = not self._ready_to_go()
@@ -201,6 +224,10 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         self._start()
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number} nodes"
 
 
 def _told(number: int, one: str, more: str) -> list[str]:

@@ -79,6 +79,9 @@ class ResultScreen(Dialog[None]):
             return plain(
                 f"Server lost, retrying in {work.retry_in:.0f} s, stop: s. {done}. {work.trouble}", "$warning", 0
             )
+        if work.held is not None:
+            nodes = work.total - len(work.results)
+            return plain(f"Waiting for {nodes} to be free, at most {words.age(work.held)}: {done}", "$warning", 0)
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {words.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)

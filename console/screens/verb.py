@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from queries.fault import DatabaseError
-from queries.model import Node, Outcome, Record, Rehearsal, Result
+from queries.model import OPEN, Node, Outcome, Record, Rehearsal, Result
 from queries.read import Reader
 from queries.safe_text import safe_text
 from queries.spec import Verb
 
-from .ask import AskScreen
+from .ask import Asked, AskScreen
 from .frame import Frame
 from .rehearsal import Back, RehearsalScreen
 from .result import ResultScreen
@@ -62,13 +62,23 @@ async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) 
 
 async def _agreed(app: Everywhere, plan: Plan) -> Rehearsal | None:
     """Ask and rehearse, as often as the operator goes back; what was agreed to in the end, None for nothing."""
-    asked = await app.push_screen_wait(AskScreen(plan))
+    asked = await app.push_screen_wait(AskScreen(plan, _suggested(app, plan)))
     while asked is not None:
         answer = await app.push_screen_wait(RehearsalScreen(plan, asked))
         if not isinstance(answer, Back):
             return answer
         asked = await app.push_screen_wait(AskScreen(plan, asked))
     return None
+
+
+def _suggested(app: Everywhere, plan: Plan) -> Asked | None:
+    """Return the arguments that a finding of the node gives for this action; None if it gives none."""
+    if len(plan.nodes) != 1:
+        return None
+    found = app.session.findings_of(plan.nodes[0].id)
+    given = next((f.arguments for f in found if f.verb == plan.verb.name and f.arguments), None)
+    known = {name: value for name, value in (given or {}).items() if value != OPEN}
+    return Asked(reason="", arguments=known) if known else None
 
 
 def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: set[str]) -> Plan | str:

@@ -1,8 +1,10 @@
 -- What roles need for one system: the GRANT statements, in order, as text. None of them is run.
 -- $1 args jsonb: schema; tables, all that are there; changes, a table and what is done to it; besides, other schemas it
---   uses; queues, those of them whose tables come and go; called and executed, names of functions that everybody's
+--   uses; queues, those of them whose tables come and go; columns of other tables that keep ids of its rows, as table.column
+--   or *.column, and their type; called and executed, names of functions that everybody's
 --   statements and only the operators' call; viewers and operators, names of roles
--- Before a row is deleted, its verb looks who points at it: so operators may read every foreign key to such a table.
+-- Before a row is deleted, its verb looks who points at it, and a detail page shows it: so both may read every foreign key
+-- to such a table, and the columns given.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (
   SELECT $1::jsonb ->> 'schema' AS schema,
@@ -70,11 +72,23 @@ pointing AS (
     JOIN pg_namespace n ON n.oid = r.relnamespace
     JOIN pg_attribute p ON p.attrelid = r.oid AND p.attnum = ANY (k.conkey)
    WHERE NOT (r.relnamespace = tn.oid AND $1::jsonb -> 'tables' ? r.relname)
+  UNION
+  SELECT n.nspname, r.relname, p.attname
+    FROM jsonb_array_elements($1::jsonb -> 'columns') AS k
+    JOIN pg_attribute p ON p.attname = split_part(k ->> 'name', '.', 2) AND NOT p.attisdropped
+    JOIN pg_type y ON y.oid = p.atttypid AND coalesce(nullif(y.typbasetype, 0), y.oid) = (k ->> 'type')::regtype
+    JOIN pg_class r ON r.oid = p.attrelid AND r.relkind IN ('r', 'p') AND split_part(k ->> 'name', '.', 1) IN ('*', r.relname)
+    JOIN pg_namespace n ON n.oid = r.relnamespace
+   WHERE EXISTS (SELECT FROM changes c WHERE c.deletes)
 ),
 told AS (
   SELECT 1 AS part, row_number() OVER (ORDER BY s.beside, s.nspname) AS at,
          format('GRANT USAGE ON SCHEMA %I TO %s', s.nspname, a.everybody) AS statement
     FROM schemas s CROSS JOIN asked a
+  UNION ALL
+  SELECT 1, 1000 + row_number() OVER (ORDER BY p.nspname), format('GRANT USAGE ON SCHEMA %I TO %s', p.nspname, a.everybody)
+    FROM (SELECT DISTINCT nspname FROM pointing) AS p CROSS JOIN asked a
+   WHERE NOT EXISTS (SELECT FROM schemas s WHERE s.nspname = p.nspname)
   UNION ALL
   SELECT 2, 1, format('GRANT SELECT ON %s TO %s', string_agg(format('%I.%I', a.schema, t.name), ', ' ORDER BY t.at), a.everybody)
     FROM jsonb_array_elements_text($1::jsonb -> 'tables') WITH ORDINALITY AS t(name, at) CROSS JOIN asked a
@@ -86,7 +100,7 @@ told AS (
   SELECT 4, c.at, format('GRANT %s ON %I.%I TO %s', c.words, a.schema, c.name, a.operators)
     FROM changes c CROSS JOIN asked a
   UNION ALL
-  SELECT 5, row_number() OVER (ORDER BY p.nspname, p.relname, p.attname), format('GRANT SELECT (%I) ON %I.%I TO %s', p.attname, p.nspname, p.relname, a.operators)
+  SELECT 5, row_number() OVER (ORDER BY p.nspname, p.relname, p.attname), format('GRANT SELECT (%I) ON %I.%I TO %s', p.attname, p.nspname, p.relname, a.everybody)
     FROM pointing p CROSS JOIN asked a
   UNION ALL
   SELECT 6, row_number() OVER (ORDER BY s.nspname, s.relname), format('GRANT USAGE ON SEQUENCE %I.%I TO %s', s.nspname, s.relname, a.operators)

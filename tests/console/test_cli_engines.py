@@ -15,6 +15,7 @@ from queries.model import Node, Outcome
 from queries.read import Reader
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
+from tests.queries.estuary.rows import digest
 from tests.servers import TestbedServer
 
 VARIANTS = [("agent_jobs", "mirror"), ("agent_jobs", "table"), ("estuary", ""), ("uni2work", "")]
@@ -23,7 +24,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "uni2work release": {"gone": True},
     "uni2work refill": {"value": 1000},
     "estuary send": {"message": {"type": "shard_failed"}},
-    "estuary drop": {"position": 1},
+    "estuary drop": {
+        "position": 1,
+        "digest": digest('["00:00:00:00:00:00:00:00", {"type": "inferred_schema_updated"}]'),
+        "decodable": True,
+    },
     "estuary release": {"early": True},
 }
 
@@ -89,7 +94,8 @@ def test_every_verb_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
     for verb, kind in asked:
         node = asyncio.run(candidate(name, profile, dsn, verb, kind))
         given = ARGUMENTS.get(f"{name} {verb}", {})
-        words = [w for key, value in given.items() for w in ("--arg", f"{key}={json.dumps(value)}")]
+        pairs = {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items()}
+        words = [w for key, value in pairs.items() for w in ("--arg", f"{key}={value}")]
         words = ["do", verb, node, "--reason", "to try it", "--json", *words]
         before = rows(dsn)
         dry = unstick(*words, "--dry-run", dsn=dsn, home=home)

@@ -18,6 +18,7 @@ from queries.system import builtin
 from queries.workspace import Workspace
 from tests.queries import plans
 from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
+from tests.queries.estuary.rows import digest
 from tests.servers import TestbedServer
 
 CHANGED = Outcome.CHANGED
@@ -25,7 +26,11 @@ ROWS = 600
 APART = [(s.name, v.name) for s in builtin() for v in s.spec.verbs if v.apart]
 ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("estuary", "wake"): {"regardless": True},
-    ("estuary", "drop"): {"position": 1},
+    ("estuary", "drop"): {
+        "position": 1,
+        "digest": digest('["00:00:00:00:00:00:00:00", {"type":"queued"}]'),
+        "decodable": True,
+    },
 }
 
 

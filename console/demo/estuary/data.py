@@ -139,7 +139,9 @@ def _handlers(data: Data) -> None:
 def _alerts(data: Data) -> None:
     data.task(kinds.TENANT_ALERTS, {"evaluations": 4103}, age=200 * DAY, parent=ZERO, due=31 * MINUTE)
     data.task(kinds.MOVEMENT_ALERTS, {"evaluations": 28_001}, age=200 * DAY, parent=ZERO, due=7 * MINUTE)
-    data.task(kinds.NOTIFICATIONS, {"alert": "data_not_processed"}, age=3 * HOUR, parent=ZERO, due=4 * HOUR)
+    fired = {"fired_completed": "2026-11-21T21:00:00Z", "max_idempotency_key": None, "last_error": None, "failures": 0}
+    data.task(kinds.NOTIFICATIONS, fired, age=3 * HOUR, parent=ZERO)
+    data.task(kinds.NOTIFICATIONS, age=1, parent=ZERO, due=-0.5, inbox=[[ZERO, {"event": "fired"}]])
     data.task(kinds.MIGRATION, {"migration_id": data.id(DAY)}, age=DAY, due=5 * HOUR)
 
 
@@ -177,6 +179,7 @@ def _unserved(data: Data) -> None:
             inbox=[[ZERO, {"type": "queued"}]],
         )
     data.task(kinds.TENANT, {"billing_contact": {}}, age=40 * DAY, parent=ZERO, due=-3 * HOUR, beat=3 * HOUR)
+    data.task(kinds.TENANT, {}, age=20 * DAY, parent=ZERO, due=-5, inbox=[[ZERO, {"type": "payment_failed"}]])
     data.task(kinds.EVOLUTIONS, age=HOUR, due=-50 * MINUTE, inbox_next=[[ZERO, {"type": "queued"}]])
 
 

@@ -93,11 +93,22 @@ def _data_plane(state: Any, messages: Messages, rng: Random) -> Outcome:
 
 
 def _migration(state: Any, messages: Messages, rng: Random) -> Outcome:
-    if state is None:
-        if not messages:
-            return Outcome(state=None)
-        return Outcome(state={"migration_id": messages[0][1]["initialize"]["migration_id"]}, sleep=3600.0)
-    return Outcome(state=None, done=True)
+    """It reads one message, and only while it has no migration; whatever comes later stays unread."""
+    if not (state or {}).get("migration_id"):
+        if not messages or messages[0][1] is None:
+            return Outcome(state=state, rest=messages[1:])
+        state, messages = {"migration_id": messages[0][1]["initialize"]["migration_id"]}, messages[1:]
+    return Outcome(state=state, rest=messages, sleep=3600.0)
+
+
+def _notification(state: Any, messages: Messages, rng: Random) -> Outcome:
+    """It mails that an alert fired, and ends with the mails of its resolution; between the two it reads nothing."""
+    fired = (state or {}).get("fired_completed")
+    if any(message == {"event": "resolved"} for _, message in messages):
+        return Outcome(state=None, done=True)
+    if fired:
+        return Outcome(state=state, rest=messages)
+    return Outcome(state={"fired_completed": "2026-11-22T00:00:00Z", "failures": 0})
 
 
 def _every(seconds: float) -> Poll:
@@ -152,11 +163,12 @@ TAKES: Final[Mapping[int, Callable[[Any], bool]]] = {
         ),
         "config_updated",
     ),
-    PUBLICATIONS: _tagged("queued"),
-    DISCOVERS: _tagged("queued"),
+    PUBLICATIONS: lambda m: True,
+    DISCOVERS: lambda m: True,
     MIGRATION: lambda m: isinstance(m, dict) and "initialize" in m,
-    TENANT_ALERTS: lambda m: m == "Resume",
-    MOVEMENT_ALERTS: lambda m: m == "Resume",
+    NOTIFICATIONS: lambda m: isinstance(m, dict) and m.get("event") in ("fired", "resolved", "manualTrigger"),
+    TENANT_ALERTS: lambda m: m in ("ManualTrigger", "Pause", "Resume"),
+    MOVEMENT_ALERTS: lambda m: m in ("ManualTrigger", "Pause", "Resume"),
     FIBONACCI: lambda m: isinstance(m, dict) and "value" in m,
 }
 
@@ -166,6 +178,7 @@ POLLS: Final[Mapping[int, Poll]] = {
     PUBLICATIONS: _handler,
     DISCOVERS: _handler,
     MIGRATION: _migration,
+    NOTIFICATIONS: _notification,
     TENANT_ALERTS: _every(3600),
     MOVEMENT_ALERTS: _every(600),
     FIBONACCI: _fibonacci,

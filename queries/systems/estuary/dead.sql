@@ -1,4 +1,4 @@
--- Tasks that cannot go on by themselves: an inbox whose first message their type cannot take, held by nobody alive and
+-- Tasks that cannot go on by themselves: failing with a message that their type cannot take, held by nobody alive and
 -- not due, or messages that nothing will have read. The engine itself keeps no dead letters: it tries for ever. A row without an id: there may be others.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
@@ -28,7 +28,7 @@ unread AS MATERIALIZED (
 ),
 dead AS (
   (SELECT DISTINCT ON (m.task_id) m.task_id, m.task_type, 8 AS severity, m.wake_at AS at, 'a message it cannot take' AS cause, coalesce(m.shown, 'NULL') AS error
-     FROM told m WHERE NOT m.fine ORDER BY m.task_id, m.position)
+     FROM told m WHERE m.undecodable ORDER BY m.task_id, m.position)
   UNION ALL
   SELECT h.task_id, h.task_type, 8, h.heartbeat, 'held by nobody and not due', NULL
     FROM held h

@@ -61,6 +61,25 @@ CREATE TABLE live_specs (
     controller_task_id flowid DEFAULT NULL UNIQUE REFERENCES tasks (task_id)
 );
 
+CREATE TABLE tenants (
+    tenant text PRIMARY KEY NOT NULL,
+    controller_task_id flowid DEFAULT NULL
+);
+
+-- Its ids are those of ALERT_NOTIFICATIONS tasks.
+CREATE TABLE alert_history (
+    id flowid PRIMARY KEY NOT NULL,
+    catalog_name text NOT NULL,
+    fired_at timestamptz NOT NULL DEFAULT now(),
+    resolved_at timestamptz
+);
+
+-- Its ids are those of PUBLICATIONS tasks.
+CREATE TABLE publications (
+    id flowid PRIMARY KEY NOT NULL,
+    job_status json NOT NULL DEFAULT '{"type": "queued"}'
+);
+
 CREATE TABLE data_planes (
     id flowid PRIMARY KEY NOT NULL,
     data_plane_name text NOT NULL,

@@ -7,6 +7,7 @@ task = await rows.task(2, inbox=[("...", {"type": "shard_failed"})])
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -37,6 +38,11 @@ Message = tuple[str, Any] | str | None
 def element(message: Message) -> str | None:
     """An element of an inbox: what a sender sent, or any text of JSON."""
     return json.dumps([message[0], message[1]]) if isinstance(message, tuple) else message
+
+
+def digest(stored: str | None) -> str:
+    """The digest of an element of an inbox as it is stored, which names a message beside its position."""
+    return hashlib.sha256(("NULL" if stored is None else stored).encode()).hexdigest()[:16]
 
 
 class Rows:
@@ -73,6 +79,12 @@ class Rows:
     async def row(self, task: str) -> Any:
         """A task as it stands; None where it is gone."""
         return await self.connection.fetchrow(f"SELECT {COLUMNS} FROM tasks WHERE task_id = $1::text::macaddr8", task)
+
+    async def named(self, task: str, position: int) -> dict[str, Any]:
+        """The arguments that name a message of a task's inbox, as the operator sees it now."""
+        inbox = (await self.row(task))["inbox"] or []
+        stored = inbox[position - 1] if 0 < position <= len(inbox) else None
+        return {"position": position, "digest": digest(stored)}
 
     async def digest(self) -> list[str]:
         """Every row of every table as text, each with the transaction that wrote it."""

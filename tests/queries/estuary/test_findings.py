@@ -30,9 +30,14 @@ POSITIVE: list[tuple[str, dict[str, Any]]] = [
     ("poison", {"wake": -9, "inbox": ['["me", {"type": "shard_failed"}]']}),
     ("poison", {"wake": -9, "inbox": ["[null, 1]"]}),
     ("poison", {"wake": -9, "inbox": [None]}),
-    ("poison", {"wake": -9, "inbox": [(ZERO, {"type": "no such"})]}),
-    ("poison", {"wake": -9, "inbox": [(ZERO, None)]}),
-    ("poison", {"type_": 10, "wake": -9, "inbox": [(ZERO, "resume")]}),
+    ("poison", {"wake": -9, "beat": 226, "inbox": [(ZERO, {"type": "no such"})]}),
+    ("poison", {"wake": -900, "beat": 301, "inbox": [GOOD, (ZERO, {"type": "no such"})]}),
+    ("poison", {"type_": 10, "wake": -9, "beat": 226, "inbox": [(ZERO, "resume")]}),
+    ("poison", {"wake": -9, "inbox": [(5, SHARD)]}),
+    ("poison", {"wake": -9, "inbox": [("16-ba-2a-e3-8c-00-04-00", SHARD)]}),
+    ("not_recognised", {"wake": -9, "inbox": [(ZERO, {"type": "no such"})]}),
+    ("not_recognised", {"wake": -9, "beat": 5, "inbox": [GOOD, (ZERO, {"type": "no such"})]}),
+    ("not_recognised", {"type_": 10, "wake": -9, "inbox": [(ZERO, "resume")]}),
     ("poison", {"type_": 99, "wake": -9, "inbox": ["7"]}),
     ("zombie", {"wake": None, "beat": 301}),
     ("zombie", {"wake": 900, "beat": 301}),
@@ -60,6 +65,12 @@ NEGATIVE: list[tuple[str, dict[str, Any]]] = [
     ("not_served", {"type_": 5, "wake": None}),
     ("poison", {"wake": -9, "inbox": [GOOD, (ZERO, {"type": "republish", "reason": "x"})]}),
     ("poison", {"wake": -9, "inbox": []}),
+    ("poison", {"wake": -9, "beat": 224, "inbox": [(ZERO, {"type": "no such"})]}),
+    ("poison", {"wake": -900, "beat": 301, "inbox": [(ZERO, None)]}),
+    ("poison", {"wake": -9, "inbox": [("16ba2ae38c000400", SHARD)]}),
+    ("not_recognised", {"wake": -9, "beat": 226, "inbox": [(ZERO, {"type": "no such"})]}),
+    ("not_recognised", {"wake": -9, "inbox": [GOOD, (ZERO, None)]}),
+    ("not_recognised", {"type_": 99, "wake": -9, "inbox": [(ZERO, {"any": "thing"})]}),
     ("poison", {"type_": 32767, "wake": -9, "inbox": [(ZERO, None), (GHOST, {"value": 2})]}),
     ("poison", {"type_": 99, "wake": -9, "inbox": [(ZERO, {"any": "thing"})]}),
     ("zombie", {"wake": -1, "beat": 301}),
@@ -259,7 +270,7 @@ async def test_a_hot_loop_is_told_by_a_state_that_never_rests(rows: Rows, estuar
             break
     (finding,) = await looks(workspace)
     assert (finding.code, finding.node_id) == ("hot_loop", rows.id(hot))
-    assert "changed 5 times" in finding.sentence
+    assert finding.evidence["changes"] == 5
     assert calm
     await rows.sql("UPDATE tasks SET wake_at = now() + interval '1 minute'")
     assert await looks(workspace) == (), "it has come to rest"

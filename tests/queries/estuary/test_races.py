@@ -17,7 +17,7 @@ from queries import act
 from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, do, rehearsed, seen, told
-from tests.queries.estuary.rows import LABEL, ZERO, Rows
+from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.estuary.test_verbs import SHARD, apply
 
 CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
@@ -88,7 +88,9 @@ async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows
     assert engine.ends[1:] == [(task, "persisted")]
 
 
-@pytest.mark.parametrize(("verb", "arguments"), [("release", {}), ("drop", {"position": 1})])
+@pytest.mark.parametrize(
+    ("verb", "arguments"), [("release", {}), ("drop", {"position": 1, "digest": digest('"poison"')})]
+)
 async def test_early_is_when_the_executor_has_given_up(
     engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
 ) -> None:
@@ -146,7 +148,8 @@ async def test_a_poll_under_way_is_not_robbed_of_its_row(engine: Engine, rows: R
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments"), [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1})]
+    ("verb", "arguments"),
+    [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1, "digest": "-"})],
 )
 async def test_nothing_is_written_that_the_holder_would_overwrite(
     engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
@@ -247,7 +250,8 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
     engine: Engine, rows: Rows, workspace: Workspace, verb: str, meanwhile: Callable[[Engine, str], Awaitable[None]]
 ) -> None:
     task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if verb == "drop" else None)
-    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {"position": 1}, LABEL)
+    named = await rows.named(task, 1)
+    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {**named, "decodable": True}, LABEL)
     assert set(told(rehearsal).values()) == {CHANGED}
     await meanwhile(engine, task)
     before = await rows.digest()

@@ -153,6 +153,8 @@ class Storm:
             arguments["message"] = {"type": "republish", "reason": str(self.sent[self.key(picked[0])] + 1)}
         if verb.name in ("delete", "restart", "drop"):
             picked = [n for n in picked if n.title.startswith("LIVE")][:1]
+        if verb.name == "drop" and picked and await self.rows.row(self.key(picked[0])):
+            arguments |= {**await self.rows.named(self.key(picked[0]), 1), "decodable": True}
         rehearsal = await rehearsed(self.workspace, verb.name, {n.id: n.version for n in picked}, arguments, LABEL)
         if self.rng.random() < 0.4:
             await self.round(self.rng.randrange(len(self.executors)))

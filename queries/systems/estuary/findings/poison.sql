@@ -1,17 +1,18 @@
--- The first message of an inbox that its type cannot decode: not [id, message], or none that the type is known to take.
--- Only held or ready tasks are looked at, and of each the first 100 messages, those above 100 kB not at all.
+-- The first message of an inbox that its type cannot decode: not [id, message]; or, on a task whose last poll ended
+-- without a result, none that the type is known to take. Only held or ready tasks are looked at, and of each the first
+-- 100 messages, those above 100 kB not at all.
 -- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb: messages, by type
+-- $2 limits jsonb: messages, names and heartbeat_timeout by type
 -- $3 page int: how many at most
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
 WITH
 \ir ../parts/messages.sql
 (SELECT DISTINCT ON (t.wake_at, t.task_id) 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
-        jsonb_build_object('position', t.position, 'message', coalesce(t.shown, 'NULL'),
+        jsonb_build_object('position', t.position, 'digest', t.digest, 'message', coalesce(t.shown, 'NULL'), 'why', t.why,
                            'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
    FROM told t
-  WHERE NOT t.fine
-  ORDER BY t.wake_at, t.task_id, t.position
+  WHERE t.undecodable
+  ORDER BY t.wake_at, t.task_id, t.verdict = 'unlisted', t.position
   LIMIT $3::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM due) = 5000

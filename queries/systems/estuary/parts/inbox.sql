@@ -10,23 +10,21 @@ elements AS MATERIALIZED (
    ORDER BY e.position
    LIMIT 200
 ),
+\ir judged.sql
+,
 parted AS MATERIALIZED (
-  SELECT e.*, coalesce(jsonb_typeof(e.safe::jsonb) = 'array' AND jsonb_array_length(e.safe::jsonb) = 2
-                       AND coalesce(e.safe::jsonb ->> 0, '') ~ '^([0-9a-fA-F]{2}[:.-]?){8}$', false) AS formed
-    FROM elements e
+  SELECT j.*, coalesce(j.verdict <> 'malformed', false) AND j.safe IS NOT NULL AS formed FROM judged j
 )
-SELECT p.position::text, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
+SELECT p.position::text, p.digest, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
        CASE WHEN NOT p.formed THEN NULL
-            WHEN translate(p.safe::jsonb ->> 0, ':.-', '') = '0000000000000000' THEN 'the system'
+            WHEN translate(p.safe::jsonb ->> 0, ':+', '') ~ '^0*$' THEN 'the system'
             ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM :"schema".tasks s
-                            WHERE s.task_id = translate(p.safe::jsonb ->> 0, ':.-', '')::macaddr8), 'no such task') END AS "from",
+                            WHERE s.task_id = lpad(right(translate(p.safe::jsonb ->> 0, ':+', ''), 16), 16, '0')::macaddr8), 'no such task') END AS "from",
        CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)
             WHEN p.safe::jsonb -> 1 = 'null' THEN 'EOF'
             ELSE left(substring(p.element::text FROM '^\s*\[\s*"[^"]*"\s*,\s*(.*?)\s*\]\s*$'), 2000) END AS message,
        CASE WHEN p.element IS NOT NULL AND p.safe IS NULL THEN 'too large to check'
-            WHEN NOT p.formed THEN 'undecodable: not [sender, message]'
-            WHEN NOT $2::jsonb -> 'messages' ? p.task_type::text THEN 'not known: this type'
-            WHEN coalesce(jsonb_path_match(p.safe::jsonb -> 1, ($2::jsonb -> 'messages' ->> p.task_type::text)::jsonpath, '{}', true), false) THEN 'decodable'
-            ELSE 'undecodable: no message of this type' END AS check
+            ELSE CASE p.verdict WHEN 'malformed' THEN 'undecodable: not [sender, message]' WHEN 'decodable' THEN 'decodable'
+                                WHEN 'unlisted' THEN 'not recognised for this type' ELSE 'not known: this type' END END AS check
   FROM parted p
  ORDER BY p.position

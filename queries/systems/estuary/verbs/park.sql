@@ -15,7 +15,8 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: a poll under way writes its own wake_at when it ends, and if it dies nobody would take it over'
             WHEN t.wake_at IS NULL THEN 'it is suspended already'
-            ELSE 'its inbox is not empty: parked, it would never read that' END AS why
+            ELSE 'its inbox is not empty: parked, it would never read that' END AS why,
+       t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz OR t.wake_at IS NULL OR cardinality(t.inbox) > 0)

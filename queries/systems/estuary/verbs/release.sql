@@ -9,7 +9,7 @@
 -- Index: tasks_pkey.
 
 -- :lock
-SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS steady
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
@@ -20,7 +20,8 @@ SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'nobody holds it'
             WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
             THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
-            ELSE 'its heartbeat is younger than the timeout: it may still be polled. Fence it instead, or wait' END AS why
+            ELSE 'its heartbeat is younger than the timeout: it may still be polled. Fence it instead, or wait' END AS why,
+       t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

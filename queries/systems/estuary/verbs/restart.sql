@@ -7,7 +7,8 @@
 -- Index: tasks_pkey.
 
 -- :lock
-SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
+       encode(sha256(convert_to(concat_ws('|', coalesce(t.inner_state::text, 'NULL'), coalesce(t.inbox::text, 'NULL')), 'UTF8')), 'hex') AS steady
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
@@ -15,7 +16,7 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 
 -- :refused
 WITH made AS MATERIALIZED (
-  SELECT t.task_id, t.task_type, t.heartbeat, cardinality(t.inbox) AS messages, s.state, f.template, f.field, s.state ->> f.field AS value,
+  SELECT t.task_id, t.task_type, t.heartbeat, coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0) AS messages, s.state, f.template, f.field, s.state ->> f.field AS value,
          CASE WHEN jsonb_typeof($3::jsonb -> 'first') <> 'null' THEN $3::jsonb -> 'first'
               WHEN f.template = '' OR f.field IS NOT NULL AND coalesce(s.state ->> f.field, '') !~ '^[[:alnum:]:._-]+$' THEN NULL
               ELSE coalesce(replace(f.template, '{' || f.field || '}', s.state ->> f.field), f.template)::jsonb END AS message
@@ -45,11 +46,12 @@ said AS (
                    AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'messages' ->> m.task_type::text)::jsonpath, '{}', true), false)
               THEN 'the first message is not one that it can decode; it takes ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'others')
               WHEN m.message IS NOT NULL AND $4::jsonb -> 'fits' ? m.task_type::text
-                   AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'fits' ->> m.task_type::text)::jsonpath, '{"state": null}', true), false)
-              THEN 'in its first state it fails at this message' END AS why
+                   AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'fits' ->> m.task_type::text)::jsonpath, jsonb_build_object('state', NULL, 'messages', coalesce(m.messages, 0)), true), false)
+              THEN 'in its first state its executor does not take this message' || CASE WHEN m.messages > 0 THEN ' beside what is in its inbox' ELSE '' END END AS why
     FROM made m
 )
-SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
+SELECT 'task:' || s.task_id AS id, s.why, m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(m.heartbeat) AS for_now
+  FROM said s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
 
 -- :rows
 \ir ../parts/task_rows.sql

@@ -22,9 +22,9 @@ WITH asked AS MATERIALIZED (
 ),
 judged AS (
   SELECT t.task_id, t.task_type, a.*, $4::jsonb -> 'messages' ? t.task_type::text AS known,
-         coalesce(jsonb_path_match(a.sent, ($4::jsonb -> 'messages' ->> t.task_type::text)::jsonpath, '{}', true), false) AS decodable,
+         a.sent = 'null' OR coalesce(jsonb_path_match(a.sent, ($4::jsonb -> 'messages' ->> t.task_type::text)::jsonpath, '{}', true), false) AS decodable,
          coalesce(jsonb_path_match(a.sent, ($4::jsonb -> 'fits' ->> t.task_type::text)::jsonpath,
-                                   jsonb_build_object('state', s.state), true), NOT $4::jsonb -> 'fits' ? t.task_type::text) AS fits
+                                   jsonb_build_object('state', s.state, 'messages', coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0)), true), NOT $4::jsonb -> 'fits' ? t.task_type::text) AS fits
     FROM :"schema".tasks t
    CROSS JOIN asked a
    CROSS JOIN LATERAL (
@@ -43,7 +43,7 @@ said AS (
               WHEN j.known AND NOT j.decodable
               THEN 'not a message of ' || coalesce($4::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
                    || coalesce(', which takes ' || ($4::jsonb -> 'takes' ->> j.task_type::text), '')
-              WHEN NOT j.fits THEN 'its executor fails at this message in the state that the task is in' END AS why
+              WHEN NOT j.fits THEN 'its executor does not take this message in the state that the task is in: the poll would fail, or repeat at once without end' END AS why
     FROM judged j
 )
 SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL

@@ -18,7 +18,8 @@ SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
             THEN 'it is held: a poll under way writes its own wake_at when it ends. Send it a message instead'
             WHEN t.wake_at <= now() THEN 'it is due already: it waits for an executor'
-            ELSE 'its executor fails when it is polled without a message in this state. Say so (regardless) to wake it all the same' END AS why
+            ELSE 'its executor fails when it is polled without a message in this state. Say so (regardless) to wake it all the same' END AS why,
+       t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz

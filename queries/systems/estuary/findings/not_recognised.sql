@@ -1,0 +1,16 @@
+-- The first message of an inbox that is none of those known of its type, on a task that has not been seen failing.
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb: messages, names and heartbeat_timeout by type
+-- $3 page int: how many at most
+-- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
+WITH
+\ir ../parts/messages.sql
+(SELECT DISTINCT ON (t.wake_at, t.task_id) 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
+        jsonb_build_object('position', t.position, 'digest', t.digest, 'message', t.shown,
+                           'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
+   FROM told t
+  WHERE t.verdict = 'unlisted' AND NOT t.failing
+  ORDER BY t.wake_at, t.task_id, t.position
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM due) = 5000

@@ -1,0 +1,169 @@
+"""Suggested commands as printed, and waiting for a task that an executor has: on the command line and on screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from textual.widgets import Button, Input
+
+from tests.command import HOMES, environment
+from tests.queries.estuary.rows import ZERO, Rows, digest
+from tests.servers import TestbedServer
+
+from .stage import staged
+
+GOOD = f'["{ZERO}", {{"type": "shard_failed"}}]'
+POISON = '"poison"'
+DROP = ("--arg", "position=1", "--arg", f"digest={digest(POISON)}", "--reason", "poison")
+
+
+@pytest.fixture
+def estuary(server: TestbedServer) -> Iterator[str]:
+    dsn = server.fresh("estuary")
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def rows(estuary: str) -> AsyncIterator[Rows]:
+    rows = await Rows.open(estuary)
+    yield rows
+    await rows.connection.close()
+
+
+async def started(*words: str, dsn: str) -> asyncio.subprocess.Process:
+    """The program itself, because signals reach main threads alone."""
+    home = Path(tempfile.mkdtemp(dir=HOMES.name))
+    pipe = asyncio.subprocess.PIPE
+    arguments = (sys.executable, "-m", "console", *words, "-d", dsn)
+    return await asyncio.create_subprocess_exec(*arguments, stdout=pipe, stderr=pipe, env=environment(home, {}))
+
+
+async def command(*words: str, dsn: str) -> tuple[int | None, str, str]:
+    """A command to its end: its exit code and what it wrote."""
+    program = await started(*words, dsn=dsn)
+    out, err = await asyncio.wait_for(program.communicate(), 120)
+    return program.returncode, out.decode(), err.decode()
+
+
+async def let_go(rows: Rows, task: str) -> None:
+    """The retry is due: the heartbeat is older than the timeout."""
+    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '301 s' WHERE task_id = $1::text::macaddr8", task)
+
+
+@pytest.mark.parametrize("page", ["stuck", "show"])
+async def test_a_suggested_command_runs_as_it_is_printed(rows: Rows, estuary: str, page: str) -> None:
+    task = await rows.task(wake=-900, beat=301, inbox=[GOOD, POISON])
+    _, out, _ = await command(page, *([rows.id(task)] if page == "show" else []), dsn=estuary)
+    (line,) = [each.partition("→ ")[2] for each in out.splitlines() if "→ unstick do drop" in each]
+    program, *words = shlex.split(line.replace('"..."', "poison"))
+    assert program == "unstick"
+    code, _, err = await command(*words, "--yes", dsn=estuary)
+    assert code == 0, err
+    assert (await rows.row(task))["inbox"] == [GOOD]
+
+
+async def test_what_the_operator_decides_stays_open(server: TestbedServer) -> None:
+    dsn = server.fresh("tasker", filled=True)
+    _, out, _ = await command("stuck", dsn=dsn)
+    lines = [each for each in out.splitlines() if "→ unstick do resolve" in each]
+    assert lines
+    assert all("--arg status=..." in line for line in lines)
+    server.drop(dsn)
+
+
+async def test_do_says_that_waiting_would_help(rows: Rows, estuary: str) -> None:
+    task = await rows.task(wake=-900, beat=20, inbox=[POISON])
+    code, out, err = await command("do", "drop", rows.id(task), *DROP, "--yes", dsn=estuary)
+    assert (code, out.startswith("refused")) == (3, True)
+    assert "--wait" in err
+    code, _, err = await command("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "0.5", dsn=estuary)
+    assert code == 3
+    assert (await rows.row(task))["inbox"] == [POISON]
+
+
+async def test_do_waits_until_it_is_free(rows: Rows, estuary: str) -> None:
+    task = await rows.task(wake=-900, beat=20, inbox=[POISON, GOOD])
+    words = ("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "300", "--json")
+    running = asyncio.create_task(command(*words, dsn=estuary))
+    async with asyncio.timeout(60):
+        while not await rows.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%FOR NO KEY UPDATE%' AND pid <> pg_backend_pid()"
+        ):
+            await asyncio.sleep(0.05)
+    assert not running.done()
+    await let_go(rows, task)
+    code, out, err = await asyncio.wait_for(running, 60)
+    assert code == 0, err
+    assert [r["outcome"] for r in json.loads(out)["results"]] == ["changed"]
+    assert (await rows.row(task))["inbox"] == [GOOD]
+
+
+async def test_waiting_is_broken_off_by_ctrl_c(rows: Rows, estuary: str) -> None:
+    task = await rows.task(wake=-900, beat=20, inbox=[POISON])
+    program = await started("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "3000", dsn=estuary)
+    assert program.stderr is not None
+    async with asyncio.timeout(60):
+        while b"Ctrl-C" not in await program.stderr.readline():
+            pass
+    await asyncio.sleep(0.3)
+    program.send_signal(signal.SIGINT)
+    out, _ = await asyncio.wait_for(program.communicate(), 60)
+    assert program.returncode == 130
+    assert b"refused" in out
+    assert (await rows.row(task))["inbox"] == [POISON]
+
+
+# On the screen
+
+
+async def test_the_screen_fills_in_what_the_finding_knows_and_waits(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    task = await rows.task(wake=-900, beat=230, inbox=[GOOD, POISON])
+    async with staged(estuary, tmp_path, size=(140, 50)) as stage:
+        await stage.press("2")
+        await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
+        await stage.press("X")
+        await stage.until("Reason, for the ledger")
+        fields = {field.id: field.value for field in stage.app.screen.query(Input)}
+        assert fields["argument-position"] == "2"
+        assert fields["argument-digest"] == digest(POISON)
+        await stage.type("poison")
+        await stage.press("enter")
+        await stage.until("w waits")
+        assert stage.app.screen.query_one("#go", Button).disabled
+        await stage.press("w")
+        await stage.until("waiting up to")
+        assert not stage.app.screen.query_one("#go", Button).disabled
+        await stage.press("X")
+        await stage.until("Waiting for 1 to be free")
+        assert (await rows.row(task))["inbox"] == [GOOD, POISON]
+        await let_go(rows, task)
+        await stage.until("1 changed")
+        assert (await rows.row(task))["inbox"] == [GOOD]
+
+
+async def test_waiting_on_the_screen_can_be_stopped(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    task = await rows.task(wake=-900, beat=230, inbox=[POISON])
+    async with staged(estuary, tmp_path, size=(140, 50)) as stage:
+        await stage.press("2")
+        await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
+        await stage.press("X")
+        await stage.until("Reason, for the ledger")
+        await stage.type("poison")
+        await stage.press("enter")
+        await stage.until("w waits")
+        await stage.press("w")
+        await stage.until("waiting up to")
+        await stage.press("X")
+        await stage.until("Waiting for 1 to be free")
+        stage.app.screen.query_one("#stop", Button).press()
+        await stage.until("1 refused")
+        assert (await rows.row(task))["inbox"] == [POISON]

@@ -1,0 +1,414 @@
+"""What the engine's own source says of messages, ids, owners and loops, at the rows that its own writers leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.grants import grants
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import do, opened, reader, rehearsed, told
+from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
+from tests.queries.estuary.test_findings import looks
+from tests.queries.estuary.test_verbs import SHARD, apply, sent
+from tests.servers import TestbedServer, both_versions
+
+CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
+PLANE = "15:00:00:00:00:00:00:01"
+USER = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+
+# type, message: all that its Receive decodes
+DECODABLE: list[tuple[int, Any]] = [
+    *((9, {"event": event}) for event in ("fired", "resolved", "manualTrigger")),
+    *((type_, word) for type_ in (10, 11) for word in ("ManualTrigger", "Pause", "Resume")),
+    *((type_, any_) for type_ in (3, 4, 5, 6, 7) for any_ in ({"type": "queued"}, {"x": 1}, [1], "text", 7, False)),
+    *((type_, None) for type_ in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 32767)),
+    (2, {"type": "spec_published", "pub_id": "16ba2ae38c000400"}),
+    (2, {"type": "spec_published", "pub_id": "16:ba:2a:e3:8c:00:04:00"}),
+    (2, {"type": "spec_published", "pub_id": "16ba2ae3:8c00:0400"}),
+    (2, {"type": "spec_published", "pub_id": "0000016BA2AE38C000400"}),
+    (2, {"type": "spec_published", "pub_id": "7"}),
+    (2, {"type": "manual_trigger", "user_id": USER}),
+    (2, {"type": "manual_trigger", "user_id": USER.replace("-", "")}),
+    (2, {"type": "manual_trigger", "user_id": "{" + USER + "}"}),
+    (2, {"type": "manual_trigger", "user_id": "urn:uuid:" + USER}),
+]
+# type, message: none of what its Receive decodes
+UNDECODABLE: list[tuple[int, Any]] = [
+    (9, {"event": "Fired"}),
+    (9, "fired"),
+    (10, "pause"),
+    (11, {"type": "Pause"}),
+    (2, {"type": "spec_published", "pub_id": "16-ba-2a-e3-8c-00-04-00"}),
+    (2, {"type": "spec_published", "pub_id": "16.ba.2a.e3.8c.00.04.00"}),
+    (2, {"type": "spec_published", "pub_id": "16ba2ae38c0004001"}),
+    (2, {"type": "spec_published", "pub_id": ""}),
+    (2, {"type": "manual_trigger", "user_id": USER.replace("-", "", 1)}),
+    (2, {"type": "manual_trigger", "user_id": "{" + USER.replace("-", "") + "}"}),
+    (8, {"initialize": {"migration_id": "16-ba-2a-e3-8c-00-04-00"}}),
+]
+
+
+async def codes(workspace: Workspace) -> dict[str, set[str]]:
+    """Codes of findings by node, for the codes that messages have."""
+    found: dict[str, set[str]] = {}
+    for finding in (await reader(workspace, LABEL).findings()).found:
+        if finding.code in ("poison", "not_recognised"):
+            found.setdefault(finding.node_id, set()).add(finding.code)
+    return found
+
+
+# Messages
+
+
+@both_versions
+async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
+    rows: Rows, workspace: Workspace
+) -> None:
+    idle = [await rows.task(type_, wake=-1, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
+    failing = [await rows.task(type_, wake=-900, beat=301, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
+    assert await codes(workspace) == {}
+    assert (await reader(workspace, LABEL).dead()).letters == ()
+    for task in (*idle, *failing):
+        detail = await reader(workspace, LABEL).detail(rows.id(task))
+        assert detail is not None
+        (inbox,) = [s for s in detail.sections if s.name == "inbox"]
+        assert inbox.rows[0][inbox.columns.index("check")] == "decodable", await rows.row(task)
+
+
+@both_versions
+async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failing(
+    rows: Rows, workspace: Workspace
+) -> None:
+    """A list of shapes can only be too short. A live poll renews its heartbeat before three quarters of the timeout."""
+    quiet, failing = set(), set()
+    for type_, message in UNDECODABLE:
+        quiet.add(rows.id(await rows.task(type_, wake=-1, inbox=[(ZERO, message)])))
+        quiet.add(rows.id(await rows.task(type_, wake=-9, beat=5, inbox=[(ZERO, message)])))
+        failing.add(rows.id(await rows.task(type_, wake=-9, beat=230, inbox=[(ZERO, message)])))
+    assert await codes(workspace) == {i: {"not_recognised"} for i in quiet} | {i: {"poison"} for i in failing}
+    r = reader(workspace, LABEL)
+    assert {letter.node.id for letter in (await r.dead()).letters} == failing
+    found = {f.node_id: f for f in (await r.findings()).found if f.code in ("poison", "not_recognised")}
+    assert {found[i].verb for i in quiet} == {None}
+    assert all("every poll" not in found[i].sentence for i in quiet)
+
+
+@both_versions
+@pytest.mark.parametrize("stored", ['"text"', "[1]", '["00", 1, 2]', "[5, 1]", '["16-ba-2a-e3-8c-00-04-00", 1]', None])
+async def test_what_is_no_message_at_all_is_poison_wherever_it_is(
+    rows: Rows, workspace: Workspace, stored: str | None
+) -> None:
+    task = rows.id(await rows.task(9, wake=-1, inbox=[stored]))
+    assert await codes(workspace) == {task: {"poison"}}
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "message"), [(t, m) for t, m in DECODABLE if m is not None and t != 8], ids=lambda v: json.dumps(v)[:40]
+)
+async def test_send_takes_what_the_engine_decodes(rows: Rows, workspace: Workspace, type_: int, message: Any) -> None:
+    task = await rows.task(type_, state={}, wake=60)
+    assert await apply(workspace, "send", task, message=message) == (CHANGED, "")
+
+
+@pytest.mark.parametrize(("type_", "message"), UNDECODABLE, ids=lambda v: json.dumps(v)[:40])
+async def test_send_refuses_what_the_engine_cannot_decode(
+    rows: Rows, workspace: Workspace, type_: int, message: Any
+) -> None:
+    task = await rows.task(type_, wake=60)
+    before = await rows.digest()
+    assert (await apply(workspace, "send", task, message=message))[0] is REFUSED
+    assert await rows.digest() == before
+
+
+INITIALIZE = {"initialize": {"migration_id": PLANE}}
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "columns", "arguments", "outcome"),
+    [
+        (8, {}, {"message": INITIALIZE}, CHANGED),
+        (8, {"state": {"migration_id": None}}, {"message": INITIALIZE}, CHANGED),
+        (8, {"state": {"migration_id": PLANE}}, {"message": INITIALIZE}, REFUSED),
+        (8, {"state": {"migration_id": PLANE}}, {"eof": True}, REFUSED),
+        (8, {"inbox": [sent(INITIALIZE)]}, {"message": INITIALIZE}, REFUSED),
+        (8, {"wake": -9, "beat": 5, "inbox_next": [sent(INITIALIZE)]}, {"message": INITIALIZE}, REFUSED),
+        (9, {"state": {"fired_completed": None}}, {"message": {"event": "manualTrigger"}}, CHANGED),
+        (9, {"state": {"fired_completed": "2026-01-01"}}, {"message": {"event": "manualTrigger"}}, REFUSED),
+        (9, {"state": {"fired_completed": "2026-01-01"}}, {"message": {"event": "fired"}}, REFUSED),
+        (9, {"state": {"fired_completed": "2026-01-01"}}, {"message": {"event": "resolved"}}, CHANGED),
+        (2, {"state": {}}, {"eof": True}, CHANGED),
+        (32767, {"state": '"Init"'}, {"eof": True}, REFUSED),
+        (32767, {}, {"eof": True}, REFUSED),
+        (32767, {"state": '"Finished"'}, {"message": {"value": 1}}, REFUSED),
+        (32767, {"state": {"Waiting": {"partial": 1, "pending": 1}}}, {"eof": True}, CHANGED),
+    ],
+)
+async def test_send_refuses_what_the_executor_would_never_read(
+    rows: Rows, workspace: Workspace, type_: int, columns: Any, arguments: Any, outcome: Outcome
+) -> None:
+    """A message that stays in the inbox makes the task due again at once, without end."""
+    task = await rows.task(type_, **columns)
+    assert (await apply(workspace, "send", task, **arguments))[0] is outcome
+
+
+# Loops
+
+
+async def polled(rows: Rows, task: str, state: str = "inner_state") -> None:
+    """As the engine leaves a task that is due again at once: idle, and its wake_at that of the poll's end."""
+    await rows.sql(
+        f"UPDATE tasks SET wake_at = clock_timestamp(), inner_state = {state} WHERE task_id = $1::text::macaddr8", task
+    )
+
+
+@both_versions
+async def test_a_loop_over_an_unread_message_is_found_and_the_drop_suggested_works(
+    rows: Rows, estuary: str, tmp_path: Path
+) -> None:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
+    twice = [sent(INITIALIZE)]
+    task = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
+    resting = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
+    for _ in range(5):
+        assert await looks(workspace) == ()
+        await polled(rows, task)
+    (finding,) = await looks(workspace)
+    assert (finding.code, finding.node_id, finding.verb) == ("unread_loop", rows.id(task), "drop")
+    assert finding.arguments == {"position": "1", "digest": digest(twice[0]), "decodable": "true"}
+    given = {"position": 1, "digest": digest(twice[0])}
+    assert (await apply(workspace, "drop", task, **given))[0] is REFUSED, "its type can decode it"
+    assert (await apply(workspace, "drop", task, **given, decodable=True))[0] is CHANGED
+    assert (await rows.row(task))["inbox"] is None
+    assert (await rows.row(resting))["inbox"] == twice
+    await workspace.close()
+
+
+@both_versions
+async def test_a_hot_loop_is_found_where_the_state_does_not_change(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
+    hot, calm = await rows.task(2, wake=-1, state={"n": 0}), await rows.task(2, wake=-1, state={"n": 0})
+    for _ in range(5):
+        assert await looks(workspace) == ()
+        await polled(rows, hot)
+    assert [(f.code, f.node_id) for f in await looks(workspace)] == [("hot_loop", rows.id(hot))]
+    assert calm
+    await workspace.close()
+
+
+async def test_an_inbox_that_moves_is_no_unread_loop(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
+    busy = await rows.task(2, wake=-1, state={}, inbox=[(ZERO, SHARD)])
+    for n in range(8):
+        assert await looks(workspace) == ()
+        await polled(rows, busy)
+        await rows.sql(
+            "UPDATE tasks SET inbox = ARRAY[json_build_array('00', $2::text)] WHERE task_id = $1::text::macaddr8",
+            *(busy, str(n)),
+        )
+    await workspace.close()
+
+
+# Drop
+
+
+@both_versions
+async def test_two_operators_drop_one_message_once(rows: Rows, workspace: Workspace) -> None:
+    """Both act on one finding; what moved up to its position is not theirs to drop."""
+    good = sent(SHARD)
+    task = await rows.task(wake=-900, beat=301, inbox=[good, '"poison"', good])
+    found = (await reader(workspace, LABEL).findings([rows.id(task)])).found
+    (finding,) = [f for f in found if f.verb == "drop"]
+    arguments = {"position": int(finding.arguments["position"]), "digest": finding.arguments["digest"]}
+    assert arguments == {"position": 2, "digest": digest('"poison"')}
+    assert (await apply(workspace, "drop", task, **arguments))[0] is CHANGED
+    before = await rows.digest()
+    outcome, because = await apply(workspace, "drop", task, **arguments)
+    assert (outcome, "another one" in because) == (REFUSED, True)
+    assert await rows.digest() == before
+    assert (await rows.row(task))["inbox"] == [good, good]
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("type_", "stored", "asks"),
+    [(2, sent(SHARD), True), (2, sent(None), True), (3, sent({"x": 1}), True), (99, sent({"x": 1}), True),
+     (2, sent({"type": "no such"}), False), (2, '"text"', False), (99, "[1]", False)],
+)  # fmt: skip
+async def test_a_decodable_message_is_dropped_on_demand_alone(
+    rows: Rows, workspace: Workspace, type_: int, stored: str, asks: bool
+) -> None:
+    task = await rows.task(type_, wake=-9, inbox=[stored, sent(None)])
+    named = await rows.named(task, 1)
+    if asks:
+        assert (await apply(workspace, "drop", task, **named))[0] is REFUSED
+        named["decodable"] = True
+    assert (await apply(workspace, "drop", task, **named))[0] is CHANGED
+    assert (await rows.row(task))["inbox"] == [sent(None)]
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("given", "changes"),
+    [({}, True), ({"digest": "0" * 16}, False), ({"position": 1}, False), ({"digest": None}, False),
+     ({"position": 1, "digest": digest(sent(SHARD))}, False),
+     ({"position": 1, "digest": digest(sent(SHARD)), "decodable": True}, True)],
+)  # fmt: skip
+async def test_the_guards_stand_in_the_statement_itself(
+    rows: Rows, workspace: Workspace, given: Any, changes: bool
+) -> None:
+    """The change alone, past what refuses nodes before it."""
+    task = await rows.task(wake=-9, inbox=[(ZERO, SHARD), '"poison"'])
+    r = reader(workspace, LABEL)
+    (node,) = (await r.nodes([rows.id(task)])).nodes
+    (change,) = r.system.verbs["drop"]["change"]
+    values = {
+        "ids": [r.local(node.id)],
+        "versions": [node.version],
+        "args": json.dumps({"position": 2, "digest": digest('"poison"'), **given}),
+        "limits": json.dumps(r.system.limits),
+    }
+    async with workspace.database.writing() as transaction:
+        assert bool(await transaction.rows(change, values)) is changes
+
+
+# Owners of ids
+
+OWNERS = [
+    (1, "INSERT INTO data_planes VALUES ('01:00:00:00:00:00:00:02', 'ops/dp/x', $1::text::macaddr8)"),
+    (12, "INSERT INTO tenants VALUES ('acmeCo/', $1::text::macaddr8)"),
+    (9, "INSERT INTO alert_history (id, catalog_name) VALUES ($1::text::macaddr8, 'acmeCo/orders')"),
+    (3, "INSERT INTO publications (id) VALUES ($1::text::macaddr8)"),
+    (4, "CREATE TABLE discovers (id flowid); INSERT INTO discovers VALUES ('{}')"),
+    (5, "CREATE TABLE evolutions (id flowid); INSERT INTO evolutions VALUES ('{}')"),
+    (6, "CREATE TABLE applied_directives (id flowid); INSERT INTO applied_directives VALUES ('{}')"),
+    (7, "CREATE TABLE connector_tags (id flowid); INSERT INTO connector_tags VALUES ('{}')"),
+]
+
+
+async def owned(rows: Rows, type_: int, insert: str) -> str:
+    """A task with a row elsewhere that keeps its id."""
+    task = await rows.task(type_)
+    if "$1" in insert:
+        await rows.sql(insert, task)
+    else:
+        await rows.connection.execute(insert.format(task))
+    return task
+
+
+@both_versions
+@pytest.mark.parametrize(("type_", "insert"), OWNERS, ids=[str(type_) for type_, _ in OWNERS])
+async def test_delete_knows_the_owners_of_ids(rows: Rows, workspace: Workspace, type_: int, insert: str) -> None:
+    task = await owned(rows, type_, insert)
+    outcome, because = await apply(workspace, "delete", task)
+    assert (outcome, "(owned)" in because) == (REFUSED, True)
+    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    assert detail is not None
+    assert [s.rows[0][2] for s in detail.sections if s.name == "pointers"] == ["no foreign key"]
+    free = await rows.task(type_)
+    assert (await apply(workspace, "delete", free))[0] is CHANGED
+    assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
+
+
+async def test_an_id_of_another_type_of_task_is_none_of_theirs(rows: Rows, workspace: Workspace) -> None:
+    """Flow ids are of one generator: a row of publications says nothing of a task that is no publication."""
+    task = await owned(rows, 2, OWNERS[3][1])
+    assert (await apply(workspace, "delete", task))[0] is CHANGED
+
+
+@both_versions
+@pytest.mark.parametrize(("type_", "insert"), OWNERS, ids=[str(type_) for type_, _ in OWNERS])
+async def test_the_owner_check_works_with_exactly_the_granted_rights(
+    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path, type_: int, insert: str
+) -> None:
+    task, free = await owned(rows, type_, insert), await rows.task(type_)
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; REVOKE ALL ON SCHEMA public FROM PUBLIC", estuary)
+    own = await opened(estuary, tmp_path)
+    printed = await grants(own.database, own.systems[LABEL], [], [role])
+    await own.close()
+    for statement in printed:
+        server.sql(statement, estuary)
+    workspace = await opened(estuary.replace("postgres:", f"{role}:").replace(server.password, "x"), tmp_path)
+    outcome, because = await apply(workspace, "delete", task)
+    assert (outcome, "points at it" in because) == (REFUSED, True)
+    assert (await apply(workspace, "delete", free)) == (CHANGED, "")
+    # Without the right to read that column the same is refused, not skipped.
+    held = [s for s in printed if "SELECT (" in s]
+    for statement in held:
+        server.sql(statement.replace("GRANT", "REVOKE", 1).replace(" TO ", " FROM "), estuary)
+    free = await rows.task(type_)
+    outcome, because = await apply(workspace, "delete", free, owned=False)
+    assert (outcome, "not known here" in because) == (REFUSED, True)
+    await workspace.close()
+
+
+async def test_a_hidden_row_is_not_taken_for_none(
+    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path
+) -> None:
+    task = await owned(rows, 9, OWNERS[2][1])
+    role = server.unique("role")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};"
+        f"GRANT UPDATE, DELETE ON tasks TO {role}; ALTER TABLE alert_history ENABLE ROW LEVEL SECURITY",
+        estuary,
+    )
+    workspace = await opened(estuary.replace("postgres:", f"{role}:").replace(server.password, "x"), tmp_path)
+    outcome, because = await apply(workspace, "delete", task)
+    assert (outcome, "row-level security" in because) == (REFUSED, True)
+    await workspace.close()
+
+
+async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
+    rows: Rows, workspace: Workspace, server: TestbedServer, estuary: str
+) -> None:
+    """To plan a query is enough to run functions of a table's indexes."""
+    role = server.unique("mallory")
+    server.sql(
+        f"CREATE ROLE {role}; GRANT CREATE, USAGE ON SCHEMA public TO {role}; SET ROLE {role};"
+        " CREATE TABLE called (n int); CREATE SEQUENCE calls;"
+        " CREATE FUNCTION evil(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS"
+        " $$ BEGIN PERFORM nextval('public.calls'); RETURN true; END $$;"
+        " CREATE TABLE trap (controller_task_id macaddr8); CREATE INDEX ON trap (controller_task_id) WHERE evil(1)",
+        estuary,
+    )
+    await rows.sql("ALTER SEQUENCE calls RESTART")
+    task = await rows.task(2)
+    outcome, because = await apply(workspace, "delete", task)
+    assert (outcome, "not trusted" in because) == (REFUSED, True)
+    assert await reader(workspace, LABEL).detail(rows.id(task)) is not None
+    assert not await rows.value("SELECT is_called FROM calls")
+    assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
+
+
+# A parent that is told
+
+
+@both_versions
+@pytest.mark.parametrize("beat", [None, 5])
+async def test_a_deleted_childs_parent_is_shown_as_changed(
+    rows: Rows, workspace: Workspace, beat: float | None
+) -> None:
+    parent = await rows.task(
+        32767, wake=-9 if beat else None, beat=beat, state={"Waiting": {"partial": 1, "pending": 2}}
+    )
+    children = [await rows.task(32767, parent=parent) for _ in range(2)]
+    ids = [rows.id(child) for child in children]
+    rehearsal = await rehearsed(workspace, "delete", ids, None, LABEL)
+    outcomes = await do(workspace, "delete", ids, None, LABEL)
+    for changes in (rehearsal.changes, outcomes.changes):
+        gone = {change.key for change in changes if change.after is None}
+        assert gone == set(children)
+        (shown,) = {json.dumps(c.after) for c in changes if c.key == parent}
+        box = "inbox_next" if beat else "inbox"
+        assert sorted(json.loads(shown)[box]) == sorted(f'["{child}", null]' for child in children)
+    assert told(outcomes) == dict.fromkeys(ids, CHANGED)
+    assert sorted((await rows.row(parent))["inbox_next" if beat else "inbox"]) == sorted(
+        f'["{child}", null]' for child in children
+    )

@@ -1,0 +1,186 @@
+"""Every action of estuary against triggers on every table: its entry claims what it did, row for row."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from queries import system
+from queries.detect import Found
+from queries.files import statement
+from queries.model import Outcome
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.queries.builders import do, opened, rehearsed, told, why
+from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
+from tests.queries.estuary.test_verbs import SHARD, sent
+from tests.queries.row_audit import RowAudit
+from tests.servers import both_versions
+
+CHANGED = Outcome.CHANGED
+PLANE = "15:00:00:00:00:00:00:01"
+WAITING = {"Waiting": {"partial": 1, "pending": 2}}
+
+# action, arguments, columns of the task it is for
+ACTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("wake", {}, {"wake": 60}),
+    ("wake", {}, {"wake": None, "inbox": [(ZERO, SHARD)]}),
+    ("send", {"message": SHARD}, {"wake": 60}),
+    ("send", {"message": SHARD}, {"wake": -9, "beat": 5}),
+    ("send", {"eof": True, "sender": PLANE}, {"type_": 32767, "state": WAITING}),
+    ("fence", {}, {"wake": -9, "beat": 5}),
+    ("release", {}, {"wake": -900, "beat": 301, "inbox": [(ZERO, SHARD)], "inbox_next": [(ZERO, SHARD)]}),
+    ("release", {"early": True}, {"wake": None, "beat": 230}),
+    ("park", {}, {"wake": -9}),
+    ("restart", {}, {"wake": 60, "state": {"messages_processed": 1}}),
+    ("restart", {"confirm": PLANE}, {"type_": 1, "wake": 60, "state": {"status": "Idle", "data_plane_id": PLANE}}),
+    ("drop", {"position": 1, "digest": digest('"poison"')}, {"wake": -9, "inbox": ['"poison"', (ZERO, SHARD)]}),
+    ("drop", {"position": 1, "digest": digest(sent(SHARD)), "decodable": True}, {"wake": -9, "inbox": [sent(SHARD)]}),
+    ("delete", {}, {"wake": 60, "state": {"n": 1}}),
+    ("delete", {}, {"parent": "idle"}),
+    ("delete", {}, {"parent": "polled"}),
+    ("delete", {}, {"parent": "gone"}),
+    ("delete", {"childless": True}, {"children": 2}),
+    ("delete", {"owned": True}, {"type_": 9, "owned": True}),
+]
+
+
+@pytest.fixture
+async def audit(rows: Rows) -> AsyncIterator[RowAudit]:
+    async with RowAudit.over(rows.connection, "public") as audit:
+        yield audit
+
+
+async def made(rows: Rows, columns: dict[str, Any]) -> str:
+    """A task with these columns, and what they say is around it."""
+    given = dict(columns)
+    relation, children, owned = given.pop("parent", None), given.pop("children", 0), given.pop("owned", False)
+    if relation:
+        held = {"wake": -9, "beat": 5} if relation == "polled" else {}
+        parent = await rows.task(32767, state=WAITING, inbox_next=None, **held)
+        given |= {"parent": PLANE if relation == "gone" else parent, "type_": 32767}
+    task = await rows.task(**given)
+    for _ in range(children):
+        await rows.task(32767, parent=task)
+    if owned:
+        await rows.sql("INSERT INTO alert_history (id, catalog_name) VALUES ($1::text::macaddr8, 'acmeCo/x')", task)
+    return task
+
+
+def test_every_action_is_among_them() -> None:
+    (shipped,) = [s for s in system.builtin() if s.name == LABEL]
+    assert {verb for verb, _, _ in ACTIONS} == {v.name for v in shipped.spec.verbs if v.writes}
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("verb", "arguments", "columns"), ACTIONS, ids=[f"{v} {' '.join(map(str, c))}" for v, _, c in ACTIONS]
+)
+async def test_an_entry_claims_what_was_done(
+    rows: Rows, workspace: Workspace, audit: RowAudit, verb: str, arguments: Any, columns: Any
+) -> None:
+    tasks = [await made(rows, columns) for _ in range(2)]
+    for number in range(20):
+        await rows.task(wake=number, inbox=[(ZERO, SHARD)])
+    await audit.made()
+    ids = [rows.id(task) for task in tasks]
+    rehearsal = await rehearsed(workspace, verb, ids, arguments, LABEL)
+    assert await audit.made() == {}, "a rehearsal leaves nothing"
+    outcomes = await do(workspace, verb, ids, arguments, LABEL)
+    assert told(outcomes) == dict.fromkeys(ids, CHANGED), outcomes.results
+    done = await audit.check(outcomes)
+    assert {key for _, key in done} >= set(tasks)
+    assert {(c.table, c.key, c.after is None) for c in rehearsal.changes} == {
+        (c.table, c.key, c.after is None) for c in outcomes.changes
+    }, "the rehearsal showed the same"
+
+
+@both_versions
+async def test_what_drops_out_is_in_no_entry(rows: Rows, workspace: Workspace, audit: RowAudit) -> None:
+    free, held = await rows.task(wake=60), await rows.task(wake=-9, beat=5)
+    await audit.made()
+    outcomes = await do(workspace, "wake", [rows.id(free), rows.id(held)], None, LABEL)
+    assert set(await audit.check(outcomes)) == {("tasks", free)}
+
+
+# The guard in the write path
+
+
+@pytest.fixture
+async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console with an engine's folder whose delete reads the parents through their children alone."""
+    folder = tmp_path / LABEL
+    shutil.copytree(Path(system.__file__).parent / "systems" / LABEL, folder)
+    file = folder / "verbs" / "delete.sql"
+    text = file.read_text()
+    assert "WHERE $6::jsonb IS NULL AND c.task_id" in text
+    file.write_text(text.replace("WHERE $6::jsonb IS NULL AND c.task_id", "WHERE c.task_id").replace(
+        "WHERE c ->> 0 = ANY ($1::text[])) AS n", "WHERE false) AS n"
+    ))  # fmt: skip
+    workspace = await opened(estuary, tmp_path)
+    own = workspace.systems[LABEL]
+    found: Found = own.found
+    bound = system.in_schema(system.load(folder, LABEL), found.schema)
+    workspace.systems[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, system=bound))
+    yield workspace
+    await workspace.close()
+
+
+@both_versions
+async def test_images_that_claim_deletions_which_were_none_break_it_off(
+    rows: Rows, careless: Workspace, audit: RowAudit
+) -> None:
+    parent = await rows.task(32767, state=WAITING)
+    child, alone = await rows.task(32767, parent=parent), await rows.task(2)
+    ids = [rows.id(child), rows.id(alone)]
+    await audit.made()
+    rehearsal = await rehearsed(careless, "delete", ids, None, LABEL)
+    assert told(rehearsal) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    outcomes = await do(careless, "delete", ids, None, LABEL)
+    assert told(outcomes) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    assert "shown as deleted" in why(outcomes, rows.id(child))
+    await audit.check(outcomes)
+    assert await rows.row(child) is not None
+
+
+@both_versions
+async def test_the_count_is_of_this_transaction_alone(rows: Rows, careless: Workspace) -> None:
+    """The server adds up over transactions: what was deleted just before must not make up for it."""
+    for _ in range(3):
+        gone = await rows.task(2)
+        assert told(await do(careless, "delete", [rows.id(gone)], None, LABEL)) == {rows.id(gone): CHANGED}
+    parent = await rows.task(32767, state=WAITING)
+    child = await rows.task(32767, parent=parent)
+    outcomes = await do(careless, "delete", [rows.id(child)], None, LABEL)
+    assert told(outcomes) == {rows.id(child): Outcome.CONFLICT}
+
+
+async def test_a_server_that_does_not_count_is_not_asked_to_agree(rows: Rows, estuary: str, tmp_path: Path) -> None:
+    database = estuary.rpartition("/")[2]
+    await rows.sql(f"ALTER DATABASE {database} SET track_counts = off")
+    workspace = await opened(estuary, tmp_path)
+    task = await rows.task(2)
+    assert told(await do(workspace, "delete", [rows.id(task)], None, LABEL)) == {rows.id(task): CHANGED}
+    await workspace.close()
+
+
+async def test_a_partitioned_table_is_counted_by_its_partitions(estuary: str) -> None:
+    connection = await asyncpg.connect(estuary)
+    await connection.execute(
+        "CREATE TABLE parted (n int PRIMARY KEY) PARTITION BY RANGE (n);"
+        "CREATE TABLE parted_one PARTITION OF parted FOR VALUES FROM (0) TO (10);"
+        "CREATE TABLE parted_two PARTITION OF parted FOR VALUES FROM (10) TO (20)"
+    )
+    await connection.execute("INSERT INTO parted SELECT generate_series(0, 19)")
+    counted = statement("deleted").text
+    async with connection.transaction():
+        await connection.execute("DELETE FROM parted WHERE n % 2 = 0; DELETE FROM tasks")
+        rows = await connection.fetch(counted, ["public.parted", "tasks", "no such"])
+    assert {row["table"]: row["n"] for row in rows} == {"public.parted": 10, "tasks": 0, "no such": None}
+    await connection.close()

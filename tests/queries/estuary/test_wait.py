@@ -1,0 +1,194 @@
+"""Waiting for a task that an executor has at the moment: bounded, stoppable, and only for what was agreed to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from console.demo.estuary.executor import Executor
+from queries import wait
+from queries.model import Outcome, Rehearsal, Result
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, opened, rehearsed, told
+from tests.queries.estuary.rows import LABEL, Rows, digest
+from tests.queries.estuary.test_verbs import SHARD, sent
+
+CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+TIMEOUT = 3.0  # seconds: the heartbeat timeout of these executors
+POISON = {"position": 1, "digest": digest('"poison"')}
+
+
+@pytest.fixture
+async def quick(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The console, told of executors that give up after three seconds."""
+    limits = {"heartbeat_timeout": TIMEOUT, "1": {"heartbeat_timeout": TIMEOUT}}
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: limits})
+    yield workspace
+    await workspace.close()
+
+
+@pytest.fixture
+async def executor(estuary: str) -> AsyncIterator[Executor]:
+    """An executor at work every tenth of a second."""
+    connection = await asyncpg.connect(estuary, server_settings={"TimeZone": "UTC"})
+    executor = Executor(connection, Random(1), timeout=TIMEOUT, lasts=lambda rng: 1)
+
+    async def work() -> None:
+        while True:
+            await executor.tick()
+            await asyncio.sleep(0.1)
+
+    task = asyncio.create_task(work())
+    yield executor
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await connection.close()
+
+
+async def waited(
+    workspace: Workspace, rehearsal: Rehearsal, seconds: float, stop: asyncio.Event | None = None
+) -> dict[str, Result]:
+    """Wait so long: what became of each node."""
+    wanted = msgspec.structs.replace(rehearsal, wait=seconds)
+    results: dict[str, Result] = {}
+    async for progress in wait.bulk(workspace, wanted, OPERATOR, stop or asyncio.Event()):
+        for result in progress.chunk.results:
+            assert result.id not in results, "each node is told once"
+            results[result.id] = result
+    return results
+
+
+async def held(rows: Rows, executor: Executor, task: str) -> None:
+    """Until the executor has had the task, and has failed at it."""
+    async with asyncio.timeout(30):
+        while (await rows.row(task))["idle"]:
+            await asyncio.sleep(0.05)
+
+
+async def test_a_poisoned_task_is_met_between_two_of_its_retries(
+    rows: Rows, quick: Workspace, executor: Executor
+) -> None:
+    """Each retry renews its heartbeat: it is free for a tenth of a second every three seconds."""
+    task = await rows.task(wake=-1, inbox=['"poison"', sent(SHARD)])
+    await held(rows, executor, task)
+    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
+    assert told(rehearsal) == {rows.id(task): REFUSED}
+    assert rehearsal.for_now == (rows.id(task),)
+    results = await waited(quick, rehearsal, 120)
+    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
+    async with asyncio.timeout(60):
+        while (await rows.row(task))["inbox"]:
+            await asyncio.sleep(0.1)
+    assert (await rows.row(task))["state"] is not None, "the next poll went through"
+
+
+async def test_waiting_is_bounded(rows: Rows, quick: Workspace) -> None:
+    task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
+    live = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
+    rehearsal = await rehearsed(quick, "drop", [rows.id(task), rows.id(live)], POISON, LABEL)
+    assert set(rehearsal.for_now) == {rows.id(task), rows.id(live)}
+    began = time.monotonic()
+    results = await waited(quick, rehearsal, 0.5)
+    assert time.monotonic() - began >= 0.5
+    assert {i: r.outcome for i, r in results.items()} == dict.fromkeys([rows.id(task), rows.id(live)], REFUSED)
+    assert "younger than the timeout" in results[rows.id(live)].why
+
+
+async def test_waiting_can_be_stopped(rows: Rows, quick: Workspace) -> None:
+    task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
+    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
+    stop = asyncio.Event()
+    running = asyncio.create_task(waited(quick, rehearsal, 3600, stop))
+    await asyncio.sleep(0.6)
+    assert not running.done()
+    stop.set()
+    assert await asyncio.wait_for(running, 30) == {}, "what was not tried is the caller's to tell"
+
+
+async def test_without_leave_nothing_is_waited_for(rows: Rows, quick: Workspace) -> None:
+    task = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
+    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
+    results = await waited(quick, rehearsal, 0)
+    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): REFUSED}
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "becomes"),
+    [("drop", {"position": 2, "digest": digest('"poison"')}, REFUSED), ("restart", {}, MOVED), ("delete", {}, MOVED)],
+)
+async def test_another_task_than_was_agreed_to_is_left_alone(
+    rows: Rows, quick: Workspace, verb: str, arguments: Any, becomes: Outcome
+) -> None:
+    """The poll ended well after all: its inbox and its state are not what the operator saw."""
+    task = await rows.task(wake=-900, beat=0, state={"n": 1}, inbox=[sent(SHARD), '"poison"'])
+    rehearsal = await rehearsed(quick, verb, [rows.id(task)], arguments, LABEL)
+    assert rehearsal.for_now == (rows.id(task),)
+    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    await asyncio.sleep(0.5)
+    await rows.sql(
+        """UPDATE tasks
+              SET heartbeat = '0001-01-01T00:00:00Z', inner_state = '{"n": 2}', inbox = ARRAY[$2::json, $3::json]
+            WHERE task_id = $1::text::macaddr8""",
+        *(task, '"poison"', sent(SHARD)),
+    )
+    before = await rows.digest()
+    assert {i: r.outcome for i, r in (await asyncio.wait_for(running, 60)).items()} == {rows.id(task): becomes}
+    assert await rows.digest() == before
+
+
+@pytest.mark.parametrize(("verb", "arguments"), [("wake", {}), ("park", {}), ("restart", {}), ("delete", {})])
+async def test_other_actions_wait_for_the_end_of_a_poll(
+    rows: Rows, quick: Workspace, verb: str, arguments: Any
+) -> None:
+    task = await rows.task(wake=-9, beat=0, state={"n": 1})
+    free = await rows.task(wake=60)
+    ids = [rows.id(task), rows.id(free)]
+    rehearsal = await rehearsed(quick, verb, ids, arguments, LABEL)
+    assert told(rehearsal) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
+    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    await asyncio.sleep(0.4)
+    await rows.sql(
+        "UPDATE tasks SET heartbeat = '0001-01-01T00:00:00Z', wake_at = now() + interval '1 hour'"
+        " WHERE task_id = $1::text::macaddr8",
+        task,
+    )
+    results = await asyncio.wait_for(running, 60)
+    assert {i: r.outcome for i, r in results.items()} == dict.fromkeys(ids, CHANGED)
+
+
+async def test_a_task_that_ends_while_it_is_waited_for_is_gone(rows: Rows, quick: Workspace) -> None:
+    task = await rows.task(wake=-9, beat=0)
+    rehearsal = await rehearsed(quick, "park", [rows.id(task)], None, LABEL)
+    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    await asyncio.sleep(0.4)
+    await rows.sql("DELETE FROM tasks")
+    results = await asyncio.wait_for(running, 60)
+    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): Outcome.GONE}
+
+
+async def test_a_hot_loop_is_met_between_two_polls(rows: Rows, quick: Workspace, executor: Executor) -> None:
+    """Its executor never reads the message; each poll ends with the task due again."""
+    plane = "15:00:00:00:00:00:00:01"
+    unread = sent({"initialize": {"migration_id": plane}})
+    task = await rows.task(8, wake=-1, state={"migration_id": plane}, inbox=[unread])
+    named = {"position": 1, "digest": digest(unread), "decodable": True}
+    async with asyncio.timeout(60):
+        while True:
+            rehearsal = await rehearsed(quick, "drop", [rows.id(task)], named, LABEL)
+            if rehearsal.for_now:
+                break
+            await asyncio.sleep(0.03)
+    results = await waited(quick, rehearsal, 120)
+    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
+    async with asyncio.timeout(30):
+        while (await rows.row(task))["due"] is None or (await rows.row(task))["due"] < 60:
+            await asyncio.sleep(0.1)
+    assert (await rows.row(task))["inbox"] is None
