@@ -138,7 +138,8 @@ class UnstickApp(Everywhere):
                 self.frame.lay_out()
             for _ in range(STEPS):
                 await asyncio.sleep(0)
-        self.say(self._greeting)
+        if self._greeting:
+            self.say(self._greeting)
         self.screen._on_timer_update()  # what it would do at the next tick of its clock
 
     def key_shown(self, key: Key) -> str:

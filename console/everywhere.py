@@ -42,9 +42,9 @@ class Everywhere(App[None]):
         """Say once that the connection was lost, is back, or that something could not be read."""
         before, now = self._told, (self.session.link, self.session.trouble)
         self._told = now
-        notice, self.session.notice = self.session.notice, ""
-        if notice:
-            self.say(notice, "warn")
+        if self.session.notice and self.frame is not None and not self.held:
+            self.say(self.session.notice, "warn")
+            self.session.notice = ""
             return
         if now[0] is Link.LIVE and before[0] is Link.LOST:
             self.say("Connected again.", "good")

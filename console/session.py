@@ -287,7 +287,7 @@ class Session:
         if corrected:
             nodes = "1 node" if corrected == 1 else f"{corrected} nodes"
             self.notice = (
-                f"The server was replaced: what was reported of {nodes} is not so any more; see the ledger file."
+                f"The server was replaced: changes of {nodes} are lost or in doubt, see {workspace.journal.place}"
             )
 
     async def _seek(self, apart: Apart) -> None:

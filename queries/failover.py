@@ -51,6 +51,11 @@ class Journal:
         self._all: list[Committed] = []
         self._turn = asyncio.Lock()
 
+    @property
+    def place(self) -> str:
+        """The file that corrections are noted in."""
+        return str(self._file.path)
+
     def add(self, committed: Committed) -> None:
         """Remember a transaction."""
         self._all.append(committed)

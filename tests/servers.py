@@ -20,6 +20,8 @@ On a server, from sync and async tests alike (all of these block for a few milli
     server.dsn("db", user="u", password="p")         # a DSN for a role (without user: the superuser)
     server.halt("fast" | "immediate"); server.start()   # only on `own_server`: same port, same data
     server.standby()                                 # only on `own_server`: restart it as a read-only standby
+    server.keep(); server.fall_back()                # ... keep its data as they are; go back to them by a failover
+    replica = server.replica()                       # a streaming standby of it; end it with replica.close()
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import shutil
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
@@ -89,6 +92,44 @@ class TestbedServer(Server):
         (self.data / "standby.signal").touch()
         self._own(self.data / "standby.signal")
         self.start()
+
+    def keep(self) -> None:
+        """Keep a copy of the data as they are now, with a restart."""
+        self.halt("fast")
+        self._copy(self.data, self.folder / "kept")
+        self.start()
+
+    def fall_back(self) -> None:
+        """Fail over to the copy: what was committed since is lost, and the copy is promoted to a new timeline."""
+        self.halt("immediate")
+        shutil.rmtree(self.data)
+        self._copy(self.folder / "kept", self.data)
+        self.standby()
+        self.sql("SELECT pg_promote()")
+
+    def replica(self) -> TestbedServer:
+        """Start a streaming standby of this server, asynchronous as long as no setting names it."""
+        replica = TestbedServer(str(self.version))
+        replica.start()
+        replica.halt("fast")
+        shutil.rmtree(replica.data)
+        program = [
+            str(replica._programs / "pg_basebackup"),
+            *("-D", str(replica.data)),
+            *("-d", self.dsn(), "--write-recovery-conf", "--checkpoint=fast"),
+        ]
+        with replica._log() as log:
+            if replica._spawn(program, stdout=log, stderr=log).wait(60) != 0:
+                raise RuntimeError(replica._last_words())
+        replica.password = self.password
+        replica.start()
+        return replica
+
+    def _copy(self, source: Path, target: Path) -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+        for path in (target, *target.rglob("*")):
+            self._own(path)
 
     def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
         self._forget()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
@@ -105,3 +106,29 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert (dry.code, dry.json["verb"], bulks(tmp_path)) == (0, "wake", [name])
     assert do("--discard", name) == 0
     assert bulks(tmp_path) == []
+
+
+def test_an_outage_is_told_on_stderr_and_waited_for(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    own_server.sql(FILL % NODES + PACE, dsn)
+    ids = [f"eternaltwin/task:{key}" for (key,) in fetch(dsn, "SELECT task_id::text FROM task")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console.cli", "-d", dsn, "do", "wake", *ids, "-r", "missed", "--yes", "--json"],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while f"500 of {NODES}" not in (line := process.stderr.readline()):
+        assert line, "it ended early"
+    own_server.halt("immediate")
+    while "Server lost, retrying in" not in (line := process.stderr.readline()):
+        assert line, "it ended early"
+    own_server.start()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert {r["outcome"] for r in json.loads(out)["results"]} == {"changed"}
+    assert fetch(dsn, "SELECT count(*) FROM task WHERE status = 'Available'") == [(NODES,)]

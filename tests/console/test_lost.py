@@ -178,3 +178,21 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
     own_server.start()
     async with staged(sixty, tmp_path) as stage:
         await stage.until("A bulk was not finished", f"{60 - done} of 60")
+
+
+async def test_a_change_that_a_failover_has_lost_is_said(own_server: TestbedServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin = await Twin.open(dsn)
+    await twin.task(status="Blocked", timer=60)
+    await twin.connection.close()
+    own_server.keep()
+    async with staged(dsn, tmp_path) as stage:
+        await stage.until("0/1")
+        await stage.verb("C")
+        await stage.until("Would change 1 node")
+        await stage.press("C")
+        await stage.until("1 changed", "Close")
+        await stage.press("enter")
+        own_server.fall_back()
+        await stage.until("The server was replaced: changes of 1 node are lost")
+        assert stage.app.session.works[0].told == "1 lost"

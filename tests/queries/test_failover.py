@@ -1,0 +1,227 @@
+"""Failovers: what a new primary has lost is reported, and what no standby has yet is said."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries import act, database, failover, ledger
+from queries.model import Outcome, Result
+from queries.workspace import Workspace
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, seen, told, why
+from tests.servers import TestbedServer
+
+CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
+NODES = 200
+
+
+async def filled(dsn: str, *, table: bool, nodes: int = NODES) -> list[str]:
+    twin = await Twin.open(dsn)
+    if table:
+        await twin.sql(ledger.ddl())
+    tasks = await twin.tasks([await twin.job()] * nodes, status="Blocked", timer=3600)
+    await twin.connection.close()
+    return [twin.id(task) for task in tasks]
+
+
+async def awake(dsn: str) -> set[str]:
+    connection = await asyncpg.connect(dsn)
+    rows = await connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    await connection.close()
+    return {Twin.id(row[0]) for row in rows}
+
+
+def in_file(workspace: Workspace) -> dict[str, Outcome]:
+    """The last word of the local ledger about each node."""
+    words: dict[str, Outcome] = {}
+    for entry in workspace._file.entries():
+        for result in entry.results:
+            words.setdefault(result.id, result.outcome)
+    return words
+
+
+async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
+    """How far a bulk has come, and what is reported of its nodes, corrections included."""
+    results: list[Result] = []
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+        results += progress.chunk.results
+        yield progress.done, told(act.corrected(results, workspace.journal.corrected))
+
+
+# What a new primary does not have
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_chunks_that_a_failover_has_lost_are_reported(
+    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(act, "CHUNK", 10)
+    dsn = own_server.fresh("eternaltwin")
+    ids = await filled(dsn, table=place == "table")
+    workspace = await opened(dsn, tmp_path)
+    kept = fell = False
+    outcomes: dict[str, Outcome] = {}
+    async for done, now in bulk(workspace, ids):
+        outcomes = now
+        if done >= 50 and not kept:
+            kept = True
+            await asyncio.to_thread(own_server.keep)
+        if done >= 120 and not fell:
+            fell = True
+            await asyncio.to_thread(own_server.fall_back)
+    there = await awake(dsn)
+    assert {i for i, outcome in outcomes.items() if outcome is CHANGED} == there
+    lost = {i for i, outcome in outcomes.items() if outcome is LOST}
+    assert lost == set(ids) - there
+    assert len(lost) >= 50
+    assert {i for i, outcome in in_file(workspace).items() if outcome is LOST} == lost
+    assert all(r.why == failover.LOST for r in workspace.journal.corrected)
+    assert set(told(await do(workspace, "wake", sorted(lost))).values()) == {CHANGED}, "it can be done again"
+    await workspace.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """The primary dies in a bulk and its standby is promoted, in half of the cases after its stream was cut."""
+    monkeypatch.setattr(act, "CHUNK", 10)
+    rng = random.Random(seed)
+    primary = TestbedServer()
+    primary.start()
+    replica = primary.replica()
+    try:
+        dsn = primary.fresh("eternaltwin")
+        ids = await filled(dsn, table=bool(seed & 1))
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{replica.port}"
+        pair = dsn.replace(f"127.0.0.1:{primary.port}", hosts) + "?target_session_attrs=read-write"
+        second = dsn.replace(f":{primary.port}/", f":{replica.port}/")
+        workspace = await opened(pair, tmp_path)
+        cut, dies = rng.randint(20, 80), rng.randint(90, 160)
+        cuts = bool(seed & 2)
+
+        async def fail_over() -> None:
+            await asyncio.sleep(rng.uniform(0, 0.05))
+            await asyncio.to_thread(primary.halt, "immediate")
+            await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
+
+        over: asyncio.Task[None] | None = None
+        outcomes: dict[str, Outcome] = {}
+        async with asyncio.timeout(120):
+            async for done, now in bulk(workspace, ids):
+                outcomes = now
+                if done >= cut and cuts:
+                    cuts = False
+                    await asyncio.to_thread(replica.sql, "ALTER SYSTEM SET primary_conninfo = ''")
+                    await asyncio.to_thread(replica.sql, "SELECT pg_reload_conf()")
+                    await asyncio.to_thread(until_cut, replica)
+                if done >= dies and over is None:
+                    over = asyncio.create_task(fail_over())
+            assert over is not None
+            await over
+        there = await awake(second)
+        assert {i for i, outcome in outcomes.items() if outcome is CHANGED} == there
+        lost = set(ids) - there
+        assert {i for i, outcome in outcomes.items() if outcome is LOST} == lost
+        assert bool(lost) or not seed & 2
+        assert {i for i, outcome in in_file(workspace).items() if outcome is LOST} == lost
+        await workspace.close()
+    finally:
+        replica.close()
+        primary.close()
+
+
+def until_cut(replica: TestbedServer) -> None:
+    while replica.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'") != "SELECT 0":
+        pass
+
+
+async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
+    own_server: TestbedServer, tmp_path: Path
+) -> None:
+    """Neither after a restart nor after a failover that has lost only the last one."""
+    dsn = own_server.fresh("eternaltwin")
+    first, second, last = await filled(dsn, table=False, nodes=3)
+    workspace = await opened(dsn, tmp_path)
+    for one in (first, second):
+        assert told(await do(workspace, "wake", [one])) == {one: CHANGED}
+    await asyncio.to_thread(
+        own_server.sql, "UPDATE task SET status = 'Complete', revision = 9 WHERE status = 'Available'", dsn
+    )
+    await asyncio.to_thread(own_server.keep)
+    await workspace.renew()
+    assert workspace.journal.doubtful
+    await workspace.journal.check()
+    assert not workspace.journal.doubtful
+    assert workspace.journal.corrected == []
+
+    assert told(await do(workspace, "wake", [last])) == {last: CHANGED}
+    await asyncio.to_thread(own_server.fall_back)
+    with_ids = "SELECT pg_current_xact_id()"
+    for _ in range(5):  # the id of the lost one is given to another
+        await asyncio.to_thread(own_server.sql, f"{with_ids}; CREATE TABLE IF NOT EXISTS mine ()", dsn)
+    await workspace.renew()
+    await workspace.journal.check()
+    outcomes = told(workspace.journal.corrected)
+    assert outcomes.pop(last) is LOST
+    assert set(outcomes.values()) <= {UNKNOWN}, "their rows are neither as they were nor as they were left"
+    await workspace.close()
+
+
+# What no standby has
+
+
+@pytest.fixture
+async def alone(own_server: TestbedServer) -> AsyncIterator[tuple[str, asyncpg.Connection, str]]:
+    """A task in a database whose synchronous standby is not there, and a connection that waits for nothing."""
+    dsn = own_server.fresh("eternaltwin")
+    (task,) = await filled(dsn, table=False, nodes=1)
+    await asyncio.to_thread(own_server.sql, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    await asyncio.to_thread(own_server.sql, "SELECT pg_reload_conf()")
+    connection = await asyncpg.connect(dsn)
+    while await connection.fetchval("SHOW synchronous_standby_names") != "nobody":
+        pass
+    yield dsn, connection, task
+    await connection.close()
+
+
+async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
+    alone: tuple[str, asyncpg.Connection, str], tmp_path: Path
+) -> None:
+    dsn, connection, task = alone
+    workspace = await opened(dsn, tmp_path)
+    waking = asyncio.create_task(do(workspace, "wake", [task]))
+    async with asyncio.timeout(30):
+        while not await connection.fetchval(
+            "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        ):
+            pass
+    outcomes = await waking
+    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, act.UNREPLICATED)
+    ((entry,), _) = await workspace.ledger()
+    assert [r.why for r in entry.results] == [act.UNREPLICATED]
+    await workspace.close()
+
+
+async def test_a_commit_that_was_not_waited_for_says_so(
+    alone: tuple[str, asyncpg.Connection, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dsn, _, task = alone
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", [task])
+    monkeypatch.setattr(database, "GRACE", 0.5)
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
+    outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, act.UNANSWERED)
+    assert await awake(dsn) == {task}
+    await workspace.close()
+
+
+async def test_nothing_is_said_where_no_standby_is_waited_for(twin: Twin, workspace: Workspace) -> None:
+    task = twin.id(await twin.task(status="Blocked", timer=60))
+    outcomes = await do(workspace, "wake", [task])
+    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, "")
