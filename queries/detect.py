@@ -56,7 +56,7 @@ class Found(Record):
     have: frozenset[str]
     indexed: frozenset[str]
     executable: Mapping[str, bool] = {}  # functions that its actions call -> whether this role may execute them
-    unsafe: Mapping[str, str] = {}  # tables and functions -> why an action must not change or call them
+    unsafe: Mapping[str, str] = {}  # tables and functions ("": any) -> why an action must not change or call them
     lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> rights that this also needs and the role lacks
 
     @property
@@ -83,7 +83,8 @@ class Found(Record):
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why code of a role that is not trusted could run where these are used, "" if it could not."""
-        return next((why for p in privileges if (why := self.unsafe.get(p.partition(" ")[2]))), "")
+        names = ["", *(p.partition(" ")[2] for p in privileges)]
+        return next((self.unsafe[name] for name in names if name in self.unsafe), "")
 
     @property
     def usable(self) -> bool:
@@ -209,7 +210,7 @@ def _found(
         if why := trust.uncalled(where or schema, [function]):
             unsafe[name] = why
     if system.spec.unqualified and (why := trust.uncalled(schema)):
-        unsafe |= dict.fromkeys(kept, why)
+        unsafe[""] = why  # the schema would be on the search_path of every action
     lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
     return Found(
         label=system.name,

@@ -1,0 +1,188 @@
+"""Nothing that a role without any right on an engine's tables creates is ever run by the console.
+
+The role may create objects in ``public``, in a schema of its own, and (``same``) in the engine's schema. It shadows the
+server's functions and operators with exact types, overloads the engine's functions, and owns a copy of the engine's
+tables with policies, triggers, domains and casts. Each call of a function is counted by the server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from console.demo.run import ENGINES
+from queries import act, database, system
+from queries.grants import grants
+from queries.model import Outcome
+from queries.read import Reader
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, opened
+from tests.queries.test_grants import candidates, nodes
+from tests.servers import TestbedServer
+
+NAMES = [each.name for each in system.builtin()]
+HOSTILE, COPY = (Path(__file__).with_name(name).read_text("utf-8") for name in ("hostile.sql", "hostile_copy.sql"))
+CALLS = """
+SELECT p.oid::regprocedure || coalesce(' ' || o.oprname, '') AS name, f.calls
+  FROM pg_stat_user_functions f JOIN pg_proc p ON p.oid = f.funcid LEFT JOIN pg_operator o ON o.oprcode = p.oid
+ WHERE pg_get_userbyid(p.proowner) = $1 AND p.proname <> 'hostile_objects' ORDER BY 1
+"""
+DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
+
+
+def used(name: str) -> list[str]:
+    """Return the names of all functions that an engine's SQL, or the console's own, calls."""
+    home = Path(system.__file__).parent
+    texts = [
+        path.read_text("utf-8") for folder in (f"systems/{name}", "sql") for path in (home / folder).rglob("*.sql")
+    ]
+    return sorted({word for text in texts for word in re.findall(r"\b([a-z_0-9]+)\(", text)})
+
+
+class Scene:
+    """A database with one engine in ``schema``, and a hostile role beside it."""
+
+    def __init__(self, server: TestbedServer, name: str, placement: str) -> None:
+        self.server, self.name = server, name
+        self.schema = "public" if placement == "same" else "work"
+        self.dsn = server.fresh()
+        self.role, self.operator = server.unique("mallory"), server.unique("operator")
+        self.database = urlsplit(self.dsn).path.strip("/")
+        self.made = 0
+
+    async def build(self) -> None:
+        sql, dsn = self.server.sql, self.dsn
+        sql(f"ALTER DATABASE {self.database} SET track_functions = 'all'")
+        sql(f"CREATE ROLE {self.role} LOGIN PASSWORD 'x'; CREATE ROLE {self.operator} LOGIN PASSWORD 'x'")
+        sql(f"CREATE SCHEMA IF NOT EXISTS {self.schema}; GRANT CREATE, USAGE ON SCHEMA public TO {self.role}", dsn)
+        sql(f"GRANT USAGE ON SCHEMA {self.schema} TO {self.role}; CREATE SCHEMA aaa AUTHORIZATION {self.role}", dsn)
+        engine = next(engine for engine in ENGINES if engine.name == self.name)()
+        connection = await asyncpg.connect(dsn, server_settings={"search_path": self.schema})
+        await engine.install(connection)
+        await engine.fill(connection, 1)
+        await connection.execute("ANALYZE")
+        await connection.close()
+        for schema in ("public", "aaa"):
+            self.made += await self.plant(schema)
+
+    async def plant(self, schema: str) -> int:
+        """Create the hostile role's objects in a schema. Returns how many."""
+        dsn = self.server.dsn(self.database, user=self.role, password="x")
+        connection = await asyncpg.connect(dsn, server_settings={"search_path": f"{schema}, pg_catalog"})
+        if schema == "aaa":  # a copy of the engine, before the server's functions are shadowed
+            text = files("queries").joinpath("systems", self.name, "schema.sql").read_text("utf-8")
+            await connection.execute(text)
+            await connection.execute(COPY)
+        await connection.execute(HOSTILE)
+        await connection.execute("SET search_path = pg_catalog")
+        make = f"SELECT {schema}.hostile_objects($1::text[], $2::text, $3::text)"
+        made = await connection.fetchval(make, used(self.name), self.schema, schema)
+        await connection.close()
+        return int(made)
+
+    async def calls(self) -> dict[str, int]:
+        """Return how often each hostile function was called, once the server has counted what was done."""
+        connection = await asyncpg.connect(self.dsn)
+        left = (
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick' AND datname = current_database()"
+        )
+        while await connection.fetchval(left):
+            pass  # a session's counts are known at its end
+        rows = await connection.fetch(CALLS, self.role)
+        await connection.close()
+        return {row["name"]: row["calls"] for row in rows}
+
+
+@pytest.fixture
+async def scene(server: TestbedServer, name: str, placement: str) -> AsyncIterator[Scene]:
+    scene = Scene(server, name, placement)
+    await scene.build()
+    yield scene
+    server.drop(scene.dsn)
+
+
+async def everything(workspace: Workspace, reader: Reader) -> set[str]:
+    """Run every statement that runs by itself, and every action, dry and on one node. Returns what was changed."""
+    known = await nodes(reader)
+    await reader.counts()
+    await reader.findings()
+    await reader.sample()
+    await reader.dead()
+    await reader.find("a")
+    await grants(workspace.database, reader, ["viewer"], ["operator"])
+    for node in {node.kind: node for node in known.values()}.values():
+        await reader.detail(node.id)
+    changed = set()
+    verbs = {v.name: v for kind in reader.system.spec.kinds for v in reader.verbs(kind.name) if v.writes}
+    for verb in verbs.values():
+        seen, arguments = candidates(reader, verb, known)
+        rehearsal = await act.rehearse(workspace, reader.label, verb.name, seen, "try", arguments)
+        one = next((r.id for r in rehearsal.results if r.outcome is Outcome.CHANGED), None)
+        if one is not None:
+            changed.add(verb.name)
+            again = await act.rehearse(workspace, reader.label, verb.name, {one: seen[one]}, "try", arguments)
+            await act.commit(workspace, reader.label, verb.name, again, OPERATOR)
+    await workspace.ledger()
+    return changed
+
+
+async def visited(scene: Scene, folder: Path, role: str) -> set[str]:
+    """Open the database as that role and do everything. Returns the actions that changed something."""
+    dsn = scene.dsn if role == "superuser" else scene.server.dsn(scene.database, user=scene.operator, password="x")
+    workspace = await opened(dsn, folder, overrides=DEMO.get(scene.name))
+    try:
+        assert [d.schema for d in workspace.declined if d.system == scene.name] == ["aaa"]
+        (reader,) = workspace.systems.values()
+        assert reader.found.schema == scene.schema
+        return await everything(workspace, reader)
+    finally:
+        await workspace.close()
+
+
+async def granted(scene: Scene, folder: Path) -> None:
+    """Give the operator what ``grants`` prints, with nothing from PUBLIC."""
+    workspace = await opened(scene.dsn, folder, overrides=DEMO.get(scene.name))
+    (reader,) = workspace.systems.values()
+    statements = await grants(workspace.database, reader, [], [scene.operator])
+    await workspace.close()
+    scene.server.sql(f"REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA {scene.schema} FROM PUBLIC", scene.dsn)
+    for statement in statements:
+        scene.server.sql(statement, scene.dsn)
+
+
+@pytest.mark.parametrize("placement", ["beside", "same"])
+@pytest.mark.parametrize("name", NAMES)
+async def test_no_hostile_object_is_ever_called(scene: Scene, name: str, placement: str, tmp_path: Path) -> None:
+    assert scene.made > 400
+    print(f"{name} {placement}: {scene.made} hostile functions and operators")
+    await granted(scene, tmp_path)
+    for role in ("superuser", "operator"):
+        changed = await visited(scene, tmp_path, role)
+        if (name, placement) != ("tasker", "same"):
+            assert changed, role
+        else:
+            assert not changed, "its own triggers use unqualified names: refused where others may create objects"
+    assert await scene.calls() == {}
+
+
+@pytest.mark.parametrize("placement", ["same"])
+@pytest.mark.parametrize("name", ["eternaltwin", "agent_jobs"])
+async def test_with_the_schema_on_the_path_they_would_be(
+    scene: Scene, name: str, placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_search_path", lambda schema="": "SET LOCAL search_path = public, pg_temp")
+    workspace = await opened(scene.dsn, tmp_path)
+    for reader in workspace.systems.values():
+        try:
+            await reader.roots()
+            await reader.findings()
+        except Exception:
+            pass
+    await workspace.close()
+    assert await scene.calls() != {}
