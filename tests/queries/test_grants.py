@@ -20,6 +20,14 @@ from tests.servers import TestbedServer
 
 systems = pytest.mark.parametrize("name", [each.name for each in system.builtin()])
 NODES = 400  # of a system, at most
+# A usual hardening: nobody may call a function that is not the server's own, unless it is granted.
+NO_EXECUTE = """
+DO $$ DECLARE s name; BEGIN
+  FOR s IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema' LOOP
+    EXECUTE format('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA %I FROM PUBLIC', s);
+  END LOOP;
+END $$
+"""
 DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
 # Verbs for which the demo's data has no node at rest, so that they are rehearsed in their own tests alone.
 UNMET = {"agent_jobs": {"release", "resume", "wake"}}
@@ -41,6 +49,7 @@ async def roles(server: TestbedServer, filled: str, tmp_path: Path, name: str) -
         for role in made.values():
             server.sql(f"CREATE ROLE {quoted(role)} LOGIN PASSWORD 'x'")
         server.sql("REVOKE ALL ON SCHEMA public FROM PUBLIC", filled)
+        server.sql(NO_EXECUTE, filled)
         (reader,) = workspace.systems.values()
         for statement in await grants(workspace.database, reader, [made["viewer"]], [made["operator"]]):
             server.sql(statement, filled)

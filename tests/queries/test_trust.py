@@ -1,0 +1,118 @@
+"""Whose objects are read and called: owners, triggers, defaults, EXECUTE, and what an operator lists as trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from queries import act
+from queries.grants import grants
+from queries.model import Outcome
+from tests.command import unstick
+from tests.queries.builders import LABEL, Twin, opened, reader, rehearsed, seen, told, why
+from tests.servers import TestbedServer, both_versions
+
+
+@pytest.fixture
+def role(server: TestbedServer) -> str:
+    name = server.unique("dev")
+    server.sql(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+    return name
+
+
+@both_versions
+@pytest.mark.parametrize(
+    "owned", ["TABLE task", "TYPE task_status", "DOMAIN instant", "SCHEMA public"], ids=lambda s: s.split()[0].lower()
+)
+async def test_what_belongs_to_a_stranger_is_not_read(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, owned: str, tmp_path: Path
+) -> None:
+    await twin.task()
+    server.sql(f"ALTER {owned} OWNER TO {role}", eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    assert not workspace.systems
+    (declined,) = [d for d in workspace.declined if d.system == LABEL]
+    assert f"--trust {role}" in declined.why
+    await workspace.close()
+    for trusted in ({"trusted": [role]}, {}):
+        if not trusted:  # an owner of the database may do there what it likes anyway
+            server.sql(f"ALTER DATABASE {urlsplit(eternaltwin).path.strip('/')} OWNER TO {role}")
+        workspace = await opened(eternaltwin, tmp_path, **trusted)
+        assert list(workspace.systems) == [LABEL]
+        await workspace.close()
+
+
+def test_the_command_line_and_a_context_name_trusted_roles(
+    eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+) -> None:
+    server.sql(f"ALTER TABLE job OWNER TO {role}", eternaltwin)
+    refused = unstick("stuck", dsn=eternaltwin)
+    assert refused.code == 1
+    assert f"--trust {role}" in refused.err
+    assert unstick("stuck", "--trust", role, "--trust", "other", dsn=eternaltwin).code == 0
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'[contexts.prod]\ndsn = "{eternaltwin}"\ntrusted_owners = ["{role}"]\n')
+    assert unstick("stuck", "@prod", "--config", str(settings)).code == 0
+
+
+CODE = {
+    "trigger": "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION theirs()",
+    "check": "ALTER TABLE task ADD CONSTRAINT c CHECK (their_check())",
+    "index": "CREATE INDEX ON task (their_number(revision))",
+}
+
+
+@both_versions
+@pytest.mark.parametrize("code", CODE)
+async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, code: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    await twin.sql(
+        "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
+        "CREATE FUNCTION their_check() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;"
+        "CREATE FUNCTION their_number(n int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n; END $$;"
+        f"{CODE[code]};"
+    )
+    for function in ("theirs()", "their_check()", "their_number(int8)"):
+        server.sql(f"ALTER FUNCTION {function} OWNER TO {role}", eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    assert [n.id for n in (await reader(workspace).nodes([twin.id(task)])).nodes] == [twin.id(task)]
+    outcomes = await rehearsed(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, twin.id(task))
+    await workspace.close()
+    workspace = await opened(eternaltwin, tmp_path, trusted=[role])
+    assert told(await rehearsed(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    await workspace.close()
+
+
+@both_versions
+async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    await twin.sql(
+        "CREATE FUNCTION own_check(n int8) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;"
+        "REVOKE EXECUTE ON FUNCTION own_check FROM PUBLIC; ALTER TABLE task ADD CHECK (own_check(revision));"
+    )
+    workspace = await opened(eternaltwin, tmp_path)
+    printed = await grants(workspace.database, reader(workspace), [], [role])
+    await workspace.close()
+    execute = [statement for statement in printed if "EXECUTE" in statement]
+    for statement in printed:
+        if statement not in execute:
+            server.sql(statement, eternaltwin)
+    dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await act.rehearse(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
+    assert told(rehearsal) == {twin.id(task): Outcome.DENIED}
+    assert "EXECUTE on public.own_check(bigint)" in why(rehearsal, twin.id(task))
+    await workspace.close()
+    for statement in execute:
+        server.sql(statement, eternaltwin)
+    workspace = await opened(dsn, tmp_path)
+    assert told(await rehearsed(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    await workspace.close()
