@@ -314,6 +314,9 @@ async def _transact(
 ) -> None:
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
+        if why := await workspace.unsafe(request.reader, request.verb, transaction):
+            attempt.fail(Outcome.REFUSED, why)
+            return
         await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
