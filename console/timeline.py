@@ -1,6 +1,7 @@
 """What changed when, as lines of text: a lane for each thing over one axis of time, and the changes with their waits.
 
-The axis goes from the first change to the last; how long the last state has held since is said beside its lane.
+The axis goes from the first change to now while any lane is in a state that holds, else to the last change. The age of
+its last state is said beside each lane.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list
     side = min(max(words.width(text) for text in says.values()), max(width // 3, 8))
     cells = max(width - room - side - 6, 8)
     first, last = min(c.at for c in found), max(c.at for c in found)
+    if any(line[-1].phase not in (None, *ENDS) for line in lanes.values()):
+        last = max(last, now)
     lines: list[Spans] = []
     for lane, line in list(lanes.items())[:LANES]:
         ink = f"$phase-{line[-1].phase}" if line[-1].phase else "bold"

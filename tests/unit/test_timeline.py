@@ -36,10 +36,10 @@ CHARGE = [
 
 
 def test_a_picture() -> None:
-    assert text(CHARGE, 60).splitlines() == [
-        "  charge  ○○○○○○○○○○○○○○○○○○○○►►►►►►►►►►►►✗  error for 2h",
-        "  pack    ►►►►►►►►►►►►►►►►✓················  complete for 2h",
-        "          22:13:20 ── 1m40s ── 22:15:00 UTC",
+    assert text(CHARGE, 60, T + 120).splitlines() == [
+        "  charge  ○○○○○○○○○○○○○○○○○►►►►►►►►►►✗✗✗✗✗✗  error for 20s",
+        "  pack    ►►►►►►►►►►►►►✓···················  complete for 1m",
+        "          22:13:20 ── 2m00s ── 22:15:20 UTC",
         "",
         "  2023-11-14",
         "  22:15:00  ✗ error        charge   40.0s for the handler",
@@ -51,11 +51,31 @@ def test_a_picture() -> None:
     ]
 
 
+def test_what_goes_on_reaches_to_now() -> None:
+    """A step at work for 17 minutes in a task whose changes span half a second."""
+    found = [
+        change(0.6, "charge", "in_progress", Phase.RUNNING),
+        change(0.3, "check", "complete", Phase.DONE),
+        change(0, "charge", "enqueued", Phase.READY),
+        change(0, "check", "in_progress", Phase.RUNNING),
+    ]
+    lane, other, axis = text(found, 70, T + 1021).splitlines()[:3]
+    assert lane.count(words.glyph(Phase.RUNNING)) > 30
+    assert lane.endswith("in_progress for 17m")
+    assert other.count(words.glyph(Phase.DONE)) == 1
+    assert "17m01s" in axis
+
+
+def test_what_has_ended_ends_with_the_last_change() -> None:
+    found = [change(100, "a", "complete", Phase.DONE), change(0, "a", "in_progress", Phase.RUNNING)]
+    assert "1m40s" in text(found, 60).splitlines()[1]
+
+
 def test_in_ascii_it_says_the_same() -> None:
-    drawn = text(CHARGE, 60, ascii=True)
+    drawn = text(CHARGE, 60, T + 120, ascii=True)
     assert drawn.isascii()
     assert "oooo>>>" in drawn
-    assert "x  error for 2h" in drawn
+    assert "x  error for 20" in drawn
 
 
 def test_moments_are_counted() -> None:
