@@ -81,6 +81,12 @@ pointing AS (
     JOIN pg_namespace n ON n.oid = r.relnamespace
    WHERE EXISTS (SELECT FROM changes c WHERE c.deletes)
 ),
+makers AS (
+  -- Whoever owns tables in a schema of queues makes those of later queues too.
+  SELECT DISTINCT s.nspname, pg_get_userbyid(c.relowner) AS owner
+    FROM schemas s JOIN pg_namespace n ON n.nspname = s.nspname JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p')
+   WHERE s.queues
+),
 told AS (
   SELECT 1 AS part, row_number() OVER (ORDER BY s.beside, s.nspname) AS at,
          format('GRANT USAGE ON SCHEMA %I TO %s', s.nspname, a.everybody) AS statement
@@ -114,5 +120,9 @@ told AS (
   UNION ALL
   SELECT 9, row_number() OVER (ORDER BY s.nspname), format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %I TO %s', s.nspname, a.operators)
     FROM schemas s CROSS JOIN asked a WHERE s.queues
+  UNION ALL
+  SELECT 10, row_number() OVER (ORDER BY m.nspname, m.owner, r.at), format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON TABLES TO %s', m.owner, m.nspname, r.words, r.roles)
+    FROM makers m CROSS JOIN asked a
+   CROSS JOIN LATERAL (VALUES (1, 'SELECT', a.everybody), (2, 'INSERT, UPDATE, DELETE', a.operators)) AS r(at, words, roles)
 )
 SELECT t.statement FROM told t WHERE t.statement IS NOT NULL ORDER BY t.part, t.at
