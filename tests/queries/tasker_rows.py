@@ -110,9 +110,8 @@ class Shop:
         return await self.row("SELECT * FROM workflow_steps WHERE workflow_step_uuid = $1", step)
 
     async def messages(self, queue: str) -> list[Any]:
-        return list(
-            await self.connection.fetch(f'SELECT msg_id, read_ct, message FROM pgmq."q_{queue}" ORDER BY msg_id')
-        )
+        table = f'pgmq."q_{queue.lower()}"'
+        return list(await self.connection.fetch(f"SELECT msg_id, read_ct, message FROM {table} ORDER BY msg_id"))
 
     async def rows(self, table: str) -> list[str]:
         """All rows of a table as text, each with the transaction that wrote it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from importlib.resources import files
 from random import Random
 from typing import Final
@@ -62,7 +63,7 @@ class Busy:
         asked = self._rng.choice([t for t in TEMPLATES if t.namespace == "shop"])
         await self._orchestrator.send(
             REQUESTS,
-            request_id=UUID(int=self._rng.getrandbits(128), version=4),
+            request_id=str(UUID(int=self._rng.getrandbits(128), version=4)),
             task_request={
                 "name": asked.name,
                 "namespace": asked.namespace,
@@ -77,5 +78,10 @@ class Busy:
                 "correlation_id": UUID(int=self._rng.getrandbits(128), version=4),
                 "parent_correlation_id": None,
             },
-            metadata={"requester": "web", "custom": {}},
+            metadata={
+                "requested_at": datetime.now(UTC).isoformat(),
+                "requester": "web",
+                "priority": "Normal",
+                "custom": {},
+            },
         )

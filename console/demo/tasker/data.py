@@ -102,9 +102,12 @@ class Data:
         self._past("task_states", task, past, current, metadata={"event": "demo"})
         ids: dict[str, UUID] = {}
         for step in template.steps:
-            shape = (steps or {}).get(step.name) or rest or pending(born)
+            shape = (steps or {}).get(step.name) or (None if step.made_by else rest or pending(born))
+            if shape is None:
+                continue  # no decision has created it
             ids[step.name] = self._step(task, step.name, shape, born, step.max_attempts)
-        self.rows["edges"] += [(ids[up], ids[s.name], born) for s in template.steps for up in s.after]
+        pairs = [(up, s.name) for s in template.steps for up in s.after if s.name in ids and up in ids]
+        self.rows["edges"] += [(ids[up], ids[down], born) for up, down in pairs]
         return Made(id=task, steps=ids, queue=f"worker_{template.namespace}_queue", correlation=correlation)
 
     def letter(
@@ -130,7 +133,8 @@ class Data:
         self.messages.append((queue or made.queue, body, age, reads))
 
     def _step(self, task: UUID, name: str, shape: Shape, born: float, most: int) -> UUID:
-        step = self.id(born)
+        made = max(born, shape.past[0][1]) if shape.past else shape.made or born
+        step = self.id(made)
         results = None
         if shape.spent is not None:
             worker = str(UUID(int=self.rng.getrandbits(128), version=4))
@@ -140,7 +144,7 @@ class Data:
                 step,
                 task,
                 name,
-                max(born, shape.past[0][1]),
+                made,
                 shape.attempts,
                 shape.most or most,
                 shape.retryable,
@@ -182,4 +186,4 @@ class Data:
             await connection.execute(SQL["queues"])
             for queue, body, age, reads in self.messages:
                 sent = await connection.fetchval(SQL["send"], queue, json.dumps(body))
-                await connection.execute(SQL["aged"].replace("QUEUE", f"q_{queue}"), sent, float(age), reads)
+                await connection.execute(SQL["aged"].replace("QUEUE", f"q_{queue.lower()}"), sent, float(age), reads)

@@ -1,22 +1,38 @@
 """An orchestrator: takes requests in, hands ready steps out, takes results in, ends tasks; and looks for stale ones.
 
 It finds work by messages and by the poller (``get_next_ready_tasks``). Late results of a task that has ended, or is
-blocked, move nothing.
+blocked, move nothing. A task whose result has come in while another step is in flight rests in ``evaluating_results``
+until the next result. Steps created by a decision have no transition until they are enqueued. A request that does not
+parse is not acknowledged, so it comes back after each visibility timeout.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from random import Random
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
 
 from console.demo.engine import Connection
 from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS, SQL, TERMINAL, Overtaken, Protocol
-from console.demo.tasker.templates import template
+from console.demo.tasker.templates import Step, template
+
+PRIORITIES: Final = ("Low", "Normal", "High", "Urgent")
+REQUIRED: Final = ("name", "namespace", "version", "context", "initiator", "source_system", "reason")
+
+
+def parses(body: dict[str, Any]) -> bool:
+    """Return True if the engine can read this request. Its metadata has no optional field."""
+    metadata, asked = body.get("metadata"), body.get("task_request")
+    if not isinstance(metadata, dict) or not isinstance(asked, dict) or not isinstance(body.get("request_id"), str):
+        return False
+    told = isinstance(metadata.get("requested_at"), str) and isinstance(metadata.get("requester"), str)
+    custom = isinstance(metadata.get("custom"), dict) and metadata.get("priority") in PRIORITIES
+    return told and custom and all(asked.get(field) is not None for field in REQUIRED)
 
 
 class Orchestrator(Protocol):
@@ -31,6 +47,7 @@ class Orchestrator(Protocol):
         sweep: int = 600,
     ) -> None:
         super().__init__(connection)
+        self._rng = rng
         self._id = UUID(int=rng.getrandbits(128), version=4)
         self._thresholds = thresholds
         self._sweep = sweep
@@ -69,6 +86,8 @@ class Orchestrator(Protocol):
 
     async def _request(self, body: dict[str, Any]) -> bool:
         """A new task with its steps and edges; nothing where one with the same identity is there."""
+        if not parses(body):
+            return False
         asked = body["task_request"]
         known = template(asked["namespace"], asked["name"], asked["version"])
         async with self._connection.transaction():
@@ -94,18 +113,28 @@ class Orchestrator(Protocol):
             )
             if task is None:
                 return True
-            columns = (
-                [s.name for s in known.steps],
-                [s.max_attempts for s in known.steps],
-                [s.retryable for s in known.steps],
-            )
-            steps = await self._connection.fetch(SQL["insert_steps"], task, *columns)
-            pairs = [(up, s.name) for s in known.steps for up in s.after]
-            await self._connection.execute(SQL["insert_edges"], task, [p[0] for p in pairs], [p[1] for p in pairs])
+            steps = await self._create(task, [s for s in known.steps if not s.made_by])
         await self.move_task(task, None, "pending", "Initial", self._id)
         for row in steps:
             await self.move_step(row[0], None, "pending", {"type": "Initial"})
         return True
+
+    async def _create(self, task: UUID, steps: Sequence[Step]) -> list[asyncpg.Record]:
+        """Insert steps with their edges, without any transition."""
+        columns = ([s.name for s in steps], [s.max_attempts for s in steps], [s.retryable for s in steps])
+        rows = await self._connection.fetch(SQL["insert_steps"], task, *columns)
+        pairs = [(up, s.name) for s in steps for up in s.after]
+        await self._connection.execute(SQL["insert_edges"], task, [p[0] for p in pairs], [p[1] for p in pairs])
+        return list(rows)
+
+    async def _decide(self, task: UUID, name: str) -> None:
+        """Create the steps that a decision chooses, in one transaction."""
+        row = await self._connection.fetchrow(SQL["template_of"], task)
+        known = template(row["namespace"], row["name"], row["version"]) if row else None
+        choices = known.choices(name) if known else ()
+        if known and choices:
+            async with self._connection.transaction():
+                await self._create(task, known.made(name, self._rng.choice(choices)))
 
     async def _result(self, body: dict[str, Any]) -> bool:
         """Take a step's result in, and see what its task needs then."""
@@ -118,19 +147,17 @@ class Orchestrator(Protocol):
             if not await self.move_step(step, state, "complete", {"type": "Complete"}):
                 return False
             await self._connection.execute(SQL["processed"], step)
+            await self._decide(task, row["name"])
         elif state == "enqueued_as_error_for_orchestration":
             await self._failure(step, row)
         now = await self.task_state(task)
         if now == "steps_in_process":
-            context = await self._connection.fetchrow(SQL["context"], task)
-            if context["in_flight"] and not context["ready_steps"]:
-                return True
             if not await self._go(task, now, "evaluating_results", "StepCompleted"):
                 return False
             now = "evaluating_results"
         if now == "evaluating_results":
             await self._evaluate(task, now)
-        return True
+        return now not in ("pending", "initializing")
 
     async def _failure(self, step: UUID, row: asyncpg.Record) -> None:
         error = (json.loads(row["results"]).get("error") or {}) if row["results"] else {}
@@ -154,6 +181,8 @@ class Orchestrator(Protocol):
             return True
         if context["execution_status"] == "all_complete" and state != "pending":
             return await self._complete(task, state)
+        if context["execution_status"] == "processing":
+            return True
         return state == "evaluating_results" and await self._evaluate(task, state)
 
     async def _evaluate(self, task: UUID, state: str) -> bool:
@@ -163,12 +192,10 @@ class Orchestrator(Protocol):
             return await self._go(task, state, "blocked_by_failures", "PermanentFailure")
         if status == "has_ready_steps":
             return await self._enqueue(task, state, "ReadyStepsFound")
-        if status == "all_complete" or (state in ("pending", "initializing") and not context["total_steps"]):
+        if status == "all_complete" or state == "initializing":  # without ready steps it counts as a task without steps
             return await self._complete(task, state)
         if status == "processing":
-            return await self._go(task, state, "enqueuing_steps", "ReadyStepsFound") and await self._go(
-                task, "enqueuing_steps", "steps_in_process", "StepsEnqueued"
-            )
+            return True  # it rests here until the next result
         return await self._go(task, state, "waiting_for_dependencies", "NoDependenciesReady")
 
     async def _enqueue(self, task: UUID, state: str, event: str) -> bool:

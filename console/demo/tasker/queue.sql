@@ -1,5 +1,6 @@
 -- A stand-in for the extension pgmq, which the engine keeps its messages in: the same schema, tables, columns and
--- functions, as far as engine and console use them, in SQL alone so that any server can have it.
+-- functions, as far as engine and console use them, in SQL alone so that any server can have it. As there, a queue's
+-- table has the lower-cased name while pgmq.meta keeps the name as it was given.
 
 CREATE SCHEMA pgmq;
 
@@ -20,11 +21,11 @@ BEGIN
     END IF;
     EXECUTE format('CREATE TABLE pgmq.%I (msg_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, read_ct integer NOT NULL DEFAULT 0,'
                    ' enqueued_at timestamptz NOT NULL DEFAULT now(), vt timestamptz NOT NULL, message jsonb, headers jsonb)',
-                   'q_' || queue_name);
-    EXECUTE format('CREATE INDEX ON pgmq.%I (vt)', 'q_' || queue_name);
+                   lower('q_' || queue_name));
+    EXECUTE format('CREATE INDEX ON pgmq.%I (vt)', lower('q_' || queue_name));
     EXECUTE format('CREATE TABLE pgmq.%I (msg_id bigint PRIMARY KEY, read_ct integer NOT NULL DEFAULT 0,'
                    ' enqueued_at timestamptz NOT NULL DEFAULT now(), archived_at timestamptz NOT NULL DEFAULT now(),'
-                   ' vt timestamptz NOT NULL, message jsonb, headers jsonb)', 'a_' || queue_name);
+                   ' vt timestamptz NOT NULL, message jsonb, headers jsonb)', lower('a_' || queue_name));
     INSERT INTO pgmq.meta VALUES (queue_name, false, false);
 END $$;
 
@@ -32,7 +33,7 @@ CREATE FUNCTION pgmq.send(queue_name text, msg jsonb, delay integer DEFAULT 0) R
 BEGIN
     RETURN QUERY EXECUTE format(
         'INSERT INTO pgmq.%I (vt, message) VALUES (clock_timestamp() + make_interval(secs => $2), $1) RETURNING msg_id',
-        'q_' || queue_name) USING msg, delay;
+        lower('q_' || queue_name)) USING msg, delay;
 END $$;
 
 CREATE FUNCTION pgmq.read(queue_name text, vt integer, qty integer) RETURNS SETOF pgmq.message_record LANGUAGE plpgsql AS $$
@@ -41,7 +42,7 @@ BEGIN
         'UPDATE pgmq.%1$I m SET vt = clock_timestamp() + make_interval(secs => $1), read_ct = m.read_ct + 1 FROM'
         ' (SELECT msg_id FROM pgmq.%1$I WHERE vt <= clock_timestamp() ORDER BY msg_id LIMIT $2 FOR UPDATE SKIP LOCKED) AS taken'
         ' WHERE m.msg_id = taken.msg_id RETURNING m.msg_id, m.read_ct, m.enqueued_at, m.vt, m.message, m.headers',
-        'q_' || queue_name) USING vt, qty;
+        lower('q_' || queue_name)) USING vt, qty;
 END $$;
 
 CREATE FUNCTION pgmq.archive(queue_name text, msg_id bigint) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -51,7 +52,7 @@ BEGIN
     EXECUTE format(
         'WITH gone AS (DELETE FROM pgmq.%I WHERE msg_id = $1 RETURNING msg_id, read_ct, enqueued_at, vt, message, headers)'
         ' INSERT INTO pgmq.%I (msg_id, read_ct, enqueued_at, vt, message, headers) SELECT * FROM gone RETURNING msg_id',
-        'q_' || queue_name, 'a_' || queue_name) INTO moved USING msg_id;
+        lower('q_' || queue_name), lower('a_' || queue_name)) INTO moved USING msg_id;
     RETURN moved IS NOT NULL;
 END $$;
 
@@ -59,7 +60,7 @@ CREATE FUNCTION pgmq.delete(queue_name text, msg_id bigint) RETURNS boolean LANG
 DECLARE
     gone bigint;
 BEGIN
-    EXECUTE format('DELETE FROM pgmq.%I WHERE msg_id = $1 RETURNING msg_id', 'q_' || queue_name) INTO gone USING msg_id;
+    EXECUTE format('DELETE FROM pgmq.%I WHERE msg_id = $1 RETURNING msg_id', lower('q_' || queue_name)) INTO gone USING msg_id;
     RETURN gone IS NOT NULL;
 END $$;
 

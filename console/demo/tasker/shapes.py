@@ -26,11 +26,17 @@ class Shape(Record):
     spent: int | None = None  # milliseconds
     checkpoint: dict[str, Any] | None = None
     stamped: float | None = None  # age of the checkpoint
+    made: float | None = None  # age of a step that has no transition yet
 
 
 def pending(age: float = 600, **more: Any) -> Shape:
     """Has not run."""
     return Shape(past=(("pending", age),), **more)
+
+
+def unwritten(age: float = 600, **more: Any) -> Shape:
+    """Made by a decision or a batch while the task ran. The engine writes its first transition when it enqueues it."""
+    return Shape(past=(), made=age, **more)
 
 
 def enqueued(ago: float = 5) -> Shape:

@@ -93,6 +93,11 @@ SELECT pgmq_send_with_notify($1, $2::jsonb);
 SELECT n.named_task_uuid FROM named_tasks n JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
 WHERE p.name = $1 AND n.name = $2 AND n.version = $3;
 
+-- name: template_of
+SELECT p.name AS namespace, n.name, n.version
+FROM tasks t JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
+JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid WHERE t.task_uuid = $1;
+
 -- name: insert_task
 -- $1 template, $2 context, $3 identity, $4 priority, $5 correlation, $6 parent's, $7 initiator, $8 system, $9 reason, $10 tags
 INSERT INTO tasks (named_task_uuid, requested_at, initiator, source_system, reason, tags, context, identity_hash, priority,
@@ -149,7 +154,7 @@ INSERT INTO workflow_steps (workflow_step_uuid, task_uuid, named_step_uuid, retr
                             attempts, last_attempted_at, backoff_request_seconds, inputs, results, created_at, updated_at, checkpoint)
 SELECT r.id, r.task, n.named_step_uuid, r.retryable, r.most, r.at_work, r.done IS NOT NULL, now() - make_interval(secs => r.done),
        r.attempts, now() - make_interval(secs => r.tried), r.backoff, r.inputs::jsonb, r.results::jsonb,
-       now() - make_interval(secs => r.age), now() - make_interval(secs => coalesce(r.done, r.tried, r.age)),
+       now() - make_interval(secs => r.age), now() - make_interval(secs => least(coalesce(r.done, r.tried, r.age), r.stamped)),
        CASE WHEN r.stamped IS NOT NULL THEN r.checkpoint::jsonb || jsonb_build_object('timestamp',
             to_char(now() - make_interval(secs => r.stamped), 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) END
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::float8[], $5::int4[], $6::int4[], $7::bool[], $8::bool[], $9::float8[], $10::float8[],

@@ -2,7 +2,7 @@
 
 Why what is stuck on purpose stays so while the engine works: orphaned claims are of no worker that lives; lost messages
 are in no queue; tasks out of sight, unfinished or left by an orchestrator are in states that no poller reads; nobody
-reads the queue of the namespace `legacy`.
+reads the queue of the namespace `legacy`. Only what an outage of the orchestrator left behind goes when one is at work.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from console.demo.tasker.shapes import (
     pending,
     reset,
     skipped,
+    unwritten,
     waiting,
 )
 from console.demo.tasker.worker import message
@@ -35,7 +36,7 @@ ODD: Final = "\x1b[31mred\x1b[0m [bold]no markup[/bold] \u202eabc\u200b 収支 �
 def make(seed: int) -> Data:
     """All of the demo's rows for a seed."""
     data = Data(seed)
-    for part in (_done, _working, _failed, _lost, _left, _flags, _letters, _odd):
+    for part in (_done, _working, _resting, _failed, _lost, _outage, _left, _flags, _letters, _odd):
         part(data)
     return data
 
@@ -77,6 +78,39 @@ def _working(data: Data) -> None:
     data.task(
         "refund", state="waiting_for_retry", ago=40, age=3 * MINUTE, steps={"check_return": waiting(40, backoff=900)}
     )
+
+
+def _resting(data: Data) -> None:
+    """Healthy, though it looks odd: results taken in while a branch goes on, and steps that have no transition yet."""
+    data.task(
+        "nightly_ledger",
+        state="evaluating_results",
+        ago=12 * MINUTE,
+        age=HOUR,
+        steps={
+            "open_books": complete(25 * MINUTE),
+            "sum_region_north": claimed(20 * MINUTE),
+            **_regions(12 * MINUTE),
+        },
+    )
+    data.task(
+        "review_return",
+        ago=10 * MINUTE,
+        age=HOUR,
+        steps={
+            "inspect_parcel": complete(30 * MINUTE),
+            "decide_return": complete(11 * MINUTE),
+            "restock": claimed(10 * MINUTE),
+            "credit_customer": unwritten(11 * MINUTE),
+        },
+    )
+
+
+def _outage(data: Data) -> None:
+    """What an orchestrator that was gone for a while has not taken up."""
+    data.task("refund", state="pending", ago=7 * MINUTE)
+    made = data.task("refund", ago=6 * MINUTE, steps={"check_return": handed_in(6 * MINUTE)})
+    data.message(made, "check_return", age=6 * MINUTE, queue=RESULTS)
 
 
 def _failed(data: Data) -> None:

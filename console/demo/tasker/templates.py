@@ -11,7 +11,10 @@ from queries.model import Record
 
 
 class Step(Record):
-    """A step of a template. ``after`` names its parents, ``ticks`` is how long its handler takes."""
+    """A step of a template. ``after`` names its parents, ``ticks`` is how long its handler takes.
+
+    ``made_by`` names the decision step that creates this one. Without it the step is created with its task.
+    """
 
     name: str
     after: tuple[str, ...] = ()
@@ -20,6 +23,7 @@ class Step(Record):
     fatal: float = 0.0
     max_attempts: int = 3
     retryable: bool = True
+    made_by: str = ""
 
 
 class Template(Record):
@@ -30,6 +34,15 @@ class Template(Record):
     version: str
     steps: tuple[Step, ...]
     lifecycle: dict[str, int] = {}
+
+    def made(self, decision: str, chosen: str) -> tuple[Step, ...]:
+        """Return the steps that a decision creates: the chosen one, and those that wait for it."""
+        dynamic = [s for s in self.steps if s.made_by == decision]
+        return tuple(s for s in dynamic if s.name == chosen or chosen in s.after)
+
+    def choices(self, decision: str) -> tuple[str, ...]:
+        """Return the names of the steps that a decision can choose."""
+        return tuple(s.name for s in self.steps if s.made_by == decision and decision in s.after)
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -61,6 +74,18 @@ TEMPLATES: Final = (
             Step(name="check_return", ticks=2),
             Step(name="refund_card", after=("check_return",), ticks=3, fatal=0.05, retryable=False),
             Step(name="notify_customer", after=("refund_card",)),
+        ),
+    ),
+    Template(
+        namespace="shop",
+        name="review_return",
+        version="1.1.0",
+        steps=(
+            Step(name="inspect_parcel", ticks=2),
+            Step(name="decide_return", after=("inspect_parcel",)),
+            Step(name="restock", after=("decide_return",), ticks=3, made_by="decide_return"),
+            Step(name="scrap", after=("decide_return",), made_by="decide_return"),
+            Step(name="credit_customer", after=("restock", "scrap"), made_by="decide_return"),
         ),
     ),
     Template(
