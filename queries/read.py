@@ -396,16 +396,28 @@ class Reader(Variant):
             return []
         looked = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
         rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
-        if len(rows) > page or len(rows) < len(looked):
+        for row in looked:
+            if row["id"] is None and row["evidence"] is not None:  # a part that could not be read, and why
+                why = msgspec.json.decode(row["evidence"])["unread"]
+                unchecked.append(Unchecked(system=self.label, code=spec.code, why=f"not in {why}"))
+        if len(rows) > page or any(row["id"] is None and row["evidence"] is None for row in looked):
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [
-                self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]))
+                self._finding(
+                    spec,
+                    self._full(row["id"]),
+                    row["since"],
+                    msgspec.json.decode(row["evidence"]),
+                    suggest=row.get("suggest", True),
+                )
                 for row in rows[:page]
             ]
 
-    def _finding(self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any]) -> Finding:
-        verb = self.system.verb(spec.verb, split_id(node_id)[1]) if spec.verb else None
+    def _finding(
+        self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any], *, suggest: bool = True
+    ) -> Finding:
+        verb = self.system.verb(spec.verb, split_id(node_id)[1]) if spec.verb and suggest else None
         given = {a.name: OPEN for a in verb.arguments if a.required and not a.default} if verb else {}
         return Finding(
             system=self.label,

@@ -32,10 +32,11 @@ COLUMNS = {
     "refused": {"id", "why"},
     "rows": {"id", "table", "key", "row"},
 }
-# What a statement may give beyond that: where a row lies, the whole node with its id, which rows the transaction wrote,
-# what must not change while the operator waits, and whether that is worth it.
+# What a statement may give beyond that: where a row lies, the whole node with its id, whether the suggested action
+# helps, which rows the transaction wrote, what must not change while the operator waits, and whether that is worth it.
 MAY = {
     "nodes": {"place"},
+    "findings": {"suggest"},
     **{which: {"node"} for which in ("children", "live", "find", "dead")},
     "lock": {"steady"},
     "refused": {"for_now"},

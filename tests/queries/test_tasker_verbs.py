@@ -495,7 +495,7 @@ async def test_unstick_leaves_alone_what_moves(shop: Shop, data: Data) -> None:
     await shop.write(data)
     outcomes = await shop.do("unstick", *map(shop.task, (fresh, flying, idle)))
     assert why(outcomes, shop.task(fresh)).endswith("an orchestrator may be at work on it")
-    assert why(outcomes, shop.task(flying)) == "1 of its steps are in flight"
+    assert why(outcomes, shop.task(flying)).startswith("1 of its steps are in flight")
     assert why(outcomes, shop.task(idle)) == "it is waiting_for_dependencies: no orchestrator was at work on it"
     steps = list(bare.steps.values())
     for table, column in (

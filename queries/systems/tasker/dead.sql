@@ -10,6 +10,9 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_stat
 ,
 \ir parts/letters.sql
 ,
+resting AS (SELECT o.task_uuid FROM open_tasks o),
+\ir parts/decided_tasks.sql
+,
 lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
@@ -23,6 +26,7 @@ dead AS MATERIALIZED (
   SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.to_state, o.at, 7
     FROM open_tasks o
    WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
+     AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
 ),
 page AS MATERIALIZED (
   SELECT p.*

@@ -10,13 +10,16 @@ WITH wanted AS MATERIALIZED (
     JOIN pgmq.meta q ON q.queue_name = substring(i FROM '^message:(.*)/\d{1,18}$')
    GROUP BY q.queue_name
 ),
+queues AS (SELECT w.queue AS queue_name FROM wanted w),
+\ir parts/queue_tables.sql
 read AS MATERIALIZED (
   SELECT w.queue, m.word::jsonb AS m
     FROM wanted w
+    JOIN queue_tables t ON t.queue_name = w.queue AND t.unread IS NULL
    CROSS JOIN LATERAL ts_stat(format(
      $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'read', read_ct, 'at', extract(epoch FROM enqueued_at),
           'vt', extract(epoch FROM vt), 'due', vt > now(), 'step', left(message ->> 'step_uuid', 64), 'task', left(message ->> 'task_uuid', 64),
-          'version', xmin::text)::text]) FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, 'q_' || w.queue, w.ids)) AS m
+          'version', xmin::text)::text]) FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, t.relname, w.ids)) AS m
 )
 SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, NULL::text AS parent_id, 'task:' || (r.m ->> 'task') AS job_id,
        'message' AS kind, r.queue || ' #' || (r.m ->> 'id') AS title,

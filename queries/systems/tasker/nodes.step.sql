@@ -1,4 +1,5 @@
--- Steps with their state, their retry, and the deepest of their parents, under which they stand in the tree.
+-- Steps with their state, their retry, and the deepest of their parents, under which they stand in the tree. A step made
+-- by a decision or a batch has no transition until it is enqueued: the engine reads that as pending, since it was made.
 -- kinds: step
 -- $1 ids text[]: local ids
 -- Indexes: workflow_steps_pkey, idx_workflow_steps_task_covering, idx_workflow_step_transitions_state_lookup, those on
@@ -21,12 +22,21 @@ failures AS MATERIALIZED (
               AND (r.workflow_step_uuid IN (SELECT c.workflow_step_uuid FROM current c WHERE c.to_state IN ('pending', 'waiting_for_retry'))) IS TRUE))
    GROUP BY x.workflow_step_uuid
 ),
+broken AS MATERIALIZED (
+  SELECT DISTINCT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
+   WHERE x.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM rows r
+                                            WHERE r.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current c)))
+),
 found AS MATERIALIZED (
-  SELECT s.*, x.workflow_step_transition_uuid, x.to_state, x.created_at AS entered_at, x.sort_key, x.metadata,
+  SELECT s.*, x.workflow_step_transition_uuid, x.metadata,
+         coalesce(x.to_state, CASE WHEN b.workflow_step_uuid IS NULL THEN 'pending' END) AS to_state,
+         coalesce(x.created_at, CASE WHEN b.workflow_step_uuid IS NULL THEN s.created_at END) AS entered_at,
+         coalesce(x.sort_key, CASE WHEN b.workflow_step_uuid IS NULL THEN 0 END) AS sort_key,
 \ir parts/retry_at.sql
          AS retry_at
     FROM rows s
     LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
+    LEFT JOIN broken b ON b.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
 ),
 asked AS (SELECT task_uuid FROM found),

@@ -112,7 +112,7 @@ CREATE TABLE workflow_steps (
     results jsonb,
     created_at timestamp NOT NULL,
     updated_at timestamp NOT NULL,
-    priority integer,
+    priority integer NOT NULL DEFAULT 0,
     checkpoint jsonb,
     UNIQUE (task_uuid, named_step_uuid)
 );
@@ -217,7 +217,7 @@ CREATE TABLE tasks_dlq (
     resolution_notes text,
     resolved_by varchar(255),
     task_snapshot jsonb NOT NULL,
-    metadata jsonb DEFAULT '{}',
+    metadata jsonb,
     created_at timestamp NOT NULL DEFAULT now(),
     updated_at timestamp NOT NULL DEFAULT now()
 );
@@ -226,6 +226,17 @@ CREATE INDEX idx_dlq_reason ON tasks_dlq (dlq_reason);
 CREATE INDEX idx_dlq_status_timestamp ON tasks_dlq (resolution_status, dlq_timestamp);
 CREATE INDEX idx_dlq_task ON tasks_dlq (task_uuid);
 CREATE INDEX idx_dlq_timestamp ON tasks_dlq (dlq_timestamp DESC);
+
+-- Open letters, most urgent first. Names and states are those of the snapshot; the time in state is the metadata's.
+CREATE VIEW v_dlq_investigation_queue AS
+SELECT d.dlq_entry_uuid, d.task_uuid, d.original_state, d.dlq_reason, d.dlq_timestamp, w.minutes AS minutes_in_dlq,
+       d.task_snapshot ->> 'namespace' AS namespace_name, d.task_snapshot ->> 'task_name' AS task_name,
+       d.task_snapshot ->> 'current_state' AS current_state, (d.metadata ->> 'time_in_state_minutes')::integer AS time_in_state_minutes,
+       w.minutes + CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 1000 WHEN 'max_retries_exceeded' THEN 500
+                                     WHEN 'staleness_timeout' THEN 100 WHEN 'worker_unavailable' THEN 50 ELSE 10 END AS priority_score
+  FROM tasks_dlq d CROSS JOIN LATERAL (SELECT extract(epoch FROM now() - d.dlq_timestamp) / 60 AS minutes) AS w
+ WHERE d.resolution_status = 'pending'
+ ORDER BY priority_score DESC;
 
 -- Triggers
 

@@ -8,6 +8,8 @@ SELECT e.where AS "where", n.name::text AS step, coalesce(x.to_state, 'no curren
         SELECT 'child', e.to_step_uuid FROM :"schema".workflow_step_edges e WHERE e.from_step_uuid = substr($1::text, 6)::uuid) AS e
   JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = e.step
   JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
-  LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+ CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+ ) AS x
  ORDER BY e.where DESC, s.workflow_step_uuid
  LIMIT 200

@@ -1,5 +1,5 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
--- The others are open, so the search begins with them; where steps are asked for, with those of them that are cancelled.
+-- Those that wait are pending, which a step without transitions is too. They are open, so the search begins with them; where steps are asked for, with those of them that are cancelled.
 -- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
@@ -30,10 +30,15 @@ cancelled AS MATERIALIZED (
 awaited AS MATERIALIZED (
   SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
 ),
+behind AS MATERIALIZED (SELECT DISTINCT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL AND a.to_step_uuid IS NOT NULL),
+moves AS MATERIALIZED (
+  SELECT y.workflow_step_uuid, y.most_recent AND y.to_state = 'pending' AS pending FROM :"schema".workflow_step_transitions y
+   WHERE y.workflow_step_uuid = ANY (ARRAY(SELECT b.to_step_uuid FROM behind b))
+),
 pending AS MATERIALIZED (
-  SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
-   WHERE y.most_recent AND y.to_state = 'pending'
-     AND y.workflow_step_uuid = ANY (ARRAY(SELECT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL))
+  SELECT m.workflow_step_uuid FROM moves m WHERE m.pending
+  UNION ALL
+  SELECT b.to_step_uuid FROM behind b WHERE b.to_step_uuid NOT IN (SELECT m.workflow_step_uuid FROM moves m)
 ),
 open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid

@@ -7,6 +7,8 @@
 -- Indexes: those of the included part.
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql
+,
+\ir ../parts/ended_tasks.sql
 , stamped AS (
   SELECT s.workflow_step_uuid, s.checkpoint,
          CASE WHEN c.at[1] IS NOT NULL
@@ -15,7 +17,7 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
     FROM open_steps s
     LEFT JOIN LATERAL regexp_match(s.checkpoint ->> 'timestamp',
            '^([12]\d{3})-(0[1-9]|1[0-2])-([0-3]\d)[T ]([0-2]\d):([0-5]\d):([0-5]\d)(?:\.\d+)?(?:Z|\+00:00)?$') AS c(at) ON true
-   WHERE s.checkpoint IS NOT NULL
+   WHERE s.checkpoint IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
 )
 (SELECT 'step:' || b.workflow_step_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
         jsonb_build_object('checkpoint', b.at::text, 'cursor', left(b.checkpoint ->> 'cursor', 80), 'items', b.checkpoint -> 'items_processed',

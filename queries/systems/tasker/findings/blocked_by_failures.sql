@@ -7,10 +7,14 @@
 -- Indexes: those of the included parts.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir ../parts/open_tasks.sql
+,
+resting AS (SELECT o.task_uuid FROM open_tasks o),
+\ir ../parts/decided_tasks.sql
 , asked AS MATERIALIZED (
   SELECT o.task_uuid, o.at
     FROM open_tasks o
    WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
+     AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
    ORDER BY o.at, o.task_uuid
    LIMIT $3::int
 ),

@@ -1,5 +1,6 @@
--- Tasks and steps none of whose transitions is the current one: the engine reads that as pending. Of each sort those
--- asked for, or the newest 5,000 that are open.
+-- Tasks and steps none of whose transitions is the current one: the engine reads that as pending. A step without any is
+-- healthy: it was made by a decision or a batch, and gets its first one when it is enqueued. A task gets its first one in
+-- the transaction that makes it, and without one no poll finds it. Of each sort those asked for, or the newest 5,000 open.
 -- kinds: step task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -41,7 +42,8 @@ current_steps AS MATERIALIZED (
             (SELECT y.to_state FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = s.workflow_step_uuid ORDER BY y.sort_key DESC LIMIT 1)
        FROM step_ids o
        CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.created_at FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS s
-      WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)) AS b
+      WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)
+        AND EXISTS (SELECT FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = o.workflow_step_uuid)) AS b
   WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'broken')::float8)
   ORDER BY b.at, b.id
   LIMIT $3::int)

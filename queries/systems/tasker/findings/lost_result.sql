@@ -8,10 +8,13 @@
 -- Indexes: those of the included part. A queue of 2,000 messages or more tells nothing of what it lacks.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
 \ir ../parts/open_steps.sql
+,
+\ir ../parts/ended_tasks.sql
 , handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, s.to_state
     FROM open_steps s
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
+     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
 ),
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = 'orchestration_step_results' AND EXISTS (SELECT FROM handed)
@@ -23,7 +26,9 @@ queues AS MATERIALIZED (
    FROM handed h
   WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND (SELECT count(*) FROM messages) < 2000
+    AND NOT EXISTS (SELECT FROM unread_queues)
   ORDER BY h.at, h.workflow_step_uuid
   LIMIT $3::int)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM messages) = 2000
+\ir ../parts/unread.sql

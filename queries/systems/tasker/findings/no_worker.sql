@@ -13,7 +13,7 @@ queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q JOIN spaces s ON s.queue_name = q.queue_name WHERE $2::jsonb ->> 'queue' = 'pgmq'
 ),
 \ir ../parts/messages.sql
-SELECT 'namespace:' || s.task_namespace_uuid AS id, w.since,
+(SELECT 'namespace:' || s.task_namespace_uuid AS id, w.since,
        jsonb_build_object('queue', s.queue_name, 'messages', w.waiting,
                           'oldest', date_trunc('second', now() - to_timestamp(w.since))::text) AS evidence
   FROM spaces s
@@ -21,4 +21,5 @@ SELECT 'namespace:' || s.task_namespace_uuid AS id, w.since,
           FROM messages m WHERE (m.m ->> 'read')::int = 0 AND (m.m ->> 'due')::bool GROUP BY m.queue_name) AS w ON w.queue_name = s.queue_name
  WHERE w.since < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8
  ORDER BY w.since, s.task_namespace_uuid
- LIMIT $3::int
+ LIMIT $3::int)
+\ir ../parts/unread.sql

@@ -1,11 +1,10 @@
 -- Waiting tasks all of whose steps are done: discovery looks for ready steps, and there are none.
--- needs: own_functions
 -- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included part; the engine's own view of 200 tasks at most.
+-- Indexes: those of the included parts; of 200 tasks at most.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , unfinished AS MATERIALIZED (
@@ -19,11 +18,13 @@ waiting AS MATERIALIZED (
      AND o.task_uuid NOT IN (SELECT u.task_uuid FROM unfinished u)
    ORDER BY o.at, o.task_uuid LIMIT 200
 )
+, asked AS (SELECT w.task_uuid FROM waiting w),
+\ir ../parts/readiness.sql
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
-        jsonb_build_object('state', w.to_state, 'steps', k.total_steps, 'entered', date_trunc('second', w.at)::text) AS evidence
+        jsonb_build_object('state', w.to_state, 'steps', k.total, 'entered', date_trunc('second', w.at)::text) AS evidence
    FROM waiting w
-   JOIN :"schema".get_task_execution_contexts_batch(ARRAY(SELECT task_uuid FROM waiting)) AS k ON k.task_uuid = w.task_uuid
-  WHERE k.execution_status = 'all_complete'
+   JOIN summed k ON k.task_uuid = w.task_uuid
+  WHERE k.done = k.total
   ORDER BY w.at, w.task_uuid
   LIMIT $3::int)
 UNION ALL

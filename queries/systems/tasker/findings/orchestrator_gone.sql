@@ -1,18 +1,32 @@
 -- Tasks in the middle of an orchestrator's work for minutes: neither the poller nor the staleness detector sees them.
+-- A task that evaluates results while a step is in flight is at rest: the engine goes on from there with the next result.
 -- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- $4 have text[]
--- Indexes: those of the included part.
+-- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
 \ir ../parts/open_tasks.sql
-(SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
-        jsonb_build_object('state', o.to_state, 'entered', date_trunc('second', o.at)::text,
-          'age', date_trunc('second', now() - o.at)::text, 'orchestrator', coalesce(o.processor_uuid::text, 'not recorded')) AS evidence
-   FROM open_tasks o
-  WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'orchestrator')::float8)
-  ORDER BY o.at, o.task_uuid
+, late AS MATERIALIZED (
+  SELECT o.* FROM open_tasks o WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'orchestrator')::float8)
+),
+steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s
+   WHERE s.task_uuid = ANY (ARRAY(SELECT l.task_uuid FROM late l WHERE l.to_state = 'evaluating_results'))
+),
+moving AS MATERIALIZED (
+  SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
+     AND (x.to_state = 'in_progress' OR x.to_state LIKE 'enqueued%')
+),
+at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moving m)) IS TRUE) -- hashed
+(SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.at)::float8 AS since,
+        jsonb_build_object('state', l.to_state, 'entered', date_trunc('second', l.at)::text,
+          'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded')) AS evidence
+   FROM late l
+  WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
+  ORDER BY l.at, l.task_uuid
   LIMIT $3::int)
 UNION ALL
 SELECT NULL, NULL, NULL FROM more

@@ -1,4 +1,5 @@
--- Steps claimed by a worker long ago: nothing tells whether it lives, so the step's usual run time is the measure.
+-- Steps claimed by a worker long ago, about which nothing was written since: nothing tells whether it lives, so the
+-- step's usual run time is the measure. A batch that goes on writes its checkpoint, and so the time of the row's change.
 -- kinds: step
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -7,10 +8,13 @@
 -- Indexes: those of the included part, idx_workflow_steps_named_step (200 runs of the same step).
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql
+,
+\ir ../parts/ended_tasks.sql
 , claimed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.named_step_uuid, s.attempts, s.at, s.metadata ->> 'worker_uuid' AS worker
+  SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.attempts, s.at, greatest(s.at, s.updated_at) AS heard, s.metadata ->> 'worker_uuid' AS worker
     FROM open_steps s
-   WHERE s.at < now() - make_interval(secs => ($2::jsonb ->> 'orphaned')::float8)
+   WHERE greatest(s.at, s.updated_at) < now() - make_interval(secs => ($2::jsonb ->> 'orphaned')::float8)
+     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT 1000
 ),
@@ -28,10 +32,10 @@ usual AS MATERIALIZED (
              WHERE s.processed) AS r) AS u
 )
 (SELECT 'step:' || c.workflow_step_uuid AS id, extract(epoch FROM c.at)::float8 AS since,
-        jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'attempt', coalesce(c.attempts, 0),
+        jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'silent', date_trunc('second', now() - c.heard)::text, 'attempt', coalesce(c.attempts, 0),
           'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'not known'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
    FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
-  WHERE c.at < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
+  WHERE c.heard < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
   ORDER BY c.at, c.workflow_step_uuid
   LIMIT $3::int)
 UNION ALL

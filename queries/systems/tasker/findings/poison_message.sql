@@ -22,7 +22,7 @@ current AS MATERIALIZED (
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.step FROM returned r))
 ),
 judged AS MATERIALIZED (SELECT r.queue_name, r.m, x.to_state FROM returned r FULL JOIN current x ON x.workflow_step_uuid = r.step)
-SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
+(SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
        jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),
          'step', coalesce(j.m ->> 'step', '?'),
          'why', CASE WHEN j.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its step is ' || j.to_state
@@ -32,4 +32,5 @@ SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')
         OR (j.queue_name LIKE 'worker\_%' AND (j.m ->> 'read')::int > 1 AND j.to_state IN ('complete', 'cancelled', 'resolved_manually')))
    AND ($1::text[] IS NULL OR 'message:' || j.queue_name || '/' || (j.m ->> 'id') = ANY ($1::text[]))
  ORDER BY (j.m ->> 'at')::float8, 1
- LIMIT $3::int
+ LIMIT $3::int)
+\ir ../parts/unread.sql

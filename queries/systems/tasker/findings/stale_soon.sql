@@ -1,5 +1,5 @@
 -- Tasks that the staleness detector will put into error, or is about to: as long in their state as their template (or
--- else the threshold) allows, or too old altogether.
+-- else the threshold) allows, or too old altogether. Waking helps a task that waits, has more to do and is not too old.
 -- kinds: task
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -28,14 +28,21 @@ judged AS (
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
    WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
-)
+),
+late AS MATERIALIZED (
+  SELECT j.* FROM judged j
+   WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
+   ORDER BY j.at, j.task_uuid
+   LIMIT $3::int
+),
+asked AS (SELECT l.task_uuid FROM late l),
+\ir ../parts/readiness.sql
 (SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
         jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
           'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
-          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next round' ELSE 'soon' END) AS evidence
-   FROM judged j
-  WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
-  ORDER BY j.at, j.task_uuid
-  LIMIT $3::int)
+          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next round' ELSE 'soon' END) AS evidence,
+        coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS suggest
+   FROM late j LEFT JOIN summed k ON k.task_uuid = j.task_uuid
+  ORDER BY j.at, j.task_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL FROM more
+SELECT NULL, NULL, NULL, NULL FROM more

@@ -1,7 +1,13 @@
--- Of the tasks of `open_steps` those that have ended.
+-- Of the tasks of `open_steps` those that have ended, and those that an operator has decided on.
+their_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
+),
+resting AS (SELECT t.task_uuid FROM their_states t WHERE t.to_state IN ('error', 'blocked_by_failures')),
+\ir decided_tasks.sql
+,
 ended_tasks AS MATERIALIZED (
-  SELECT x.task_uuid
-    FROM (SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
-           WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s)) OFFSET 0) AS x
-   WHERE x.to_state IN ('complete', 'cancelled', 'resolved_manually')
+  SELECT t.task_uuid FROM their_states t WHERE t.to_state IN ('complete', 'cancelled', 'resolved_manually')
+  UNION ALL
+  SELECT d.task_uuid FROM decided_tasks d
 )

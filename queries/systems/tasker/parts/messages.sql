@@ -1,11 +1,12 @@
--- Of each of `queues(queue_name)` the first 2,000 messages. The tables of the queues have names that are not known
--- before, so ts_stat, which runs a query given as text, reads them: one word a message.
+-- Of each of `queues(queue_name)` that can be read the first 2,000 messages. The tables of the queues have names that are
+-- not known before, so ts_stat, which runs a query given as text, reads them: one word a message.
+\ir queue_tables.sql
 messages AS MATERIALIZED (
   SELECT q.queue_name, m.word::jsonb AS m
-    FROM queues q
+    FROM (SELECT t.queue_name, t.relname FROM queue_tables t WHERE t.unread IS NULL) AS q
    CROSS JOIN LATERAL ts_stat(format(
      $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'read', read_ct, 'at', extract(epoch FROM enqueued_at),
           'due', vt <= now(), 'step', left(message ->> 'step_uuid', 64), 'task', left(message ->> 'task_uuid', 64),
           'restarts', left(message #>> '{metadata,custom,restarts}', 64))::text])
-          FROM (SELECT * FROM pgmq.%I ORDER BY msg_id LIMIT 2000) AS m$q$, 'q_' || q.queue_name)) AS m
+          FROM (SELECT * FROM pgmq.%I ORDER BY msg_id LIMIT 2000) AS m$q$, q.relname)) AS m
 )

@@ -2,13 +2,15 @@
 -- Failed steps back to pending. The engine's own event for this leaves the attempts as they are; the next part does not.
 WITH
 \ir seen.sql
-, left_behind AS (
-  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, :"schema".workflow_steps s
-   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
-     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'error'
-  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'pending' AS becomes,
-            '{"type":"ResetForRetry"}' AS event
+, moving AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'pending' AS becomes,
+         '{"type":"ResetForRetry"}' AS event
+    FROM seen n
+    JOIN :"schema".workflow_steps s ON s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+   CROSS JOIN LATERAL (
+\ir step_state.sql
+         ) AS x
+   WHERE x.to_state = 'error'
 )
 \ir step_transitions.sql
 

@@ -20,5 +20,5 @@ queues AS MATERIALIZED (
      AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
 ),
 \ir messages.sql
-SELECT o.id, 'pgmq.q_' || m.queue_name AS "table", m.m ->> 'id' AS key, m.m - 'due' - 'at' - 'read' AS row
+SELECT o.id, 'pgmq.' || lower('q_' || m.queue_name) AS "table", m.m ->> 'id' AS key, m.m - 'due' - 'at' - 'read' AS row
   FROM own_steps o JOIN messages m ON m.m ->> 'step' = o.workflow_step_uuid::text

@@ -1,8 +1,18 @@
--- The new current transition of each step in `left_behind(workflow_step_uuid, task_uuid, to_state, becomes, event)`.
+-- The new current transition of each step in `moving(workflow_step_uuid, task_uuid, to_state, becomes, event)`, where
+-- `to_state` is the state that it leaves. A step without transitions gets its first one, as from the engine. Where the
+-- engine writes a first one at the same moment, the unique index on current transitions stops the later of the two.
+, left_behind AS (
+  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
+    FROM moving m
+   WHERE x.workflow_step_uuid = m.workflow_step_uuid AND x.most_recent AND x.to_state = m.to_state
+  RETURNING x.workflow_step_uuid
+)
 INSERT INTO :"schema".workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
-SELECT l.workflow_step_uuid, l.becomes, l.to_state,
-       jsonb_build_object('event', l.event, 'timestamp', now(), 'correlation_id', t.correlation_id,
+SELECT m.workflow_step_uuid, m.becomes, m.to_state,
+       jsonb_build_object('event', m.event, 'timestamp', now(), 'correlation_id', t.correlation_id,
                           'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
-       (SELECT max(x.sort_key) + 1 FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = l.workflow_step_uuid),
+       (SELECT coalesce(max(x.sort_key), 0) + 1 FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = m.workflow_step_uuid),
        true, now(), now()
-  FROM left_behind l JOIN :"schema".tasks t ON t.task_uuid = l.task_uuid
+  FROM moving m JOIN :"schema".tasks t ON t.task_uuid = m.task_uuid
+ WHERE m.workflow_step_uuid IN (SELECT l.workflow_step_uuid FROM left_behind l)
+    OR NOT EXISTS (SELECT FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = m.workflow_step_uuid)

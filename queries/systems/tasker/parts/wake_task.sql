@@ -1,8 +1,10 @@
 -- :change
 -- What the task needs after its steps were changed; changing steps alone moves nothing. A ready step is found from
 -- waiting_for_dependencies only, and not for longer than an hour; a task whose steps are all done is found from nowhere,
--- so it is finished here as the engine would; results of steps in flight count only while steps are in process. Never to
--- pending, which the engine may take for a task without steps. While another step is in error the task stays.
+-- so it is finished here as the engine would; results of steps in flight count only while steps are in process or results
+-- are evaluated. No poller looks at these two states: the next result takes the task on, so without a step in flight the
+-- task is moved. Never to pending, which the engine may take for a task without steps. While another step is in error the
+-- task stays, or becomes blocked as the engine would have it.
 WITH
 \ir involved.sql
 , contexts AS MATERIALIZED (
@@ -14,20 +16,21 @@ decided AS MATERIALIZED (
          CASE
            WHEN $5::jsonb ->> 'process' = 'true' THEN NULL
            WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually', 'pending') THEN NULL
-           WHEN x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results')
+           WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_flight > 0 THEN NULL
+           WHEN x.to_state IN ('initializing', 'enqueuing_steps')
                 AND x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'orchestrator')::float8) THEN NULL
-           WHEN k.execution_status = 'blocked_by_failures' THEN NULL
+           WHEN k.execution_status = 'blocked_by_failures'
+                THEN CASE WHEN x.to_state IN ('steps_in_process', 'evaluating_results') THEN 'blocked_by_failures' END
            WHEN k.execution_status = 'all_complete' THEN 'complete'
-           WHEN k.execution_status = 'processing'
-                THEN CASE WHEN x.to_state IN ('steps_in_process', 'evaluating_results') THEN NULL ELSE 'steps_in_process' END
-           WHEN x.to_state = 'steps_in_process' AND k.in_flight > 0 THEN NULL
+           WHEN k.execution_status = 'processing' THEN 'steps_in_process'
            WHEN x.to_state = 'waiting_for_dependencies' AND x.created_at > now() - interval '55 minutes' THEN NULL
            WHEN x.to_state = 'waiting_for_retry' AND x.created_at > now() - interval '25 minutes' THEN NULL
            ELSE 'waiting_for_dependencies' END AS becomes
     FROM contexts k JOIN :"schema".task_transitions x ON x.task_uuid = k.task_uuid AND x.most_recent
 )
 SELECT :"schema".transition_task_state_atomic(d.task_uuid, d.was, d.becomes::varchar, NULL, jsonb_build_object(
-         'event', CASE d.becomes WHEN 'complete' THEN 'AllStepsSuccessful' WHEN 'steps_in_process' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END,
+         'event', CASE d.becomes WHEN 'complete' THEN 'AllStepsSuccessful' WHEN 'steps_in_process' THEN 'StepsEnqueued'
+                              WHEN 'blocked_by_failures' THEN 'PermanentFailure' ELSE 'NoDependenciesReady' END,
          'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
   FROM decided d
  WHERE d.becomes IS NOT NULL

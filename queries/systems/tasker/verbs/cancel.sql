@@ -14,11 +14,33 @@ SELECT r.id, r.why
   FROM (
     SELECT i AS id,
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended' END AS why
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+                WHEN x.to_state = 'error' THEN 'it is in error, which is an end: the engine cancels no task that has ended' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
       LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
+
+-- :refused
+-- needs: pgmq
+-- Messages that cannot be seen would stay, and come back for ever.
+WITH
+\ir ../parts/involved.sql
+, of_queues AS MATERIALIZED (
+  SELECT i.id, q.queue_name
+    FROM involved i
+    JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+    JOIN pgmq.meta q ON q.queue_name IN ('worker_' || p.name || '_queue', 'orchestration_step_results')
+   WHERE $6::jsonb ->> 'queue' = 'pgmq'
+),
+queues AS (SELECT DISTINCT o.queue_name FROM of_queues o),
+\ir ../parts/queue_tables.sql
+closed AS (SELECT t.queue_name, t.unread FROM queue_tables t WHERE t.relname IS NOT NULL AND t.unread IS NOT NULL)
+SELECT o.id, 'messages about its steps cannot be archived: ' || string_agg(c.unread, ', ' ORDER BY c.unread) AS why
+  FROM of_queues o JOIN closed c ON c.queue_name = o.queue_name
+ GROUP BY o.id
 
 \ir ../parts/rows.sql
 
@@ -27,13 +49,17 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-, left_behind AS (
-  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, :"schema".workflow_steps s
-   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
-     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
-  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'cancelled' AS becomes,
-            '{"type":"Cancel"}' AS event
+, moving AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'cancelled' AS becomes,
+         '{"type":"Cancel"}' AS event
+    FROM seen n
+    JOIN :"schema".workflow_steps s ON s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+    JOIN :"schema".task_transitions y ON y.task_uuid = n.task_uuid AND y.most_recent
+     AND y.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
+   CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+         ) AS x
+   WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
 )
 \ir ../parts/step_transitions.sql
 
@@ -55,7 +81,7 @@ SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('cancell
          'action_id', pg_current_xact_id()::text))
   FROM seen n
   JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
- WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
+ WHERE x.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
 
 -- :change
 -- needs: pgmq

@@ -20,7 +20,9 @@ SELECT r.id, r.why
                 WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ': that flag may well be true' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 

@@ -25,7 +25,9 @@ SELECT r.id, r.why
                 WHEN $5::jsonb ->> 'process' = 'true' AND $6::jsonb ->> 'queue' <> 'pgmq' THEN 'the engine''s queues are not in this database' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
@@ -36,18 +38,20 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-, left_behind AS (
-  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, :"schema".workflow_steps s
-   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
-     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'resolved_manually')
-  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'complete' AS becomes,
-            jsonb_build_object('type', 'CompleteManually', 'data', jsonb_build_object(
-         'step_uuid', x.workflow_step_uuid, 'success', true, 'result', $5::jsonb -> 'result', 'status', 'completed', 'error', NULL,
+, moving AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'complete' AS becomes,
+         jsonb_build_object('type', 'CompleteManually', 'data', jsonb_build_object(
+         'step_uuid', s.workflow_step_uuid, 'success', true, 'result', $5::jsonb -> 'result', 'status', 'completed', 'error', NULL,
          'metadata', jsonb_build_object('execution_time_ms', 0, 'handler_version', NULL, 'retryable', false, 'completed_at', now(),
            'worker_id', NULL, 'worker_hostname', NULL, 'started_at', NULL, 'error_code', NULL, 'error_type', NULL,
            'context', '{}'::jsonb, 'custom', jsonb_build_object('manually_completed', true, 'completed_by', $3::text, 'completion_reason', $4::text)),
          'orchestration_metadata', jsonb_build_object('headers', '{}'::jsonb, 'error_context', NULL, 'backoff_hint', NULL, 'custom', '{}'::jsonb)))::text AS event
+    FROM seen n
+    JOIN :"schema".workflow_steps s ON s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+   CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+         ) AS x
+   WHERE x.to_state NOT IN ('complete', 'resolved_manually')
 )
 \ir ../parts/step_transitions.sql
 

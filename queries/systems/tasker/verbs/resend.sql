@@ -18,7 +18,9 @@ SELECT r.id, r.why
                 WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ': no message is due' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
@@ -38,9 +40,12 @@ WITH
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT d.queue FROM due d)),
 \ir ../parts/messages.sql
 SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.queue) THEN 'there is no queue ' || d.queue
+                  WHEN EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)
+                  THEN 'its message may be there: ' || (SELECT u.unread FROM unread_queues u WHERE u.queue_name = d.queue)
                   ELSE 'its message is in ' || d.queue || ': nothing is lost' END AS why
   FROM due d
  WHERE NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.queue)
+    OR EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)
     OR EXISTS (SELECT FROM messages m WHERE m.queue_name = d.queue AND m.m ->> 'step' = d.workflow_step_uuid::text)
 
 \ir ../parts/rows.sql

@@ -1,5 +1,6 @@
 -- A new task with the same context, asked for through the engine's own queue of requests; only the engine can make its
--- steps. The old one must have ended; its identity is freed, because two tasks cannot have the same.
+-- steps. The old one must have ended; its identity is freed, because two tasks cannot have the same. A request that came
+-- to nothing may be repeated: one that no longer waits, and of which there is no task.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
 -- $3 operator text: who
@@ -15,11 +16,22 @@ SELECT r.id, r.why
            CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
                 WHEN x.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
                 THEN 'it is ' || x.to_state || ': cancel it or give it up first, or two would do the same work'
-                WHEN t.identity_hash LIKE '%:superseded:%' THEN 'it was restarted before: its identity is free already' END AS why
+                WHEN t.identity_hash LIKE '%:superseded:%'
+                     AND EXISTS (SELECT FROM :"schema".tasks n WHERE n.parent_correlation_id = t.correlation_id)
+                THEN 'it was restarted before: a task names it as its parent' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
       LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
  WHERE r.why IS NOT NULL
+
+-- :refused
+-- needs: pgmq
+WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
+\ir ../parts/messages.sql
+SELECT DISTINCT i AS id, 'it was restarted before: the request waits in orchestration_task_requests' AS why
+  FROM unnest($1::text[]) AS i JOIN messages m ON m.m ->> 'restarts' = substr(i, 6)
+UNION
+SELECT i, 'a request may be waiting: ' || u.unread FROM unnest($1::text[]) AS i CROSS JOIN unread_queues u
 
 -- :rows
 -- needs: pgmq
@@ -37,7 +49,9 @@ SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id
 WITH
 \ir ../parts/seen.sql
 UPDATE :"schema".tasks t
-   SET identity_hash = left(t.identity_hash, 100) || ':superseded:' || right(t.task_uuid::text, 12), updated_at = now()
+   SET identity_hash = CASE WHEN t.identity_hash LIKE '%:superseded:%' THEN t.identity_hash
+                            ELSE left(t.identity_hash, 100) || ':superseded:' || right(t.task_uuid::text, 12) END,
+       updated_at = now()
   FROM seen n
  WHERE t.task_uuid = n.task_uuid
 
@@ -49,7 +63,7 @@ SELECT s.id FROM (
              'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', $3::text,
              'source_system', 'unstick', 'reason', left($4::text, 128), 'tags', coalesce(t.tags, '[]'), 'requested_at', localtimestamp,
              'options', '{}'::jsonb, 'priority', t.priority, 'correlation_id', gen_random_uuid(), 'parent_correlation_id', t.correlation_id),
-           'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', NULL,
+           'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', 'Normal',
                                           'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick')))) AS sent
     FROM unnest($1::text[]) AS i
     JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp

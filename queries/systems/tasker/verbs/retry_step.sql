@@ -20,7 +20,9 @@ SELECT r.id, r.why
                 THEN 'it is ' || x.to_state || ', not in error' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 

@@ -25,7 +25,9 @@ SELECT r.id, r.why
                 THEN 'it is ' || x.to_state || ': its handler may be running, and its result would be lost. Say so (in_flight) to skip it all the same' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
  WHERE r.why IS NOT NULL
 
@@ -34,13 +36,15 @@ SELECT r.id, r.why
 -- :change
 WITH
 \ir ../parts/seen.sql
-, left_behind AS (
-  UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
-    FROM seen n, :"schema".workflow_steps s
-   WHERE s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
-     AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state NOT IN ('complete', 'resolved_manually')
-  RETURNING x.workflow_step_uuid, x.to_state, n.task_uuid, 'resolved_manually' AS becomes,
-            '{"type":"ResolveManually"}' AS event
+, moving AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'resolved_manually' AS becomes,
+         '{"type":"ResolveManually"}' AS event
+    FROM seen n
+    JOIN :"schema".workflow_steps s ON s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+   CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+         ) AS x
+   WHERE x.to_state NOT IN ('complete', 'resolved_manually')
 )
 \ir ../parts/step_transitions.sql
 

@@ -19,8 +19,8 @@ SELECT r.id, r.why
                 WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can make them'
                 WHEN x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'unstick_after')::float8)
                 THEN 'it came into this state ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago: an orchestrator may be at work on it'
-                WHEN x.to_state = 'steps_in_process' AND k.in_progress_steps + k.enqueued_steps > 0
-                THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight' END AS why
+                WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_progress_steps + k.enqueued_steps > 0
+                THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight: the next result takes it on' END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
       LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
@@ -40,7 +40,8 @@ SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, (CASE k.e
   FROM seen n
   JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
  CROSS JOIN LATERAL :"schema".get_task_execution_context(n.task_uuid) AS k
- WHERE x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
+ WHERE x.to_state IN ('initializing', 'enqueuing_steps')
+    OR x.to_state IN ('evaluating_results', 'steps_in_process') AND k.in_progress_steps + k.enqueued_steps = 0
 
 \ir ../parts/finished.sql
 

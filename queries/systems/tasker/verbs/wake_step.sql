@@ -26,7 +26,9 @@ SELECT r.id, r.why
                        ELSE 'its time has come already' END END AS why
       FROM unnest($1::text[]) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+     CROSS JOIN LATERAL (
+\ir ../parts/step_state.sql
+     ) AS x
       LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent
      CROSS JOIN LATERAL (SELECT :"schema".calculate_step_next_retry_time(s.backoff_request_seconds, s.last_attempted_at,
                 (SELECT max(e.created_at) FROM :"schema".workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),

@@ -1,0 +1,29 @@
+-- Messages to the orchestrators that none has read: the oldest of each queue stands for all of it.
+-- kinds: message
+-- needs: pgmq
+-- $1 ids text[]: only for these local ids, or NULL
+-- $2 limits jsonb
+-- $3 page int: how many at most
+-- Indexes: pgmq's primary keys (2,000 messages of each queue).
+WITH queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q
+   WHERE $2::jsonb ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
+     AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
+),
+\ir ../parts/messages.sql
+, oldest AS (
+  SELECT DISTINCT ON (m.queue_name) m.queue_name, m.m ->> 'id' AS key, (m.m ->> 'at')::float8 AS since,
+         count(*) OVER (PARTITION BY m.queue_name) AS unread
+    FROM messages m
+   WHERE (m.m ->> 'read')::int = 0 AND (m.m ->> 'due')::bool
+   ORDER BY m.queue_name, (m.m ->> 'id')::int8
+)
+(SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.since,
+        jsonb_build_object('queue', o.queue_name, 'messages', o.unread,
+                           'oldest', date_trunc('second', now() - to_timestamp(o.since))::text) AS evidence
+   FROM oldest o
+  WHERE o.since < extract(epoch FROM now()) - ($2::jsonb ->> 'no_orchestrator')::float8
+    AND ($1::text[] IS NULL OR 'message:' || o.queue_name || '/' || o.key = ANY ($1::text[]))
+  ORDER BY o.since, o.queue_name
+  LIMIT $3::int)
+\ir ../parts/unread.sql

@@ -1,0 +1,12 @@
+-- The tables of `queues(queue_name)`: pgmq lower-cases their names and keeps the queue's own as it was given. A table that
+-- is missing, no table, or closed to the role is left out and named in `unread_queues`, so that it hides no other.
+queue_tables AS MATERIALIZED (
+  SELECT q.queue_name::text AS queue_name, c.relname,
+         CASE WHEN c.oid IS NULL THEN 'there is no table pgmq.' || lower('q_' || q.queue_name)
+              WHEN c.relkind NOT IN ('r', 'p') THEN 'pgmq.' || c.relname || ' is not a table'
+              WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'no SELECT on pgmq.' || c.relname END AS unread
+    FROM queues q
+    LEFT JOIN (SELECT c.oid, c.relname, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'pgmq') AS c
+           ON c.relname = lower('q_' || q.queue_name)
+),
+unread_queues AS (SELECT t.queue_name, t.unread FROM queue_tables t WHERE t.unread IS NOT NULL),

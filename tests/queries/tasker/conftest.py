@@ -1,0 +1,27 @@
+"""Rows to write, and an engine that works on them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from console.demo.tasker.data import Data
+from tests.queries.tasker_rows import Shop
+from tests.queries.test_tasker_executor import Engine, Steady
+
+
+@pytest.fixture
+def data() -> Data:
+    return Data(1)
+
+
+@pytest.fixture
+async def engine(shop: Shop) -> AsyncIterator[Engine]:
+    """An orchestrator and a worker, idle until the test runs them."""
+    dsn = shop.workspace.database.text
+    connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
+    yield Engine(connections[0], connections[1], Steady(1))
+    for connection in connections:
+        await connection.close()

@@ -1,0 +1,166 @@
+"""What an operator has decided leaves the list; what is suggested is not refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from console.demo.tasker.data import Data
+from console.demo.tasker.shapes import cancelled, claimed, complete, failed, pending, reset, waiting
+from console.demo.tasker.stuck import make
+from queries.model import Outcome
+from tests.queries.builders import told, why
+from tests.queries.tasker_rows import Shop
+from tests.servers import both_versions
+
+MINUTE, HOUR = 60.0, 3600.0
+BLOCKED: dict[str, Any] = {"state": "blocked_by_failures", "ago": HOUR, "steps": {"refund_card": failed(HOUR)}}
+DECISIONS = ("manually_resolved", "permanently_failed", "cancelled")
+
+
+@both_versions
+@pytest.mark.parametrize("end", ["error", "resolved_manually"])
+async def test_a_task_given_up_leaves_the_list(shop: Shop, data: Data, end: str) -> None:
+    made, other = data.task("refund", **BLOCKED), data.task("refund", **BLOCKED)
+    await shop.write(data)
+    assert (shop.step(made, "refund_card"), "failed_step") in await shop.codes()
+    assert told(await shop.do("give_up", shop.task(made), **{"as": end})) == {shop.task(made): Outcome.CHANGED}
+    left = {(shop.task(other), "blocked_by_failures"), (shop.step(other, "refund_card"), "failed_step")}
+    assert await shop.codes() == left
+    assert await shop.codes(shop.step(made, "refund_card")) == set()
+    assert {x.node.id for x in (await shop.reader.dead()).letters} == {shop.task(other)}
+
+
+async def test_what_the_engine_gave_up_stays(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
+    await shop.write(data)
+    assert await shop.codes() == {(shop.step(made, "refund_card"), "failed_step")}
+
+
+@both_versions
+@pytest.mark.parametrize("decision", DECISIONS)
+@pytest.mark.parametrize("state", ["error", "blocked_by_failures"])
+async def test_a_letter_decided_takes_its_task_off_the_list(shop: Shop, data: Data, state: str, decision: str) -> None:
+    made = data.task("refund", **BLOCKED | {"state": state})
+    letter = data.letter(made, age=HOUR, was="steps_in_process")
+    await shop.write(data)
+    step = shop.step(made, "refund_card")
+    assert (step, "failed_step") in await shop.codes()
+    outcomes = await shop.do("resolve", shop.letter(letter), status=decision)
+    assert told(outcomes) == {shop.letter(letter): Outcome.CHANGED}
+    assert await shop.codes() == set()
+    assert await shop.codes(step) == set()
+    assert (await shop.reader.dead()).letters == ()
+
+
+@both_versions
+async def test_a_decision_holds_until_the_task_fails_anew(shop: Shop, data: Data) -> None:
+    made = data.task("refund", **BLOCKED)
+    data.letter(made, age=5 * HOUR, decision="manually_resolved", by="anna")
+    await shop.write(data)
+    assert await shop.codes() == {
+        (shop.task(made), "blocked_by_failures"),
+        (shop.step(made, "refund_card"), "failed_step"),
+    }
+    assert {x.node.id for x in (await shop.reader.dead()).letters} == {shop.task(made)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "code"),
+    [
+        (claimed(2 * HOUR), "orphaned_claim"),
+        (pending(HOUR, at_work=True), "in_process_lies"),
+        (reset(HOUR), "reset_but_dead"),
+    ],
+)
+async def test_no_step_of_a_decided_task_is_on_the_list(shop: Shop, data: Data, shape: Any, code: str) -> None:
+    steps = {"sum_region_north": failed(HOUR), "sum_region_east": shape}
+    made = data.task("nightly_ledger", state="blocked_by_failures", ago=HOUR, steps=steps)
+    await shop.write(data)
+    assert (shop.step(made, "sum_region_east"), code) in await shop.codes()
+    await shop.do("give_up", shop.task(made))
+    assert await shop.codes() == set()
+
+
+# What is suggested
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved"}, "release": {"again": True}}
+
+
+@both_versions
+async def test_what_is_suggested_is_not_refused(shop: Shop, data: Data) -> None:
+    """Dry runs of each suggestion of the demo's data; the exceptions need another decision first."""
+    await shop.write(make(1))
+    tried = set()
+    for finding in (await shop.findings()).found:
+        if finding.verb is None:
+            continue
+        rehearsal = await shop.rehearse(finding.verb, finding.node_id, **ARGUMENTS.get(finding.verb, {}))
+        outcomes = told(rehearsal)
+        assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(rehearsal, finding.node_id))
+        tried.add(finding.code)
+    assert len(tried) >= 15
+
+
+STALE: list[tuple[str, float, float, Any, bool]] = [
+    ("waiting_for_dependencies", 55 * MINUTE, 2 * HOUR, {"check_return": waiting(30, backoff=9000)}, True),
+    ("waiting_for_retry", 28 * MINUTE, 2 * HOUR, {"check_return": waiting(30, backoff=9000)}, True),
+    ("steps_in_process", 28 * MINUTE, 2 * HOUR, {"check_return": claimed(28 * MINUTE)}, False),
+    ("waiting_for_dependencies", 60, 23 * HOUR, {"check_return": waiting(30, backoff=9000)}, False),
+    ("waiting_for_dependencies", 55 * MINUTE, 2 * HOUR, {"check_return": failed(HOUR)}, False),
+    (
+        "waiting_for_dependencies",
+        55 * MINUTE,
+        2 * HOUR,
+        dict.fromkeys(("check_return", "refund_card", "notify_customer"), complete(HOUR)),
+        False,
+    ),
+]
+
+
+@both_versions
+@pytest.mark.parametrize("case", STALE, ids=lambda c: f"{c[0]}-{c[4]}")
+async def test_wake_is_suggested_only_where_it_helps(shop: Shop, data: Data, case: Any) -> None:
+    state, ago, age, steps, helps = case
+    made = data.task("refund", state=state, ago=ago, age=age, steps=steps)
+    await shop.write(data)
+    task = shop.task(made)
+    found = next(f for f in (await shop.findings()).found if f.code == "stale_soon")
+    assert (found.node_id, found.verb) == (task, "wake" if helps else None)
+    if helps:
+        assert told(await shop.do("wake", task)) == {task: Outcome.CHANGED}
+
+
+# Actions as the engine has them
+
+
+async def test_cancel_is_refused_in_error(shop: Shop, data: Data) -> None:
+    dead = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
+    blocked = data.task("refund", **BLOCKED)
+    await shop.write(data)
+    outcomes = await shop.do("cancel", shop.task(dead), shop.task(blocked))
+    assert told(outcomes) == {shop.task(dead): Outcome.REFUSED, shop.task(blocked): Outcome.CHANGED}
+    assert "in error" in why(outcomes, shop.task(dead))
+    assert await shop.step_state(dead.steps["refund_card"]) == "error"
+
+
+@both_versions
+async def test_bury_fills_what_the_engine_s_view_of_letters_reads(shop: Shop, data: Data) -> None:
+    made = data.task("refund", **BLOCKED | {"ago": 90 * MINUTE + 40})
+    await shop.write(data)
+    assert told(await shop.do("bury", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    row = await shop.row("SELECT * FROM v_dlq_investigation_queue WHERE task_uuid = $1", made.id)
+    assert (row["time_in_state_minutes"], row["namespace_name"], row["task_name"], row["current_state"]) == (
+        90,
+        "shop",
+        "refund",
+        "blocked_by_failures",
+    )
+
+
+async def test_a_cancelled_task_has_no_step_on_the_list(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="cancelled", ago=HOUR, steps={"refund_card": claimed(2 * HOUR)}, rest=cancelled())
+    await shop.write(data)
+    assert await shop.codes(shop.step(made, "refund_card")) == set()

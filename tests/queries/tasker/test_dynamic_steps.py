@@ -1,0 +1,187 @@
+"""Steps made by decisions and batches have no transition until they are enqueued: the engine reads them as pending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from console.demo.tasker.data import Data, Made
+from console.demo.tasker.protocol import REQUESTS, RESULTS
+from console.demo.tasker.shapes import Shape, cancelled, claimed, complete, failed, unwritten
+from queries.model import Outcome, Phase
+from tests.queries.builders import told, why
+from tests.queries.tasker_rows import Shop
+from tests.queries.test_tasker_executor import Engine
+from tests.servers import both_versions
+
+MINUTE, HOUR = 60.0, 3600.0
+DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
+
+
+def decided(data: Data, restock: Shape, **options: Any) -> Made:
+    """A task whose decision has chosen ``restock``; ``credit_customer`` waits for it."""
+    steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
+    return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)
+
+
+@both_versions
+async def test_a_step_without_transitions_is_pending(shop: Shop, data: Data) -> None:
+    made = decided(data, claimed(600))
+    ready = decided(data, unwritten(120), state="waiting_for_dependencies")
+    await shop.write(data)
+    assert await shop.codes() == set()
+    waits, could = shop.step(made, "credit_customer"), shop.step(ready, "restock")
+    nodes = {n.id: n for n in (await shop.reader.nodes([waits, could])).nodes}
+    assert [(nodes[i].status, nodes[i].phase) for i in (waits, could)] == [
+        ("pending", Phase.BLOCKED),
+        ("pending", Phase.READY),
+    ]
+    assert [nodes[i].changed_at for i in (waits, could)] == [nodes[i].created_at for i in (waits, could)]
+    assert nodes[waits].revision == 0
+    assert waits in {n.id for n in (await shop.reader.live()).nodes}
+    detail = await shop.reader.detail(shop.step(made, "restock"))
+    assert detail is not None
+    neighbours = next(s for s in detail.sections if s.name == "2_neighbours")
+    assert dict.fromkeys(row[2] for row in neighbours.rows if row[0] == "child") == {"pending": None}
+
+
+async def test_rows_of_which_none_is_current_are_broken(shop: Shop, data: Data) -> None:
+    made = decided(data, claimed(600), ago=2 * HOUR)
+    await shop.write(data)
+    await shop.sql("UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
+                   made.steps["restock"])  # fmt: skip
+    step = shop.step(made, "restock")
+    assert {n for n, code in await shop.codes() if code == "broken_chain"} == {step}
+    assert [(n.status, n.phase) for n in (await shop.reader.nodes([step])).nodes] == [
+        ("no current state", Phase.UNKNOWN)
+    ]
+    detail = await shop.reader.detail(shop.step(made, "credit_customer"))
+    assert detail is not None
+    assert [r[2] for r in next(s for s in detail.sections if s.name == "2_neighbours").rows] == ["no current state"]
+    for verb in ("skip", "release", "retry", "wake"):
+        assert told(await shop.do(verb, step)) == {step: Outcome.REFUSED}, verb
+
+
+async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Shop, data: Data) -> None:
+    made = data.task("refund", state="pending", ago=HOUR)
+    await shop.write(data)
+    await shop.sql("DELETE FROM task_transitions WHERE task_uuid = $1", made.id)
+    assert made.id not in await shop.ready()
+    assert (shop.task(made), "broken_chain") in await shop.codes()
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("verb", "arguments", "becomes"),
+    [("skip", {}, "resolved_manually"), ("complete", {"result": {"by": "hand"}}, "complete")],
+)
+async def test_it_can_be_decided_by_hand(
+    shop: Shop, data: Data, engine: Engine, verb: str, arguments: dict[str, Any], becomes: str
+) -> None:
+    made = decided(data, unwritten(120), state="waiting_for_dependencies")
+    await shop.write(data)
+    step = shop.step(made, "restock")
+    assert told(await shop.do(verb, step, **arguments)) == {step: Outcome.CHANGED}
+    rows = await shop.connection.fetch(
+        "SELECT from_state, to_state, sort_key, most_recent FROM workflow_step_transitions WHERE workflow_step_uuid=$1",
+        made.steps["restock"],
+    )
+    assert [tuple(r) for r in rows] == [("pending", becomes, 1, True)]
+    assert (await shop.step_row(made.steps["restock"]))["processed"]
+    await engine.until_quiet()
+    assert await shop.state(made) == "complete"
+
+
+@both_versions
+async def test_cancel_takes_it_too(shop: Shop, data: Data) -> None:
+    made = decided(data, claimed(600))
+    await shop.write(data)
+    task = shop.task(made)
+    outcomes = await shop.do("cancel", task)
+    assert told(outcomes) == {task: Outcome.CHANGED}
+    row = await shop.row(
+        "SELECT from_state, to_state, sort_key FROM workflow_step_transitions WHERE workflow_step_uuid = $1",
+        made.steps["credit_customer"],
+    )
+    assert tuple(row) == ("pending", "cancelled", 1)
+    step = await shop.step_row(made.steps["credit_customer"])
+    assert (step["processed"], step["in_process"]) == (True, False)
+    assert str(made.steps["credit_customer"]) in {c.key for c in outcomes.changes if c.table == "workflow_steps"}
+    await shop.sound()
+
+
+@both_versions
+async def test_it_waits_in_vain_for_a_cancelled_parent(shop: Shop, data: Data) -> None:
+    made = decided(data, cancelled(60), state="waiting_for_dependencies")
+    await shop.write(data)
+    step = shop.step(made, "restock")
+    for asked in ((), (step,)):
+        found = [f for f in (await shop.findings(*asked)).found if f.code == "awaited_cancelled"]
+        assert [(f.node_id, f.evidence["waiting"], f.evidence["children"]) for f in found] == [
+            (step, 1, "credit_customer")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"), [("wake", "of its parents"), ("retry", "not in error"), ("resend", "no message")]
+)
+async def test_what_it_does_not_need_is_refused_as_for_a_pending_step(
+    shop: Shop, data: Data, verb: str, said: str
+) -> None:
+    made = decided(data, claimed(600))
+    await shop.write(data)
+    step = shop.step(made, "credit_customer")
+    outcomes = await shop.do(verb, step)
+    assert told(outcomes) == {step: Outcome.REFUSED}
+    assert said in why(outcomes, step)
+
+
+async def test_what_the_engine_enqueued_meanwhile_is_left_alone(shop: Shop, data: Data) -> None:
+    made = decided(data, unwritten(120), state="waiting_for_dependencies")
+    await shop.write(data)
+    step = shop.step(made, "restock")
+    seen = {n.id: n.version for n in (await shop.reader.nodes([step])).nodes}
+    await shop.sql(
+        "INSERT INTO workflow_step_transitions (workflow_step_uuid, from_state, to_state, sort_key, most_recent,"
+        " created_at, updated_at) VALUES ($1, 'pending', 'enqueued', 1, true, now(), now())",
+        made.steps["restock"],
+    )
+    assert told(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.MOVED}
+    assert await shop.step_state(made.steps["restock"]) == "enqueued"
+
+
+async def test_retry_of_a_task_leaves_it_as_it_is(shop: Shop, data: Data) -> None:
+    made = decided(data, failed(60), state="blocked_by_failures")
+    await shop.write(data)
+    assert told(await shop.do("retry", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    assert await shop.step_state(made.steps["credit_customer"]) is None
+    assert await shop.ready() == {made.id}
+
+
+@both_versions
+async def test_the_demo_s_engine_makes_them_as_the_engine_does(shop: Shop, engine: Engine) -> None:
+    await shop.write(Data(1))
+    await request(engine, "review_return", "1.1.0")
+    await engine.orchestrator.tick()
+    await engine.until_quiet()
+    assert [r[0] for r in await shop.connection.fetch("SELECT complete FROM tasks")] == [True]
+    firsts = await shop.connection.fetch(
+        "SELECT n.name, x.from_state, x.to_state FROM workflow_steps s JOIN named_steps n USING (named_step_uuid)"
+        " JOIN workflow_step_transitions x USING (workflow_step_uuid) WHERE x.sort_key = 1"
+    )
+    first = {r["name"]: (r["from_state"], r["to_state"]) for r in firsts}
+    assert first["inspect_parcel"] == first["decide_return"] == (None, "pending")
+    dynamic = {name: states for name, states in first.items() if name not in DECIDED}
+    assert set(dynamic) in ({"restock", "credit_customer"}, {"scrap", "credit_customer"})
+    assert set(dynamic.values()) == {("pending", "enqueued")}
+    assert [await shop.messages(q) for q in (REQUESTS, RESULTS)] == [[], []]
+    await shop.sound()
+
+
+async def request(engine: Engine, name: str, version: str, **metadata: Any) -> None:
+    """Ask the engine for a task as its API does."""
+    asked = {"name": name, "namespace": "shop", "version": version, "context": {"order_id": 1}, "initiator": "web",
+             "source_system": "x", "reason": "y", "correlation_id": "00000000-0000-4000-8000-000000000007"}  # fmt: skip
+    told = {"requested_at": "2026-01-01T00:00:00Z", "requester": "web", "priority": "Normal", "custom": {}}
+    await engine.orchestrator.send(REQUESTS, request_id="1", task_request=asked, metadata=told | metadata)
