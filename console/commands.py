@@ -223,6 +223,13 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
 @_words("id")
 @click.option("-r", "--reason", metavar="TEXT", help="Why; it goes into the ledger. Required.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Something the verb asks for.")
+@click.option(
+    "--guard",
+    "guards",
+    multiple=True,
+    metavar="TOKEN",
+    help="What must still be so, as stuck prints it; one for each ID. [default: nothing has changed]",
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Rehearse only: the real SQL, rolled back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
 @click.option(
@@ -245,6 +252,7 @@ def do(
     discard: str | None,
     reason: str | None,
     arguments: tuple[str, ...],
+    guards: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Rehearse a VERB on the nodes ID..., show which rows it changes, ask, and commit it."""
@@ -252,7 +260,8 @@ def do(
 
     if resume is not None or discard is not None:
         words = [word for word in (verb, *id) if word is not None]
-        if choices.without_target(words) or reason is not None or arguments or None not in (resume, discard):
+        given = choices.without_target(words) or reason is not None or arguments or guards
+        if given or None not in (resume, discard):
             raise click.UsageError("--resume and --discard take a bulk alone: verb, nodes and reason are in its list.")
         if discard is not None:
             return choices.run(lambda target: command.discard(target, discard))
@@ -260,7 +269,8 @@ def do(
     nodes = choices.without_target(id)
     if verb is None or not nodes:
         raise click.UsageError("A VERB and the ID of a node are wanted, or --resume with the id of a bulk.")
-    return choices.run(lambda target: command.do(target, verb, nodes, reason=reason, arguments=arguments, **options))
+    options |= {"reason": reason, "arguments": arguments, "guards": guards}
+    return choices.run(lambda target: command.do(target, verb, nodes, **options))
 
 
 @unstick.command()

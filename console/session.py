@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from queries import unfinished
 from queries.backoff import Backoff
 from queries.fault import DatabaseError, LostError, UnreachableError
-from queries.model import Count, Finding, Rehearsal, Unchecked
+from queries.model import Count, Finding, Node, Rehearsal, Unchecked
 from queries.read import Reader
 from queries.workspace import Workspace
 
@@ -162,6 +162,14 @@ class Session:
     def findings_of(self, node_id: str) -> list[Finding]:
         """What was found about one node, worst first."""
         return [f for f in self.findings() if f.node_id == node_id]
+
+    def seen(self, verb: str, nodes: Iterable[Node]) -> dict[str, str]:
+        """Return what ``verb`` is to be guarded with at each node: its version, or the guard of a finding.
+
+        A finding has a guard where its node changes all the time, and then for the action that it suggests alone.
+        """
+        guards = {f.node_id: f.guard for f in reversed(self.findings()) if f.guard and f.verb == verb}
+        return {node.id: guards.get(node.id, node.version) for node in nodes}
 
     def codes(self) -> dict[str, tuple[str, ...]]:
         """Codes of findings by node."""

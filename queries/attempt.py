@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from queries import ledger
+from queries import guard, ledger
 from queries.database import FIRE, Transaction
 from queries.fault import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
 from queries.files import statement
@@ -21,6 +23,9 @@ from queries.statement import Statement
 
 if TYPE_CHECKING:
     from queries.frozen import Frozen
+
+# An executor writes such a node many times a second and holds it for moments: seconds to wait for one of the gaps.
+PATIENCE, PAUSE = 0.5, 0.005
 
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
 
@@ -71,6 +76,9 @@ class Attempt:
         self.reader, self.verb, self._awaited = request.reader, request.verb, request.steady
         self.versions = dict(versions)
         self.live = sorted(versions)
+        # Seen by what stays the same, because they change all the time; and those of which it still does.
+        self.guarded = {i for i, version in self.versions.items() if guard.is_token(version)}
+        self._same: set[str] = set()
         self.dropped: dict[str, Result] = {}
         # What has changed, rows as the server spelled them: for the ledger, which takes them unread.
         self.copies: tuple[RowChange, ...] = ()
@@ -191,19 +199,18 @@ class Attempt:
                     self.for_now += [node_id] if self.verb.waits and row.get("for_now") else []
         before = await self._copy(transaction)
         self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
-        self.witness = _digests([i for i in self.live if seen is None or i in seen], before)
+        self.witness = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
         if self.verb.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in self.witness.items() if seen[i] != digest]:
                 self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
         return before
 
     async def _lock(self, transaction: Transaction) -> None:
-        now: dict[str, str] = {}
-        prefix = self._full("")
-        for part in self._sections["lock"]:
-            rows = await self._rows(transaction, part)
-            now |= {prefix + row["id"]: row["version"] for row in rows}
-            self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
+        now = await self._locked(transaction)
+        until = time.monotonic() + PATIENCE
+        while any(i not in now for i in self.guarded) and time.monotonic() < until:
+            await asyncio.sleep(PAUSE)
+            now |= await self._locked(transaction)
         absent = [i for i in self.live if i not in now]
         there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
         for node_id in absent:
@@ -211,15 +218,29 @@ class Attempt:
                 self.drop(node_id, Outcome.BUSY, "another transaction holds it, or a part of it, right now")
             else:
                 self.drop(node_id, Outcome.GONE, "it does not exist any more")
-        for node_id in [i for i in self.live if now[i] != self.versions[i]]:
-            if self._awaited is None:
-                self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
-            else:
-                self.versions[node_id] = now[node_id]
         awaited = self._awaited
+        for node_id in [i for i in self.live if now[i] != self.versions[i]]:
+            if node_id in self._same or (awaited is not None and node_id not in self.guarded):
+                self.versions[node_id] = now[node_id]  # it is locked: for the change, this is the version
+            else:
+                self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
         for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
             self.drop(node_id, Outcome.MOVED, CHANGED_MEANWHILE)
         self._about = {}
+
+    async def _locked(self, transaction: Transaction) -> dict[str, str]:
+        """Lock what nobody else holds. The versions of these nodes as they are.
+
+        A section may tell that a node is the ``same`` by what the guard of a finding says.
+        """
+        now: dict[str, str] = {}
+        prefix = self._full("")
+        for part in self._sections["lock"]:
+            rows = await self._rows(transaction, part)
+            now |= {prefix + row["id"]: row["version"] for row in rows}
+            self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
+            self._same |= {prefix + row["id"] for row in rows if row.get("same")} & self.guarded
+        return now
 
     async def _copy(self, transaction: Transaction) -> Rows:
         """The rows at stake. A part may tell which are ``ours``, written by this transaction: what somebody else writes
@@ -269,12 +290,15 @@ def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why
     return attempt
 
 
-def _digests(ids: Iterable[str], rows: Rows) -> dict[str, str]:
-    """A digest of each node's rows: equal where nothing that would be touched has changed."""
+def _digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[str, str]:
+    """Return a digest of each node's rows: equal where nothing that would be touched has changed.
+
+    The rows of ``guarded`` nodes change all the time: of them, which rows there are is compared.
+    """
     parts: dict[str, list[bytes]] = {i: [] for i in ids}
     for (node_id, table, key), row in sorted(rows.items()) if parts else ():
         if node_id in parts:
-            parts[node_id].append(msgspec.json.encode((table, key, row)))
+            parts[node_id].append(msgspec.json.encode((table, key, "" if node_id in guarded else row)))
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
 
 

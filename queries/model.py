@@ -225,6 +225,7 @@ class Finding(Record):
     since: float | None = None
     verb: str | None = None  # the verb that helps, if there is one
     arguments: dict[str, str] = {}  # what that verb is to be given, from the evidence; `OPEN`: to be decided
+    guard: str = ""  # what that verb is to be guarded with in place of the node's version; opaque
     evidence: dict[str, Any] = {}
 
 

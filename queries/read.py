@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from queries import letters, section, sentence
+from queries import guard, letters, section, sentence
 from queries.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.detect import Found
 from queries.fault import DatabaseError, LostError, UnreachableError, UnreadableError, readable
@@ -404,20 +404,22 @@ class Reader(Variant):
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [
-                self._finding(
-                    spec,
-                    self._full(row["id"]),
-                    row["since"],
-                    msgspec.json.decode(row["evidence"]),
-                    suggest=row.get("suggest", True),
-                )
+                self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]), row)
                 for row in rows[:page]
             ]
 
     def _finding(
-        self, spec: FindingSpec, node_id: str, since: float | None, evidence: dict[str, Any], *, suggest: bool = True
+        self,
+        spec: FindingSpec,
+        node_id: str,
+        since: float | None,
+        evidence: dict[str, Any],
+        row: Mapping[str, Any] | None = None,
     ) -> Finding:
-        verb = self.system.verb(spec.verb, split_id(node_id)[1]) if spec.verb and suggest else None
+        """A finding. Its ``row`` may have a ``severity`` of its own, and say that nothing is to ``suggest`` here."""
+        row = {} if row is None else row
+        suggested = spec.verb if spec.verb and row.get("suggest", True) else None
+        verb = self.system.verb(suggested, split_id(node_id)[1]) if suggested else None
         given = {a.name: OPEN for a in verb.arguments if a.required and not a.default} if verb else {}
         return Finding(
             system=self.label,
@@ -425,11 +427,12 @@ class Reader(Variant):
             code=spec.code,
             title=spec.title,
             sentence=sentence.fill(spec.sentence, evidence),
-            severity=spec.severity,
+            severity=row.get("severity", spec.severity),
             proof=spec.proof,
             since=None if since is None else float(since),
             verb=verb.name if verb else None,
             arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()} if verb else {},
+            guard=guard.token(spec.same, evidence) if verb else "",
             evidence=evidence,
         )
 

@@ -32,13 +32,21 @@ class Watch(Record):
     changes: int
     times: tuple[float, ...]
     seen: Mapping[str, Any]
+    grown: int | None = None  # of the number that the finding counts, where it counts one
+
+    @property
+    def per_minute(self) -> float:
+        """Return the growth a minute, 0 where nothing is counted."""
+        return 60 * (self.grown or 0) / max(self.until - self.since, 1e-6)
 
     @property
     def evidence(self) -> dict[str, Any]:
         """What was seen, with the timeline for people: ``times`` of day in UTC, ``first`` the first change."""
         shown = [clock(at) for at in self.times]
+        growth = {} if self.grown is None else {"grown": self.grown, "per_minute": round(self.per_minute)}
         return {
             **self.seen,
+            **growth,
             "changes": self.changes,
             "span": f"{self.until - self.since:.0f} s",
             "first": shown[0] if self.changes == len(shown) > 0 else clock(self.since),
@@ -60,7 +68,8 @@ class Watcher:
             same = tuple(seen.get(field) for field in self.spec.same)
             before = self._watches.get(node_id)
             if before is None or before.same != same:
-                now[node_id] = Watch(same=same, since=at, until=at, changes=0, times=(), seen=seen)
+                grown = 0 if self.spec.grows else None
+                now[node_id] = Watch(same=same, since=at, until=at, changes=0, times=(), seen=seen, grown=grown)
                 continue
             changed = self._changed(before, at, seen)
             now[node_id] = Watch(
@@ -70,8 +79,15 @@ class Watcher:
                 changes=before.changes + changed,
                 times=(*before.times, at)[-KEPT:] if changed else before.times,
                 seen=seen,
+                grown=self._grown(before, seen),
             )
         self._watches = now
+
+    def _grown(self, before: Watch, seen: Mapping[str, Any]) -> int | None:
+        """Return by how much the counted number has grown so far. One that goes back adds nothing."""
+        if self.spec.grows is None:
+            return None
+        return (before.grown or 0) + max(0, int(seen[self.spec.grows]) - int(before.seen[self.spec.grows]))
 
     def _changed(self, before: Watch, at: float, seen: Mapping[str, Any]) -> bool:
         """Whether what this finding counts has happened once more.
@@ -88,9 +104,12 @@ class Watcher:
         for node_id, watch in self._watches.items():
             given = limits.get(str(watch.seen.get("kind")))
             own = given if isinstance(given, Mapping) else {}
-            times = own.get(self.spec.times, limits[self.spec.times]) if self.spec.times else 0
-            seconds = own.get(self.spec.seconds, limits[self.spec.seconds]) if self.spec.seconds else 0
-            if watch.changes >= times and watch.until - watch.since >= seconds and watch.until > watch.since:
+            times, seconds, per_minute = (
+                own.get(name, limits[name]) if name else 0
+                for name in (self.spec.times, self.spec.seconds, self.spec.per_minute)
+            )
+            lasted = watch.until - watch.since
+            if watch.changes >= times and lasted >= seconds and watch.per_minute >= per_minute and lasted > 0:
                 yield node_id, watch
 
 

@@ -75,11 +75,13 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     verb: str | None = None
     arguments: dict[str, str] = {}  # of that verb: each a text with names of the evidence, as ``{position}``
     sample: str | None = None
-    same: tuple[str, ...] = ()  # sampled fields that stayed the same
+    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay the same; the verb is guarded by them
     changes: tuple[str, ...] = ()  # sampled fields, one of which changed at each of ``times`` looks
     step: str | None = None  # sampled number, counted instead of ``changes`` where it has grown
     least: str | None = None  # sampled number: by how much at least
     times: str | None = None  # threshold: how many changes make the finding
+    grows: str | None = None  # sampled number whose growth is told: ``grown``, and ``per_minute``
+    per_minute: str | None = None  # threshold: by how much a minute it must have grown
     seconds: str | None = None  # threshold: how long it must have lasted
 
 

@@ -93,6 +93,8 @@ def load(folder: Path, name: str) -> System:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
         verbs = {s: _verb(folder / "verbs" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
+        for at, message in _guard_faults(spec, verbs):
+            raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
     except (toml.TomlError, ReadingError, OSError, ValueError) as error:
@@ -254,9 +256,24 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
         if (finding.step is None) != (finding.least is None):
             yield ("findings", n), f"finding {finding.code}: step and least go together"
-        for field, threshold in (("times", finding.times), ("seconds", finding.seconds)):
+        if finding.per_minute and not finding.grows:
+            yield ("findings", n, "per_minute"), f"finding {finding.code}: per_minute wants grows"
+        thresholds = (("times", finding.times), ("seconds", finding.seconds), ("per_minute", finding.per_minute))
+        for field, threshold in thresholds:
             if threshold and threshold not in spec.thresholds:
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
+
+
+def _guard_faults(spec: Spec, verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
+    """Findings whose action does not compare what stays the same, so that it would never be done."""
+    for n, finding in enumerate(spec.findings):
+        scripts = [verbs[v.script] for v in spec.verbs if v.name == finding.verb and v.writes]
+        locks = [part.text for script in scripts for part in script["lock"]]
+        if finding.same and scripts and not any(re.search(r"\bAS same\b", text) for text in locks):
+            yield (
+                ("findings", n, "same"),
+                f"finding {finding.code}: the lock section of {finding.verb} has no column `same`",
+            )
 
 
 def _line_in_toml(file: Path, at: tuple[str | int, ...]) -> int:

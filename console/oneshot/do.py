@@ -15,7 +15,7 @@ from console.oneshot.about import unknown_verb
 from console.oneshot.arguments import arguments_of
 from console.oneshot.output import say
 from console.oneshot.target import Target, named, opened
-from queries import act, frozen, unfinished
+from queries import act, frozen, guard, unfinished
 from queries import wait as waiting
 from queries.fault import DatabaseError
 from queries.frozen import Frozen
@@ -42,6 +42,7 @@ async def do(
     *,
     reason: str | None,
     arguments: Sequence[str],
+    guards: Sequence[str],
     dry_run: bool,
     yes: bool,
     wait: float,
@@ -50,13 +51,14 @@ async def do(
     """Carry a verb out. The exit code tells what became of the nodes."""
     if not (reason or "").strip():
         raise click.UsageError('A reason is wanted, for the ledger: --reason "why".')
+    guarded = _guarded(nodes, guards)
     async with opened(target) as workspace:
         say(*unfinished.told(workspace))
         reader = _reader(workspace, nodes)
         variants = _variants(reader, verb, nodes)
         given = arguments_of(variants, arguments)
         there = await named(reader, nodes)
-        seen = {node.id: node.version for node in there.values()}
+        seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
         gone = [_gone(i) for i in nodes if i not in there]
         rehearsed = await act.rehearse(workspace, reader.label, verb, seen, str(reason), given)
         rehearsal = msgspec.structs.replace(rehearsed, wait=wait)
@@ -152,6 +154,16 @@ def _told(target: Target, rehearsal: Rehearsal, done: Outcomes, others: Sequence
     if not rehearsal.wait:
         say(*_could_wait(rehearsal))
     return 130 if left and not ending.given_up else _code(outcomes.results)
+
+
+def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
+    """Return the guard tokens by node, as both were typed. Raises UsageError."""
+    if guards and len(guards) != len(nodes):
+        raise click.UsageError(f"--guard is given {len(guards)} times for {len(nodes)} nodes; give one for each.")
+    wrong = next((text for text in guards if not guard.is_valid(text)), None)
+    if wrong is not None:
+        raise click.UsageError(f"--guard {wrong!r} is not a guard; copy it from what stuck prints.")
+    return dict(zip(nodes, guards, strict=False))
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:

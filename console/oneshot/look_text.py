@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from console import words
 from console.oneshot import plain
 from console.oneshot.look import SEVERAL, SystemHere
+from console.oneshot.output import Whole
 from queries.model import Findings
 
 
@@ -31,7 +32,7 @@ def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
         yield f"{finding.severity}  {finding.title}{since}  {finding.node_id}"
         yield f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else "")
         if finding.verb:
-            yield f"   → {plain.command(finding.verb, finding.node_id, finding.arguments)}"
+            yield Whole(f"   → {plain.command(finding)}")
     if not answer.found:
         sure = all(each.why == SEVERAL for each in answer.unchecked)
         yield f"Nothing is stuck in {', '.join(labels)}." if sure else "Nothing was found where it could be looked for."

@@ -16,6 +16,10 @@ from queries.safe_text import safe_json, safe_text
 _ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
+class Whole(str):
+    """A line that is to be copied, so that it is not cut where the terminal ends."""
+
+
 class Output:
     """Where a command's answer goes, as text or JSON."""
 
@@ -36,10 +40,10 @@ class Output:
         self._write(map(safe_text, text))
 
     def _fitting(self, line: str) -> str:
-        line = safe_text(line)
+        whole, line = isinstance(line, Whole), safe_text(line)
         if self.ascii and not line.isascii():
             line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
-        if self.width is None:
+        if self.width is None or whole:
             return line
         from queries.payload import cropped
 

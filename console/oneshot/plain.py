@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from console import words
-from queries.model import OPEN, Count, LedgerEntry, Node, Origin, Result, RowChange
+from queries.model import OPEN, Count, Finding, LedgerEntry, Node, Origin, Result, RowChange
 from queries.safe_text import safe_text
 
 
@@ -56,11 +56,12 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
     ]
 
 
-def command(verb: str, node_id: str, arguments: Mapping[str, str]) -> str:
-    """Return the command that starts a verb on a node, quoted for a shell: an id may hold any character."""
-    words = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in arguments.items())
+def command(of: Finding) -> str:
+    """Return the command of a finding's suggested action, quoted for a shell: an id may hold any character."""
+    words = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
     given = "".join(f" --arg {word}" for word in words)
-    return f'unstick do {verb} {shlex.quote(node_id)}{given} --reason "..."'
+    guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
+    return f'unstick do {of.verb} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
 
 
 NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from console import drawings, words
 from console.oneshot import plain
-from console.oneshot.output import say
+from console.oneshot.output import Whole, say
 from console.oneshot.target import Target, opened
 from queries.model import Costly, Detail, Node, Section
 from queries.payload import describe, render
@@ -47,7 +47,7 @@ def _lines(
         yield f"stuck: {finding.title}{since}"
         yield f"  {finding.sentence}{assumed}"
         if finding.verb:
-            yield f"  → {plain.command(finding.verb, node.id, finding.arguments)}"
+            yield Whole(f"  → {plain.command(finding)}")
     yield ""
     yield from plain.table(_columns(node, reader, detail.at))
     for section in detail.sections:

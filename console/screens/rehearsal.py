@@ -18,7 +18,7 @@ from textual.widgets import Button, Input, Static
 from console import words
 from console.pages import plan as pages
 from console.widgets.page import Page
-from queries import act
+from queries import act, guard
 from queries.fault import DatabaseError
 from queries.model import Danger, Outcome, Rehearsal, split_id
 from queries.safe_text import safe_text
@@ -73,7 +73,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         self._plan = plan
         self._asked = asked
         self._typed = to_type(plan, self.unstick.context)
-        self._versions = {node.id: node.version for node in plan.nodes}
+        self._versions = self.session.seen(plan.verb.name, plan.nodes)
         self._rehearsal: Rehearsal | None = None
 
     def compose(self) -> ComposeResult:
@@ -151,7 +151,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         watched = {r.id: rehearsal.versions[r.id] for r in rehearsal.results[:WATCHED] if r.outcome is Outcome.CHANGED}
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = len(watched.keys() - now.keys())
-        moved = sum(now[i] != version for i, version in watched.items() if i in now)
+        # What a guard is about only the server can compare: the commit does.
+        moved = sum(now[i] != was for i, was in watched.items() if i in now and not guard.is_token(was))
         if (gone or moved) and rehearsal is self._rehearsal:
             told = _told(gone, "does not exist any more", "do not exist any more")
             told += _told(moved, "was changed by somebody else", "were changed by somebody else")
@@ -219,7 +220,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         try:
             for start in range(0, len(ids) if reader else 0, 500):
                 page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]
-                self._versions |= {node.id: node.version for node in page.nodes}
+                self._versions |= self.session.seen(self._plan.verb.name, page.nodes)
         except DatabaseError as error:
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return

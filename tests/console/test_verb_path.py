@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from pathlib import Path
+from random import Random
 
 import asyncpg
 import pytest
 from textual.widgets import Button, Input
 
 from console.config import Context
-from tests.queries.builders import Twin
+from console.demo.eternaltwin.kinds import encode
+from console.demo.eternaltwin.runner import Runner
+from tests.queries.builders import LABEL, Twin
 from tests.servers import TestbedServer
 
 from .stage import Stage, staged
@@ -262,3 +265,45 @@ async def test_a_role_that_may_only_look(twin: Twin, server: TestbedServer, eter
         with contextlib.suppress(Exception):
             server.sql(f"DROP OWNED BY {role}", eternaltwin)
             server.sql(f"DROP ROLE {role}")
+
+
+async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_finding_says(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Its version is old before the key is pressed; while the dialog is open the task is not told to have changed."""
+    task = await twin.task(kind="RefreshForumThread", version=2, state=encode({"thread": 7, "phase": "AwaitToken"}))
+    other = await twin.task(kind="RefreshForumThread", version=2, state=encode({"thread": 8, "phase": "AwaitToken"}))
+    connection = await asyncpg.connect(eternaltwin)
+    runner = Runner(connection, Random(1))
+
+    async def run() -> None:
+        while True:
+            await runner.tick()
+            await asyncio.sleep(0.01)
+
+    running = asyncio.create_task(run())
+    async with staged(eternaltwin, tmp_path, size=(140, 40)) as stage:
+        await stage.until("0/1")
+        for _ in range(7):  # the looks that the console takes by itself, without the time between them
+            await stage.app.session.systems[LABEL].sample()
+            looked = runner.polls
+            await stage.until(lambda looked=looked: runner.polls >= looked + 4)  # type: ignore[misc]
+        await stage.press("r", "2")
+        await stage.until("spinning", "RefreshForumThread")
+        finding = stage.app.frame.table.current  # type: ignore[attr-defined]
+        await stage.verb("C", "it spins")
+        await stage.until("Would change 1 node")
+        before = runner.polls
+        await stage.until(lambda: runner.polls > before + 50)
+        assert "changed by somebody else" not in stage.text
+        await stage.press("r")
+        await stage.until("Would change 1 node")
+        await stage.press("C")
+        await stage.until("1 changed", "Close")
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    await connection.close()
+    status = {twin.id(t): (await twin.row(t))["status"] for t in (task, other)}
+    assert status.pop(finding.node_id) == "Complete"
+    assert list(status.values()) == ["Available"]

@@ -89,11 +89,6 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
         ],
         (behind(newer=5, polled=500), 400),
     ),
-    "busy": (
-        [task(revision=10_001)],
-        [task(revision=10_000), task(revision=10_001, status="Blocked", timer=9), task(revision=10_001, polled=None)],
-        (task(revision=600), 500),
-    ),
     "compute_bound": (
         [task(revision=2, cpu=11, poll=11.5)],
         [
@@ -119,7 +114,7 @@ async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Fi
 
 
 def test_every_finding_is_covered_here() -> None:
-    apart = {"runner_silent", "runner_stalled", "spinning", "empty_job"}
+    apart = {"runner_silent", "runner_stalled", "spinning", "busy", "empty_job"}
     assert {f.code for f in SPEC.findings} == {*CASES, *apart}
 
 
@@ -157,12 +152,11 @@ async def test_its_threshold_can_be_set_by_kind(twin: Twin, eternaltwin: str, tm
     assert override is not None
     make, limit = override
     touchy, usual = twin.id(await make(twin, "Touchy")), twin.id(await make(twin, "Usual"))
-    threshold = {"busy": "busy_polls"}.get(code, code)
     for overrides, expected in (
         ({}, set()),
-        ({"Touchy": {threshold: limit}}, {touchy}),
-        ({threshold: limit}, {touchy, usual}),
-        ({threshold: limit, "Touchy": {threshold: 1e9}}, {usual}),
+        ({"Touchy": {code: limit}}, {touchy}),
+        ({code: limit}, {touchy, usual}),
+        ({code: limit, "Touchy": {code: 1e9}}, {usual}),
     ):
         workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: overrides})
         assert set(await found(workspace, code)) & {touchy, usual} == expected
@@ -250,6 +244,7 @@ async def test_spinning_is_polled_again_and_again_with_the_same_state(twin: Twin
     assert (finding.node_id, finding.code, finding.verb) == (twin.id(spinning), "spinning", "cancel")
     assert finding.evidence["changes"] == 5
     assert finding.sentence.startswith("Polled 5 times in ")
+    assert finding.guard
     detail = await reader(workspace).detail(twin.id(spinning))
     assert detail is not None
     assert "spinning" in detail.node.findings
@@ -266,6 +261,91 @@ async def test_spinning_has_a_threshold_by_kind(twin: Twin, eternaltwin: str, tm
         await polls(twin)
     assert [f.node_id for f in reader(workspace).watched()] == [twin.id(touchy)]
     await workspace.close()
+
+
+async def test_very_many_polls_are_a_rate_without_progress(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+    """However many polls a task has behind it: one that gets on, or is polled now and then, is well."""
+    old = await twin.task(revision=50_000_000, age=90 * 86400)
+    busy, working, slow = [await twin.task(revision=n) for n in (10, 20_000, 50_000)]
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"busy": 0.0, "Slow": {"busy_polls": 1e12}}})
+    await twin.sql("UPDATE task SET kind = 'Slow' WHERE task_id = $1", slow)
+    look = reader(workspace)
+
+    def there() -> dict[str, Finding]:
+        return {f.node_id: f for f in look.watched() if f.code == "busy"}
+
+    assert {f.code for f in (await look.findings()).found} == set(), "a total says nothing"
+    await look.sample()
+    for _ in range(3):
+        assert there() == {}
+        await twin.sql("UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [busy, working, slow])
+        await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
+    await look.sample()
+    assert set(there()) == {twin.id(busy)}
+    finding = there()[twin.id(busy)]
+    assert finding.evidence["grown"] == 3000
+    assert finding.evidence["per_minute"] >= 60
+    assert finding.guard
+    await twin.sql("UPDATE task SET state = 'on' WHERE task_id = $1", busy)
+    await look.sample()
+    assert there() == {}
+    assert twin.id(old) not in there()
+    await workspace.close()
+
+
+FUTURE = ("infinity", "294276-12-31 23:59:59", "9999-12-31 23:59:59")
+
+
+@both_versions
+@pytest.mark.parametrize("status", ["Available", "Complete"])
+@pytest.mark.parametrize("future", [*FUTURE, "now() + interval '10 minutes'"])
+async def test_a_poll_in_the_future_hides_neither_a_silent_nor_a_healthy_runner(
+    twin: Twin, eternaltwin: str, tmp_path: Path, status: str, future: str
+) -> None:
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 30.0}})
+    look = reader(workspace)
+    task = await twin.task(polled=40, age=HOUR)
+    broken = await twin.task(status=status, age=HOUR)
+    at = future if future.startswith("now()") else f"'{future}'"
+    await twin.sql(f"UPDATE task SET polled_at = row({at}, 0)::job_tick WHERE task_id = $1", broken)
+
+    async def phase() -> str:
+        return (await look.nodes([RUNNER])).nodes[0].phase
+
+    assert set(await found(workspace, "runner_silent")) == {RUNNER}
+    assert await phase() == "unknown"
+    await twin.sql("UPDATE task SET polled_at = row(now(), 1)::job_tick WHERE task_id = $1", task)
+    assert await found(workspace, "runner_silent") == {}
+    assert await phase() == "running"
+    await workspace.close()
+
+
+@pytest.mark.parametrize("future", FUTURE)
+async def test_a_poll_in_the_future_does_not_stall_a_runner_that_goes_on(
+    twin: Twin, eternaltwin: str, tmp_path: Path, future: str
+) -> None:
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 1e-6}})
+    look = reader(workspace)
+    going = await twin.task(polled=40, age=HOUR)
+    for status in ("Available", "Complete"):
+        broken = await twin.task(status=status, age=HOUR)
+        await twin.sql(f"UPDATE task SET polled_at = row('{future}', 0)::job_tick WHERE task_id = $1", broken)
+    for write in ("polled_at = row(clock_timestamp(), 1)::job_tick", "revision = revision + 1"):
+        for n in range(3):
+            await look.sample()
+            assert n == 0 or "runner_stalled" not in {f.code for f in look.watched()}, write
+            await twin.sql(f"UPDATE task SET {write} WHERE task_id = $1", going)
+    await look.sample()
+    await look.sample()
+    assert "runner_stalled" in {f.code for f in look.watched()}
+    await workspace.close()
+
+
+async def test_a_version_that_was_polled_in_the_future_leaves_none_behind(twin: Twin, workspace: Workspace) -> None:
+    await twin.task(kind="Mail", version=1, age=HOUR, polled=700)
+    newer = await twin.task(kind="Mail", version=2, age=HOUR)
+    await twin.sql("UPDATE task SET polled_at = row('9999-12-31', 0)::job_tick WHERE task_id = $1", newer)
+    assert await found(workspace, "version_behind") == {}
 
 
 async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
@@ -330,12 +410,10 @@ async def test_endless_times_do_no_harm(twin: Twin, workspace: Workspace) -> Non
     ids = await twin.tasks(await twin.jobs(3), status="Blocked", timer=-100)
     await twin.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
     await twin.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")
-    always = await twin.task(revision=20_000, polled=1)
-    await twin.sql("UPDATE task SET created_at = '-infinity' WHERE task_id = $1", always)
+    await twin.task(revision=20_000, polled=1)
     overdue = await found(workspace, "overdue_timer")
     assert set(overdue) == {twin.id(i) for i in ids}
     assert {f.since for f in overdue.values()} == {float("-inf")}
-    assert set(await found(workspace, "busy")) == {twin.id(always)}
     for i in ids:
         detail = await reader(workspace).detail(twin.id(i))
         assert detail is not None

@@ -32,13 +32,14 @@ COLUMNS = {
     "refused": {"id", "why"},
     "rows": {"id", "table", "key", "row"},
 }
-# What a statement may give beyond that: where a row lies, the whole node with its id, whether the suggested action
-# helps, which rows the transaction wrote, what must not change while the operator waits, and whether that is worth it.
+# What a statement may give beyond that: where a row lies, the whole node with its id, a severity of its own and whether
+# the suggested action helps, which rows the transaction wrote, what must not change while the operator waits, whether
+# that is worth it, and whether a guard still holds.
 MAY = {
     "nodes": {"place"},
-    "findings": {"suggest"},
+    "findings": {"suggest", "severity"},
     **{which: {"node"} for which in ("children", "live", "find", "dead")},
-    "lock": {"steady"},
+    "lock": {"steady", "same"},
     "refused": {"for_now"},
     "rows": {"ours"},
 }

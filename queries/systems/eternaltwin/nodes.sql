@@ -67,11 +67,15 @@ sums AS (
    GROUP BY o.job_id
 ),
 newest AS (
-  -- Every poll counts where the table is small; else only polls of tasks that are Available again are index-served.
+  -- Every poll that does not lie far ahead counts where the table is small; else only polls of tasks that are Available again are index-served.
   SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($2::text[])),
-           (SELECT (t.polled_at).time FROM :"schema".task t
-             WHERE t.status = 'Available' AND t.polled_at IS DISTINCT FROM NULL ORDER BY t.polled_at DESC LIMIT 1)) AS poll
+           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($2::text[])
+               AND (t.polled_at).time < now() + make_interval(secs => ($3::jsonb ->> 'clock_ahead')::float8)),
+           (SELECT (t.polled_at).time
+              FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
+                     ORDER BY polled_at DESC LIMIT 5000) AS t
+             WHERE (t.polled_at).time < now() + make_interval(secs => ($3::jsonb ->> 'clock_ahead')::float8)
+             LIMIT 1)) AS poll
    WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')
 )
 SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,

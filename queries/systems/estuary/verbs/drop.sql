@@ -5,16 +5,19 @@
 -- quarters of the timeout old; the operator may wait for such a moment.
 -- $1 ids text[]: local ids
 -- $2 limits jsonb: messages and heartbeat_timeout by type
--- $3 versions text[]: what the operator saw of each
+-- $3 versions text[]: what the operator saw of each, or what a finding says stays the same
 -- $4 args jsonb: position: counted from 1; digest; decodable; early: from three quarters of the timeout on
 -- Index: tasks_pkey.
 
 -- :lock
-SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
+\ir ../parts/same_message.sql
+       AS same
   FROM :"schema".tasks t
+ CROSS JOIN LATERAL (SELECT ($3::text[])[array_position($1::text[], 'task:' || t.task_id)] AS version) AS seen
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
-   FOR NO KEY UPDATE SKIP LOCKED
+   FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,

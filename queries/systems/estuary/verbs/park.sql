@@ -1,15 +1,18 @@
 -- An idle task is suspended. Not with a message in its inbox, which nothing would ever read then; nor while it is held:
 -- a held row that is not due is never taken again if its executor dies.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: what the operator saw of each, or what a finding says stays the same
 -- Index: tasks_pkey.
 
 -- :lock
-SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
+SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
+\ir ../parts/same.sql
+       AS same
   FROM :"schema".tasks t
+ CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'task:' || t.task_id)] AS version) AS seen
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
-   FOR NO KEY UPDATE SKIP LOCKED
+   FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,

@@ -5,9 +5,10 @@
 -- Index: task__available_polled_at__idx; looks at the 5,000 polled last.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM (t.polled_at).time)::float8 AS since,
         jsonb_build_object('per_poll', round((t.cpu / t.revision)::numeric, 1) || ' s',
+                           'kind', t.kind, 'kind_version', t.kind_version, 'status', 'Available',
                            'share', round((100 * t.cpu / t.poll)::numeric) || ' %',
                            'cpu', round(t.cpu::numeric, 1) || ' s', 'poll', round(t.poll::numeric, 1) || ' s', 'revision', t.revision) AS evidence
-   FROM (SELECT task_id, kind, polled_at, nullif(revision, 0)::float8 AS revision,
+   FROM (SELECT task_id, kind, kind_version, polled_at, nullif(revision, 0)::float8 AS revision,
                 extract(epoch FROM cpu_duration)::float8 AS cpu, nullif(extract(epoch FROM poll_duration), 0)::float8 AS poll
            FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC LIMIT 5000) AS t
   WHERE t.cpu / t.revision > coalesce($2::jsonb -> t.kind ->> 'compute_bound', $2::jsonb ->> 'compute_bound')::float8

@@ -17,6 +17,7 @@ polled AS (
           UNION ALL
           SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY ($4::text[])) AS a
    WHERE a.polled > now() - make_interval(secs => coalesce($2::jsonb -> a.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
+     AND a.polled < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
    GROUP BY kind
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,

@@ -1,7 +1,12 @@
 -- One look at the tasks polled last, for findings that need several looks.
--- Index: task__available_polled_at__idx backwards; 500 rows at most. Only a digest of the state is sent.
+-- A poll that lies far ahead was not made by the runner: see samples/runner.sql.
+-- $1 limits jsonb
+-- Index: task__available_polled_at__idx backwards; 500 rows at most, of the 5,000 polled last. Only a digest of the state is sent.
 SELECT 'task:' || t.task_id AS id,
-       jsonb_build_object('kind', t.kind, 'revision', t.revision, 'state', md5(t.state)) AS seen
+       jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'status', t.status, 'revision', t.revision,
+                          'state', md5(t.state)) AS seen
   FROM (SELECT * FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
-         ORDER BY polled_at DESC LIMIT 500) AS t
- WHERE octet_length(t.state) < 1000000
+         ORDER BY polled_at DESC LIMIT 5000) AS t
+ WHERE (t.polled_at).time < now() + make_interval(secs => ($1::jsonb ->> 'clock_ahead')::float8)
+   AND octet_length(t.state) < 1000000
+ LIMIT 500

@@ -1,15 +1,18 @@
 -- An unfinished task becomes Complete without output and its timers go. The revision goes up, so that the
 -- compare-and-set of a poll in flight misses and its result is discarded (assumed).
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: what the operator saw of each, or what a finding says stays the same
 -- Indexes: task_pkey; timers by an index on task_timer(task_id).
 
 -- :lock
-SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version
+SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version,
+\ir ../parts/same.sql
+       AS same
   FROM :"schema".task t
+ CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'task:' || t.task_id)] AS version) AS seen
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
  ORDER BY t.task_id
-   FOR UPDATE SKIP LOCKED
+   FOR UPDATE OF t SKIP LOCKED
 
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'it is Complete already' AS why

@@ -1,0 +1,225 @@
+"""Actions on nodes that change all the time: guarded by what a finding says stays the same, not by the version."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shlex
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import asyncpg
+import pytest
+
+from console.demo.eternaltwin.kinds import encode
+from console.demo.eternaltwin.runner import SQL, Runner, Tick
+from queries import act, guard
+from queries.model import Finding, Outcome, Outcomes, Rehearsal
+from queries.workspace import Workspace
+from tests.command import ROOT, environment, unstick
+from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
+
+CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
+SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}
+BOUND = {"kind": "ArchiveTwinoidUser", "version": 1, "revision": 4, "cpu": 40, "poll": 40.1}
+RENDERS = encode({"user": 7, "phase": "Render", "polls": 4})
+LIMITS = {"spinning_polls": 2, "busy_polls": 1, "busy": 0.0}
+TRIES = 100
+
+
+class Spinner:
+    """The demo's runner, polling one task after the other as fast as it can, or the one that it is pointed at."""
+
+    def __init__(self, connection: asyncpg.Connection[Any], twin: Twin) -> None:
+        self.runner = Runner(connection, Random(1), batch=1000)
+        self.task: uuid.UUID | None = None
+        self.polling = asyncio.Lock()  # held from a poll's read to its write
+        self._connection = connection
+        self._twin = twin
+
+    async def run(self) -> None:
+        while True:
+            async with self.polling:
+                if self.task is None:
+                    await self.runner.tick()
+                elif polled := await self.runner.read(self.task):
+                    await self.runner.write(polled, Tick(await self._connection.fetchval(SQL["clock"]), 1))
+            await asyncio.sleep(0)
+
+    async def polled(self, times: int = 2) -> None:
+        """Wait until it has written so many steps more; of two the second was read after this was called."""
+        until = self.runner.polls - self.runner.misses + times
+        async with asyncio.timeout(30):
+            while self.runner.polls - self.runner.misses < until:
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def spinner(eternaltwin: str, twin: Twin) -> AsyncIterator[Spinner]:
+    connection = await asyncpg.connect(eternaltwin, server_settings={"application_name": "runner"})
+    spinner = Spinner(connection, twin)
+    task = asyncio.create_task(spinner.run())
+    yield spinner
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    await connection.close()
+
+
+@pytest.fixture
+async def watching(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: LIMITS})
+    yield workspace
+    await workspace.close()
+
+
+async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str, Finding]:
+    """Look as often as it takes."""
+    if code == "compute_bound":
+        return {f.node_id: f for f in (await reader(workspace).findings()).found if f.code == code}
+    for _ in range(4):
+        await reader(workspace).sample()
+        await spinner.polled()
+    await reader(workspace).sample()
+    return {f.node_id: f for f in reader(workspace).watched() if f.code == code}
+
+
+async def commit(workspace: Workspace, rehearsal: Rehearsal) -> Outcomes:
+    return await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+
+
+@pytest.mark.parametrize("code", ["spinning", "busy", "compute_bound"])
+async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
+    twin: Twin, watching: Workspace, spinner: Spinner, code: str
+) -> None:
+    """Polled at least once between finding and dry run, and between dry run and commit: any version is old by then."""
+    outcomes = []
+    for _ in range(TRIES):
+        task = await twin.task(**({**BOUND, "state": RENDERS} if code == "compute_bound" else SPINS))
+        spinner.task = task
+        finding = (await watched(watching, spinner, code))[twin.id(task)]
+        assert finding.verb == "cancel"
+        await spinner.polled()
+        rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
+        if told(rehearsal) == {twin.id(task): CHANGED}:
+            await spinner.polled()
+            outcomes += told(await commit(watching, rehearsal)).values()
+        else:
+            outcomes += told(rehearsal).values()
+        spinner.task = None
+        row = await twin.row(task)
+        assert (row["status"] == "Complete") == (outcomes[-1] == CHANGED)
+    assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
+
+
+async def test_by_its_version_it_is_never_reached(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
+    task = await twin.task(**SPINS)
+    for _ in range(10):
+        versions = await seen(watching, [twin.id(task)])
+        await spinner.polled()
+        assert told(await rehearsed(watching, "cancel", versions))[twin.id(task)] in (MOVED, BUSY)
+
+
+CHANGES = [
+    "state = '{}'",
+    "status = 'Blocked'",
+    "kind_version = 3",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("before", ["dry run", "commit"])
+async def test_it_is_stale_once_what_stayed_the_same_has_changed(
+    twin: Twin, watching: Workspace, spinner: Spinner, change: str, before: str
+) -> None:
+    task = await twin.task(**SPINS)
+    spinner.task = task
+    finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
+    async with spinner.polling:
+        spinner.task = uuid.uuid4()  # no task: the row is the test's alone
+    update = f"UPDATE task SET {change} WHERE task_id = $1"
+    if before == "dry run":
+        await twin.sql(update, task)
+    rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
+    if before == "dry run":
+        assert told(rehearsal) == {twin.id(task): MOVED}
+        return
+    assert told(rehearsal) == {twin.id(task): CHANGED}
+    await twin.sql(update, task)
+    assert told(await commit(watching, rehearsal)) == {twin.id(task): MOVED}
+    assert (await twin.row(task))["status"] != "Complete"
+
+
+async def test_it_is_stale_once_it_has_other_rows_to_touch(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
+    """Of the rows that were shown, the contents may change, but not which rows they are."""
+    task = await twin.task(**SPINS)
+    spinner.task = task
+    finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
+    rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
+    await twin.timers([task], 60)
+    assert told(await commit(watching, rehearsal)) == {twin.id(task): MOVED}
+
+
+async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
+    tasks = [await twin.task(**SPINS)]
+    spinner.task = tasks[0]
+    alike = (await watched(watching, spinner, "spinning"))[twin.id(tasks[0])].guard
+    tasks += await twin.tasks(await twin.jobs(599), **SPINS)
+    guards = dict.fromkeys(map(twin.id, tasks), alike)
+    spinner.task = None
+    rehearsal = await rehearsed(watching, "cancel", guards)
+    await spinner.polled(len(tasks))
+    assert list(told(rehearsal).values()).count(CHANGED) >= act.CHUNK * 95 // 100
+    outcomes = told(await commit(watching, rehearsal))
+    assert len(outcomes) == len(tasks)
+    assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100
+
+
+async def test_the_printed_command_does_it(twin: Twin, eternaltwin: str, spinner: Spinner, tmp_path: Path) -> None:
+    task = await twin.task(**SPINS)
+    spinner.task = task
+
+    async def run(*words: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "console.cli", *words, "-d", eternaltwin]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment(tmp_path), stdout=pipe)
+        out, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode()
+
+    _, out = await run("stuck", "--watch", "8")
+    (line,) = [line for line in out.splitlines() if f"unstick do cancel {twin.id(task)} --guard" in line]
+    words = shlex.split(line.partition("→ unstick ")[2])
+    assert (await run(*words, "--dry-run"))[0] == 0
+    assert (await twin.row(task))["status"] == "Available"
+    old = [*words[:4], guard.token(["state"], {"state": "another"}), *words[5:]]
+    assert (await run(*old, "--yes"))[0] == 3
+    assert (await run(*words, "--yes"))[0] == 0
+    assert (await twin.row(task))["status"] == "Complete"
+
+
+@pytest.mark.parametrize("token", ["", "same:", "same:{}", "same:{", "same:[1]", "3:Available:77"])
+def test_what_is_no_guard_is_not_taken_for_one(token: str) -> None:
+    answer = unstick("do", "cancel", f"{LABEL}/task:{uuid.uuid4()}", "--reason", "x", "--guard", token, dsn="x")
+    assert answer.code == 2
+    assert "guard" in answer.err
+
+
+def test_as_many_guards_as_nodes() -> None:
+    token = guard.token(["state"], {"state": "a"})
+    nodes = [f"{LABEL}/task:{uuid.uuid4()}" for _ in range(2)]
+    assert unstick("do", "cancel", *nodes, "--reason", "x", "--guard", token, dsn="x").code == 2
+
+
+def test_a_guard_names_every_field_or_is_none() -> None:
+    assert guard.token([], {"a": 1}) == ""
+    assert guard.token(["a", "b"], {"a": 1}) == ""
+    token = guard.token(["a", "b"], {"b": "x", "a": 1, "c": 2})
+    assert guard.is_token(token)
+    assert guard.is_valid(token)
+    assert json.loads(token.removeprefix(guard.MARK)) == {"a": 1, "b": "x"}
