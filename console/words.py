@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 from typing import Final, Literal
 
-from queries.model import Count, Honesty, Phase
+from queries.model import Count, Honesty, Origin, Phase
 
 NONE: Final = "–"
 
@@ -204,6 +204,12 @@ def count(value: Count) -> str:
     if value.honesty is Honesty.CAPPED:
         return short(value.n) + "+"
     return "≈" + short(value.n)
+
+
+def place(of: Origin) -> str:
+    """A database as ``host:port/name``, with the context by which it was opened."""
+    port = "" if of.port is None else f":{of.port}"
+    return f"{of.host}{port}/{of.database}" + (f" (@{of.context})" if of.context else "")
 
 
 def only(what: str) -> str:

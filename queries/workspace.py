@@ -203,6 +203,19 @@ class Workspace:
             entries = ()
         return entries, entries[-1].id if len(entries) == page else None
 
+    async def done(self, node_id: str, most: int) -> tuple[tuple[LedgerEntry, ...], str]:
+        """Return the newest entries about a node, and why there may be more that cannot be read ("": there are none).
+
+        Raises LostError only: the rest of the node can be shown without them.
+        """
+        try:
+            entries, _ = await self.ledger(page=most, node_id=node_id)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            return (), error.line
+        return entries, self.ledger_closed
+
     def _origin(self) -> Origin:
         server = self.server
         return Origin(

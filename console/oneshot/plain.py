@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from console import words
-from queries.model import OPEN, Count, Finding, LedgerEntry, Node, Origin, Result, RowChange
+from queries.model import OPEN, Count, Finding, LedgerEntry, Node, Result, RowChange
 from queries.safe_text import safe_text
 
 
@@ -108,10 +108,5 @@ def entry(of: LedgerEntry) -> str:
     outcome = ", ".join(f"{n} {outcome}" for outcome, n in tally.items())
     who = f"{of.os_user}@{of.host} as {of.role}"
     asked = "".join(f" {name}={_value(value)}" for name, value in of.arguments.items())
-    at = "" if of.origin is None else f"  on {_place(of.origin)}"
+    at = "" if of.origin is None else f"  on {words.place(of.origin)}"
     return f"{words.instant(of.at)}  {of.system}  {of.verb}{asked}: {outcome}  by {who}: {of.reason}{at}"
-
-
-def _place(of: Origin) -> str:
-    port = "" if of.port is None else f":{of.port}"
-    return f"{of.host}{port}/{of.database}" + (f" (@{of.context})" if of.context else "")

@@ -27,9 +27,9 @@ async def show(target: Target, node_id: str, size: int) -> int:
         if detail is None:
             say(f"{node_id} does not exist, or not any more.")
             return 3
-        entries, _ = await workspace.ledger(page=5, node_id=detail.node.id)
-    verbs, closed = list(_verbs(reader, detail.node)), workspace.ledger_closed
-    history = [*([closed] if closed else ()), *map(plain.entry, entries)]
+        entries, unread = await workspace.done(detail.node.id, 5)
+    verbs = list(_verbs(reader, detail.node))
+    history = [*([unread] if unread else ()), *map(plain.entry, entries)]
     width = (target.output.width or WIDTH + 2) - 2
     target.output.answer(detail, lambda: _lines(detail, reader, verbs, history, max(width, 10), target.output.ascii))
     return 0

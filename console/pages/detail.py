@@ -32,6 +32,7 @@ def detail(
     status: Status | None,
     helps: dict[str, str],
     entries: Sequence[LedgerEntry],
+    unread: str = "",
     ascii: bool = False,
 ) -> list[Line]:
     """The lines of a detail page. ``helps``: how to reach the verb that a finding suggests, by verb name."""
@@ -45,7 +46,7 @@ def detail(
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, width, now, ascii), BLANK]
-    lines.append(heading("Ledger", "" if entries else "nothing was done to it from here"))
+    lines.append(heading("Ledger", unread or ("" if entries else "nothing was done to it from here")))
     for entry in entries:
         when = f"{words.instant(entry.at)}  {entry.verb} by {entry.role} ({entry.os_user}@{entry.host})"
         result = next((r for r in entry.results if r.id == page.node.id), None)

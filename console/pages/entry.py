@@ -14,6 +14,7 @@ def entry_page(entry: LedgerEntry, width: int) -> list[Line]:
     facts = [
         ("when", words.instant(entry.at)),
         ("who", f"{entry.role}, {entry.os_user}@{entry.host}"),
+        *((("database", words.place(entry.origin)),) if entry.origin else ()),
         ("system", f"{entry.system} in schema {entry.schema}"),
         ("reason", entry.reason),
         *((name, scalar(value)) for name, value in entry.arguments.items()),

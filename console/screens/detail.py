@@ -28,6 +28,7 @@ class DetailScreen(Frame):
         self._mode = mode
         self._detail: Detail | None = None
         self._entries: Sequence[LedgerEntry] = ()
+        self._unread = ""
         self._bytes = HEAD
         self._gone = False
 
@@ -59,7 +60,7 @@ class DetailScreen(Frame):
         if detail is not None:
             self._detail, self._node = detail, detail.node
             self.session.read(detail.at)
-        self._entries, _ = await workspace.ledger(None, 20, self._node.id)
+        self._entries, self._unread = await workspace.done(self._node.id, 20)
 
     def show_body(self) -> None:
         if self._gone:
@@ -83,6 +84,7 @@ class DetailScreen(Frame):
             status=statuses[0] if statuses else None,
             helps=self.helps(),
             entries=self._entries,
+            unread=self._unread,
             ascii=self.unstick.ascii,
         )
 

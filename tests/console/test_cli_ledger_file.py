@@ -97,6 +97,8 @@ def test_a_file_that_another_user_may_have_chosen_lets_nothing_be_changed(
     assert {result["outcome"] for result in done.json["results"]} == {"refused"}
     assert other.read_text() == ""
     assert unstick("ledger", dsn=eternaltwin_demo, home=tmp_path).code == 1
+    shown = unstick("show", node, dsn=eternaltwin_demo, home=tmp_path)
+    assert (shown.code, "symbolic link" in shown.out) == (0, True)
 
 
 @pytest.mark.parametrize("may", ["", "USAGE ON SCHEMA unstick", "INSERT ON unstick.ledger"])

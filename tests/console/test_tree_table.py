@@ -194,7 +194,7 @@ async def test_ascii_keeps_the_meaning() -> None:
         assert first.startswith(">*+ task 1")
         assert "x Failed" in first
         assert "1us" in first
-        assert "naïve\\n" in second  # data stays what it is, but for what would act on the terminal
+        assert "naïve<U+000A>" in second  # data stays what it is, but for what would act on the terminal
         assert more.strip() == "more..."
         assert (first + more).isascii()
 
