@@ -80,6 +80,9 @@ def test_half_a_line_does_not_swallow_the_next_one(eternaltwin_demo: str, tmp_pa
     path = tmp_path / "state" / "unstick" / "ledger.jsonl"
     path.write_text(path.read_text() + '{"id": "half a li')
     act(eternaltwin_demo, tmp_path)
+    _, _, torn, *after = path.read_text().splitlines()
+    assert torn == '{"id": "half a li'
+    assert [json.loads(line)["intended"] for line in after] == [True, False]
     assert len(entries(eternaltwin_demo, tmp_path)) == 2
 
 
