@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from queries import detect, files, system
-from queries.statement import ReadingError
+from queries.statement import ReadingError, Statement
 from queries.system import PARAMETERS, BrokenSystemError, System
 
 HOME = Path(system.__file__).parent
@@ -181,3 +181,26 @@ def test_every_common_statement_is_read() -> None:
             assert files.statement(path.stem).source == str(path)
     with pytest.raises((ReadingError, OSError)):
         files.statement("nothing")
+
+
+CALL = re.compile(r':"schema"\.([a-z_0-9]+)\(')
+
+
+@pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
+def test_each_function_of_the_engine_that_is_called_is_declared(shipped: system.System) -> None:
+    """A read through its needs, an action through its needs or EXECUTE: so owner and right are checked before."""
+    needs = shipped.spec.needs
+
+    def undeclared(statement: Statement, known: set[str]) -> set[str]:
+        return set(CALL.findall(statement.text)) - known - {f for n in statement.needs for f in needs[n].functions}
+
+    for key, variants in shipped.statements.items():
+        for statement in variants:
+            assert undeclared(statement, set()) == set(), key
+    executed = {p.partition(" ")[2] for v in shipped.spec.verbs for p in v.privileges if p.startswith("EXECUTE ")}
+    for verb in [v for v in shipped.spec.verbs if v.writes]:
+        known = {p.partition(" ")[2] for p in verb.privileges} | {f for n in verb.needs for f in needs[n].functions}
+        for sections in shipped.verbs[verb.script].values():
+            for statement in sections:
+                # what only runs where a need of its own is met is at least granted, by another action
+                assert undeclared(statement, known | (executed if statement.needs else set())) == set(), verb.name
