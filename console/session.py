@@ -152,7 +152,8 @@ class Session:
     def more(self) -> set[str]:
         """Labels of the systems in which more may be stuck than ``findings`` has."""
         capped = {label for label, codes in self.capped.items() if codes}
-        return self.unread | capped | {each.system for each in self.unchecked if each.failed}
+        hidden = {label for label, reader in self.systems.items() if reader.found.policies}
+        return self.unread | capped | hidden | {each.system for each in self.unchecked if each.failed}
 
     def findings(self) -> list[Finding]:
         """Everything found, over all systems: worst first, then oldest."""

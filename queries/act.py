@@ -20,7 +20,7 @@ import msgspec
 
 from queries import frozen as frozen_lists
 from queries import ledger, settle
-from queries.attempt import Attempt, GuardMissedError, Request, TableBusyError, nothing
+from queries.attempt import POLICY, Attempt, GuardMissedError, Request, TableBusyError, nothing
 from queries.bulk import PATIENCE, Bulk, Chunk, Progress
 from queries.database import Transaction
 from queries.failover import Committed
@@ -275,24 +275,24 @@ async def _attempt(
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
-        moved = nothing(request, missed, Outcome.MOVED, "it changed under the statement")
+        outcome, why = Outcome.MOVED, "it changed under the statement"
+        if request.reader.found.policies:  # it was locked at its version, so that hardly anybody else can have been it
+            outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
+        moved = nothing(request, missed, outcome, why)
         return [moved, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableBusyError as error:
         return [nothing(request, versions, Outcome.BUSY, error.line)]
     except DeniedError as error:
+        policies = request.reader.found.policies
+        if policies and len(versions) > 1 and time.monotonic() < until:
+            return await _halved(workspace, request, versions, error, commit=commit, until=until)
+        if policies:
+            return [nothing(request, versions, Outcome.DENIED, f"row-level policy, or a missing right: {error.line}")]
         needed = f"The verb needs {', '.join(request.verb.privileges)}; to write to the ledger, INSERT there."
         return [nothing(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
-            items = sorted(versions.items())
-            halves = (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :]))
-            attempts: list[Attempt] = []
-            for half in halves:
-                if time.monotonic() < until:
-                    attempts += await _attempt(workspace, request, half, commit=commit, until=until)
-                else:
-                    attempts.append(nothing(request, half, _outcome(request, error), f"{error.line} {UNCHANGED}"))
-            return attempts
+            return await _halved(workspace, request, versions, error, commit=commit, until=until)
         if not commit and not _narrows(error):
             raise
         attempt = nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
@@ -300,6 +300,26 @@ async def _attempt(
             attempt.again = versions
         return [attempt]
     return [attempt]
+
+
+async def _halved(
+    workspace: Workspace,
+    request: Request,
+    versions: dict[str, str],
+    error: DatabaseError,
+    *,
+    commit: bool,
+    until: float,
+) -> list[Attempt]:
+    """Try both halves of nodes that broke a transaction off with ``error``."""
+    items = sorted(versions.items())
+    attempts: list[Attempt] = []
+    for half in (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :])):
+        if time.monotonic() < until:
+            attempts += await _attempt(workspace, request, half, commit=commit, until=until)
+        else:
+            attempts.append(nothing(request, half, _outcome(request, error), f"{error.line} {UNCHANGED}"))
+    return attempts
 
 
 def _narrows(error: DatabaseError) -> bool:
@@ -399,4 +419,6 @@ def _outcome(request: Request, error: DatabaseError) -> Outcome:
         return Outcome.MOVED
     if isinstance(error, BusyError):
         return Outcome.BUSY
+    if isinstance(error, DeniedError):
+        return Outcome.DENIED
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

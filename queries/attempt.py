@@ -30,6 +30,8 @@ PATIENCE, PAUSE = 0.5, 0.005
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
 
 CHANGED_MEANWHILE = "it changed while it was waited for"
+POLICY = "row-level policy: this role sees it and may not change it"
+PROBES = 64  # statements that may be spent on telling rows that are held from rows that a policy hides
 
 _copied = itemgetter("id", "table", "key", "row")
 
@@ -120,8 +122,21 @@ class Attempt:
 
     def results(self) -> tuple[Result, ...]:
         """In the order of the ids; what is still in counts as changed."""
-        done = (self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=self.caveat) for i in self.versions)
+        why = self.caveat or self._unsure
+        done = (self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
         return tuple(sorted(done, key=lambda r: r.id))
+
+    @property
+    def _unsure(self) -> str:
+        """Why a changed node may not be changed as a whole: the guard proves that its own row was changed.
+
+        Rows of a second table that a policy for UPDATE or DELETE hides are passed over by the server without an error.
+        """
+        tables = dict.fromkeys(p.partition(" ")[2] for p in self.verb.privileges)
+        policies = [name for name in tables if name in self.reader.found.policies]
+        if len(tables) < 2 or not policies:
+            return ""
+        return f"policies on {', '.join(policies)} may have kept rows as they were: see the rows before and after"
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""
@@ -213,11 +228,16 @@ class Attempt:
             now |= await self._locked(transaction)
         absent = [i for i in self.live if i not in now]
         there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
+        policies = self.reader.found.policies
+        hidden = await self._hidden(transaction, sorted(there)) if policies else set()
         for node_id in absent:
-            if node_id in there:
+            if node_id in hidden:
+                self.drop(node_id, Outcome.DENIED, POLICY)
+            elif node_id in there:
                 self.drop(node_id, Outcome.BUSY, "another transaction holds it, or a part of it, right now")
             else:
-                self.drop(node_id, Outcome.GONE, "it does not exist any more")
+                also = ", or a row-level policy hides it now" if policies else ""
+                self.drop(node_id, Outcome.GONE, f"it does not exist any more{also}")
         awaited = self._awaited
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
             if node_id in self._same or (awaited is not None and node_id not in self.guarded):
@@ -241,6 +261,33 @@ class Attempt:
             self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
             self._same |= {prefix + row["id"] for row in rows if row.get("same")} & self.guarded
         return now
+
+    async def _hidden(self, transaction: Transaction, ids: list[str]) -> set[str]:
+        """Return those of these visible nodes that a row-level policy keeps from being locked.
+
+        SKIP LOCKED passes over a row that another transaction holds and over one that a policy for UPDATE hides.
+        NOWAIT fails on the former alone. Nodes of which this was not found out count as held.
+        """
+        live, hidden, left = self.live, set(), [ids] if ids else []
+        for _ in range(PROBES):
+            if not left:
+                break
+            asked = left.pop(0)
+            self.live, self._about = asked, {}
+            locked: set[str] = set()
+            await transaction.control("SAVEPOINT probe")
+            try:
+                for part in self._sections["lock"]:
+                    waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
+                    locked |= {self._full(row["id"]) for row in await self._rows(transaction, waiting)}
+                hidden |= set(asked) - locked
+            except BusyError:
+                half = len(asked) // 2
+                left += [asked[:half], asked[half:]] if half else []
+            finally:
+                self.live, self._about = live, {}
+            await transaction.control("ROLLBACK TO SAVEPOINT probe")
+        return hidden
 
     async def _copy(self, transaction: Transaction) -> Rows:
         """The rows at stake. A part may tell which are ``ours``, written by this transaction: what somebody else writes

@@ -21,6 +21,7 @@ from queries.model import (
     Detail,
     Finding,
     Findings,
+    Honesty,
     Letters,
     Node,
     Page,
@@ -39,6 +40,7 @@ from queries.whereabouts import Whereabouts
 
 PAGE = 100
 FINDINGS = 200
+HIDDEN = "hidden rows"  # code of what is not looked for where row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 HEAD = 65536  # bytes of a payload that are sent unless more is asked for
 
@@ -133,7 +135,11 @@ class Reader(Variant):
         async with self._reading() as transaction:
             rows = await transaction.rows(self._need("counts"), self._values())
         with readable("counts.sql"):
-            return tuple(msgspec.convert(dict(row), Count) for row in rows)
+            counts = [msgspec.convert(dict(row), Count) for row in rows]
+        if self.found.policies:  # there are at least so many
+            least = Honesty.CAPPED
+            counts = [msgspec.structs.replace(c, honesty=least) if c.honesty is Honesty.EXACT else c for c in counts]
+        return tuple(counts)
 
     # Findings
 
@@ -143,6 +149,8 @@ class Reader(Variant):
         async with self._reading() as transaction:
             at = await _now(transaction)
         found, unchecked, capped = await self._findings(local, page)
+        if self.found.policies:
+            unchecked.append(Unchecked(system=self.label, code=HIDDEN, why=self.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(found=tuple(found), at=at, unchecked=tuple(unchecked), capped=tuple(capped))
 
@@ -292,7 +300,7 @@ class Reader(Variant):
         with readable("its rows"):
             given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
         read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
-        only = "".join(row["cursor"] for row in rows if row["id"] is None)
+        only = "".join(row["cursor"] for row in rows if row["id"] is None) or self._only
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
 
     async def _first(self, which: Statement, page: int) -> Page:
@@ -310,7 +318,12 @@ class Reader(Variant):
         parts = [Question(*part) for part in self._parts(local)]
         answers = await self.database.asked(parts) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
-        return msgspec.structs.replace(read, cursor=rows[-1]["cursor"] if len(rows) == page else None)
+        cursor = rows[-1]["cursor"] if len(rows) == page else None
+        return msgspec.structs.replace(read, cursor=cursor, only=self._only)
+
+    @property
+    def _only(self) -> str:
+        return "rows that policies show" if self.found.policies else ""
 
     async def _nodes(self, transaction: Transaction, local: Sequence[str], given: Rows = ()) -> Page:
         rows, told = [*given], {row["id"] for row in given}

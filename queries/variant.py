@@ -34,9 +34,18 @@ class Variant:
             options.check(self.system, self.label, name, settings[name])
 
     @property
+    def policies(self) -> str:
+        """Why rows may be hidden from this role, "" if none are."""
+        if not self.found.policies:
+            return ""
+        return f"policies on {', '.join(self.found.policies)} decide which rows this role sees and may change"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is known about the variant, and by what: one line an option."""
         known = tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+        if self.found.policies:
+            known = (*known, f"row-level security: {self.policies}")
         return (*known, f"which variant this is was not found out: {self.unrecognised}") if self.unrecognised else known
 
     async def recognise(self, *, again: bool = False) -> None:

@@ -67,7 +67,7 @@ def _text(part: Dead) -> Iterator[str]:
     if part.costly is not None:
         ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
         yield f"  Not looked for: {part.costly.why}{ddl}"
-    elif not part.unreadable and not part.letters:
+    elif not part.unreadable and not part.letters and not part.only:
         yield "  No dead letters."
     at = part.at or 0.0
     rest = iter(part.letters)

@@ -59,7 +59,7 @@ async def do(
         given = arguments_of(variants, arguments)
         there = await named(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
-        gone = [_gone(i) for i in nodes if i not in there]
+        gone = [_gone(reader, i) for i in nodes if i not in there]
         rehearsed = await act.rehearse(workspace, reader.label, verb, seen, str(reason), given)
         rehearsal = msgspec.structs.replace(rehearsed, wait=wait)
         if dry_run:
@@ -183,7 +183,11 @@ def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Verb]:
     return [verb for kind in kinds for verb in reader.verbs(kind) if verb.name == name]
 
 
-def _gone(node_id: str) -> Result:
+def _gone(reader: Reader, node_id: str) -> Result:
+    """The outcome for a node that was not found; a row that a policy hides looks the same."""
+    if reader.found.policies:
+        why = "row-level policy: no row of this id is visible to this role; it may be hidden, or not exist"
+        return Result(id=node_id, outcome=Outcome.DENIED, why=why)
     return Result(id=node_id, outcome=Outcome.GONE, why="it does not exist, or not any more")
 
 

@@ -38,6 +38,7 @@ class SystemHere(Record):
     verbs: tuple[VerbHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
     unreadable: str = ""  # why it cannot be read
+    policies: tuple[str, ...] = ()  # tables whose rows row-level security may hide
 
 
 async def systems(target: Target) -> int:
@@ -83,6 +84,7 @@ async def _here(reader: Reader) -> SystemHere:
         verbs=tuple(verbs),
         missing=tuple(need.ddl for need in reader.found.missing()),
         unreadable=why,
+        policies=reader.found.policies,
     )
 
 
@@ -90,6 +92,7 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
     """List findings, worst first. The exit code."""
     code = 0
     parts: list[Findings] = []
+    unread: list[Unchecked] = []
     async with opened(target) as workspace:
         readers = list(chosen(workspace, system))
         if watch is not None and (unwatched := await _watch(readers, watch)):
@@ -105,13 +108,14 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
                 raise
             except DatabaseError as error:
                 say(f"{reader.label}: {error}")
+                unread.append(Unchecked(system=reader.label, code="anything", why=error.line, failed=True))
                 code = 1
             if lines := limits(workspace, reader):
                 say(*lines)
                 code = 1
         watched = [finding for reader in readers for finding in reader.watched()]
-    answer = _merged(parts, watched, _unwatched(readers) if watch is None else ())
-    target.output.answer(answer, lambda: _findings(answer, tuple(workspace.systems)))
+    answer = _merged(parts, watched, [*unread, *(_unwatched(readers) if watch is None else ())])
+    target.output.answer(answer, lambda: _findings(answer, tuple(reader.label for reader in readers)))
     return code
 
 

@@ -15,7 +15,7 @@ def system(of: SystemHere) -> Iterator[str]:
     """A system, its counts by phase, and what can be done to its nodes."""
     yield f"{of.label}  {of.title}, in schema {of.schema}"
     yield from (f"  {note}" for note in of.notes)
-    yield "  " + (of.unreadable or plain.counts(of.counts))
+    yield "  " + (of.unreadable or plain.counts(of.counts)) + (" that policies show" if of.policies else "")
     rows = []
     for here in of.verbs:
         said = "" if here.available else f"not here: {here.why}"

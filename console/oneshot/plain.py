@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from console import words
-from queries.model import OPEN, Count, Finding, LedgerEntry, Node, Result, RowChange
+from queries.model import OPEN, Count, Finding, Honesty, LedgerEntry, Node, Result, RowChange
 from queries.safe_text import safe_text
 
 
@@ -36,8 +36,8 @@ def cells(text: str) -> int:
 
 
 def counts(of: Iterable[Count]) -> str:
-    """Counts by phase in a line: ``3 blocked, 12 ready``; phases without nodes are left out."""
-    parts = [f"{words.count(count)} {count.phase}" for count in of if count.n != 0]
+    """Counts by phase in a line: ``3 blocked, 12 ready``; phases that surely have no nodes are left out."""
+    parts = [f"{words.count(count)} {count.phase}" for count in of if count.n != 0 or count.honesty is Honesty.CAPPED]
     return ", ".join(parts) or "no nodes"
 
 

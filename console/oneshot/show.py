@@ -25,7 +25,8 @@ async def show(target: Target, node_id: str, size: int) -> int:
         reader = workspace.reader(node_id)
         detail = await reader.detail(node_id, size)
         if detail is None:
-            say(f"{node_id} does not exist, or not any more.")
+            hidden = ", or a row-level policy hides it" if reader.found.policies else ""
+            say(f"{node_id} does not exist, or not any more{hidden}.")
             return 3
         entries, unread = await workspace.done(detail.node.id, 5)
     verbs = list(_verbs(reader, detail.node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console import words
 from console.listing import Listing, Shape
 from console.session import Session
 from queries.workspace import Workspace
@@ -21,6 +22,8 @@ def why(session: Session, listing: Listing | None, *, filtered: bool) -> tuple[s
     if filtered and listing.forest.loaded:
         more = f"\n{UNOPENED}" if listing.shape is Shape.TREE else ""
         return "The filter hides everything that was read.", f"{listing.forest.loaded} nodes · esc clears it{more}"
+    if listing.only:
+        return "Nothing to show.", f"{words.only(listing.only)[:1].upper()}{words.only(listing.only)[1:]}."
     found = {Shape.TREE: ("There are no jobs.", ""), Shape.LIVE: ("Nothing is unfinished.", "esc goes back")}
     return found.get(listing.shape, (f"Nothing was found for {listing.text!r}.", "esc goes back"))
 

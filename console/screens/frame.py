@@ -252,6 +252,7 @@ class Frame(Screen[None]):
                     stuck=stuck[label] if self.session.looked else None,
                     more_stuck=label in more,
                     unread=label in unread,
+                    policies=bool(reader.found.policies),
                     chosen=label == self.label(),
                 )
                 for label, reader in self.session.systems.items()

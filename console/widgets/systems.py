@@ -31,7 +31,8 @@ RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 class SystemLine(Record):
     """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
-    ``unread``: the last look could not read all of it, so that this may be old."""
+    ``unread``: the last look could not read all of it, so that this may be old.
+    ``policies``: row-level security may hide rows, so that there may be more."""
 
     label: str
     counts: tuple[Count, ...] | None
@@ -39,6 +40,7 @@ class SystemLine(Record):
     more_stuck: bool = False
     unread: bool = False
     chosen: bool = False
+    policies: bool = False
 
 
 class SystemsBar(Bar):
@@ -96,7 +98,7 @@ class SystemsBar(Bar):
         found = {count.phase: count for count in line.counts}
         shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
         if not shown:
-            return [(0, Content.styled("empty", "$faint"))]
+            return [(0, Content.styled("none shown" if line.policies else "empty", "$faint"))]
         return [(RANK[count.phase], self._count(count, words_too=words_too)) for count in shown]
 
     def _count(self, count: Count, *, words_too: bool) -> Content:
@@ -116,7 +118,8 @@ def _certain(count: Count) -> bool:
 
 def _end(line: SystemLine, *, wide: bool) -> Content:
     """The end of a line: how much of the system is stuck, and whether that could be read."""
-    unread = Content.styled("not read  " if line.unread else "", "bold $warning")
+    said = "policies  " * line.policies + "not read  " * line.unread
+    unread = Content.styled(said, "bold $warning")
     if line.stuck is None:
         return unread
     if not line.stuck and not line.unread and not line.more_stuck:

@@ -317,7 +317,9 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     monkeypatch.setattr("queries.database.LOCK_TIMEOUT", 4.0)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    server.sql(f"{GATE} GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", uni.dsn)
+    for objects in ("TABLES", "SEQUENCES"):
+        server.sql(f"GRANT ALL ON ALL {objects} IN SCHEMA public TO {role}", uni.dsn)
+    server.sql(GATE, uni.dsn)
     workspace = await opened(server.dsn(uni.dsn.rpartition("/")[2], user=role, password="x"), tmp_path)
     name = verb.partition(" ")[0]
     node, arguments = await uni_node(uni, name)
