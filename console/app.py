@@ -84,14 +84,13 @@ class UnstickApp(Everywhere):
         now: Callable[[], float] = monotonic,
     ) -> None:
         _check(config)
-        super().__init__(Session(open_, interval if interval is not None else config.interval, now))
+        super().__init__(Session(open_, interval if interval is not None else config.interval, now), config.keys)
         self.stylesheet = Sheet(variables=self.theme_variables)
         self.context = context
         self._greeting = greeting
         self.ascii = ascii or config.ascii
         self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
-        self._remapped = config.keys
         self.verb_keys = keys.verb_keys((v for s in system.builtin() for v in s.spec.verbs), config.keys)
         for key in self.verb_keys:
             self.bind(key, f"app.verb('{key}')", show=False)
@@ -119,6 +118,7 @@ class UnstickApp(Everywhere):
     def on_mount(self) -> None:
         self.session.viewer, self.session.changed = self._look, self.renew
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
+        self.run_worker(self.keyboard.run(), group="keys", exit_on_error=True)
         painting = contextlib.ExitStack()
         painting.enter_context(self.batch_update())
         self.run_worker(self._hold(painting), group="hold", exit_on_error=True)
@@ -144,11 +144,11 @@ class UnstickApp(Everywhere):
 
     def key_shown(self, key: Key) -> str:
         """A key as it stands on the keyboard, remapped or not."""
-        return keys.shown(self._remapped.get(key.id, key.keys))
+        return keys.shown(self.remapped.get(key.id, key.keys))
 
     def keys_shown(self, key: Key) -> str:
         """All keys that do the same."""
-        return keys.all_shown(self._remapped.get(key.id, key.keys))
+        return keys.all_shown(self.remapped.get(key.id, key.keys))
 
     @property
     def fault(self) -> Exception | None:
@@ -164,7 +164,7 @@ class UnstickApp(Everywhere):
         """What is on the screen reads itself again: the dialog in front, then the page below it."""
         for screen in reversed(self.screen_stack):
             look: Callable[[], Any] | None = getattr(screen, "look", None)
-            if look is not None:
+            if look is not None and screen.is_mounted:  # it is on the stack before it has any widgets
                 await look()
             if isinstance(screen, Frame):
                 return

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import App
+from textual.screen import ModalScreen
 
 from queries.model import Node
 
+from . import keys
+from .keyboard import Keyboard
 from .screens.frame import Frame
 from .session import Link, Session
+
+if TYPE_CHECKING:
+    from .screens.verb import Plan
 
 
 class Everywhere(App[None]):
     """An app around a session, whose pages are frames."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, remapped: Mapping[str, str]) -> None:
+        """``remapped``: other keys than those of the key table, by the id of the binding."""
         super().__init__()
         self.session = session
+        self.remapped = remapped
         self.verb_keys: dict[str, set[str]] = {}  # key -> names of the verbs it stands for
         self._told = (session.link, "")
         self._acting = False
+        self.keyboard = Keyboard(self, super().on_event, self._opening)
+        self.field_keys = _names(remapped.get(key.id, key.keys) for key in keys.TREE if key.id in keys.FIELDS)
+        self._at_once = _names(remapped.get(key.id, key.keys) for key in keys.APP if key.always)
         self.held = True  # whether nothing is painted yet: the first picture is to be one with rows
 
     @property
@@ -67,6 +80,20 @@ class Everywhere(App[None]):
         if isinstance(screen, TreeScreen):
             screen.reveal(node)
 
+    # keys and pasted text
+
+    async def on_event(self, event: events.Event) -> None:
+        """Queue keys and pasted text. Keys that quit from anywhere skip the queue."""
+        typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if typed and not (isinstance(event, events.Key) and event.key in self._at_once):
+            self.keyboard.put(event)  # type: ignore[arg-type]
+        else:
+            await super().on_event(event)
+
+    def _opening(self) -> bool:
+        """Whether an action is under way whose next dialog has not been opened yet."""
+        return self._acting and self.is_running and not isinstance(self.screen, ModalScreen)
+
     # keys that work everywhere
 
     def action_show_mode(self, mode: str) -> None:
@@ -103,14 +130,34 @@ class Everywhere(App[None]):
         self.renew()
 
     def action_verb(self, key: str) -> None:
-        if self.frame is not None and not self._acting:
-            self._acting = True  # a key pressed twice is still one wish
-            self.run_worker(self._change(self.frame, key), group="verbs", exit_on_error=True)
+        from .screens.verb import Plan, make_plan
 
-    async def _change(self, frame: Frame, key: str) -> None:
+        if self.frame is None or self._acting:  # a key pressed twice is still one wish
+            return
+        targets = self.frame.targets()
+        reader = self.session.reader(targets[0].id) if targets else None
+        plan = make_plan(reader, targets, key, self.verb_keys[key])
+        if isinstance(plan, Plan):
+            self._acting = True
+            self.run_worker(self._change(self.frame, plan), group="verbs", exit_on_error=True)
+        else:
+            self.refuse(plan)
+
+    def refuse(self, why: str) -> None:
+        """Say in a dialog why a key does nothing: what is typed after it must not run as commands."""
+        from .screens.refused import RefusedScreen
+
+        self.push_screen(RefusedScreen("Not possible", why))
+
+    async def _change(self, frame: Frame, plan: Plan) -> None:
         from .screens.verb import change
 
         try:
-            await change(self, frame, key, self.verb_keys[key])
+            await change(self, frame, plan)
         finally:
             self._acting = False
+
+
+def _names(bound: Iterable[str]) -> set[str]:
+    """Return the single keys of bindings such as ``ctrl+q,ctrl+c``."""
+    return {name.strip() for keys_ in bound for name in keys_.split(",")} - {""}

@@ -109,6 +109,9 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
 }
 
 
+FIELDS = ("tree.filter", "tree.find")  # keys after which text is typed
+
+
 def verb_id(name: str) -> str:
     """The id of a verb's key in the settings."""
     return f"verb.{name}"

@@ -39,6 +39,6 @@ def commands(app: UnstickApp) -> Iterable[SystemCommand]:
 
 def _command(app: UnstickApp, key: Key) -> SystemCommand:
     def perform() -> None:
-        app.run_worker(app.run_action(key.action, default_namespace=app), exit_on_error=True)
+        app.call_later(app.run_action, key.action, app)
 
     return SystemCommand(f"{key.title} ({app.key_shown(key)})", key.about, perform)

@@ -61,8 +61,13 @@ class CostlyScreen(Dialog[bool]):
             self.unstick.say(said, "good")
 
 
-async def ask(screen: Reading, listing: Listing, parent_id: str | None) -> None:
+def ask(screen: Reading, listing: Listing, parent_id: str | None) -> None:
     """Show what it costs, and read it where the operator wants that."""
+
+    def answered(wanted: bool | None) -> None:
+        if wanted:
+            screen.read_costly(listing, parent_id)
+
     costly = listing.costly.get(parent_id)
-    if costly is not None and await screen.app.push_screen_wait(CostlyScreen(costly)):
-        screen.read_costly(listing, parent_id)
+    if costly is not None:
+        screen.app.push_screen(CostlyScreen(costly), answered)

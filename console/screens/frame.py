@@ -139,9 +139,17 @@ class Frame(Screen[None]):
         self.session.hurry()
 
     def on_key(self, event: events.Key) -> None:
-        """A key for a change that there is not here: it must not look as if the console had gone deaf."""
-        if (event.character or "").isupper() and event.key not in self.active_bindings:
-            self.say(f"{event.character} does nothing here. ? lists the keys.", "faint")
+        """Refuse keys for which text is typed elsewhere: the text that may follow must not run as commands."""
+        if event.key in self.active_bindings:
+            return
+        if (event.character or "").isupper():
+            self.unstick.refuse(f"{event.character} does nothing here. ? lists the keys.")
+        elif event.key in self.unstick.field_keys:
+            self.unstick.refuse(f"{keys.shown(event.key)} works in the tree only. 1 opens it.")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Text pasted outside a field never runs commands."""
+        self.say("Pasted text does nothing here. f in the tree finds it.", "warn")
 
     def on_resize(self, event: events.Resize) -> None:
         if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out anew

@@ -13,16 +13,17 @@ from .dialog import Dialog, Title, text
 class PromptScreen(Dialog[str]):
     """Gives what was typed; None where nothing was."""
 
-    def __init__(self, title: str, question: str) -> None:
+    def __init__(self, title: str, question: str, answer: str = "") -> None:
         super().__init__()
         self._title = title
         self._question = question
+        self._answer = answer
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="low"):
             yield Title(self._title, self.unstick)
             yield text(self._question, classes="faint")
-            line = Input(id="answer")
+            line = Input(self._answer, id="answer", select_on_focus=False)
             line.cursor_blink = False
             yield line
             yield text("enter goes on · esc leaves", classes="keys")

@@ -54,7 +54,7 @@ class Reading(Frame):
         if message.costly:
             from .costly import ask
 
-            self.unstick.run_worker(ask(self, listing, parent_id), group="verbs", exit_on_error=True)
+            ask(self, listing, parent_id)
             return
         if message.before:
             self._fetch(listing, parent_id, listing.before(parent_id), before=True)

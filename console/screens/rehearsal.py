@@ -93,7 +93,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             yield text("", id="keys", classes="keys")
 
     def on_mount(self) -> None:
-        self.query_one("#cancel").focus()
+        self.query_one("#typed-0" if self._typed else "#cancel").focus()
         self._start()
 
     def _start(self) -> None:
@@ -114,6 +114,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
         rehearsal = self._rehearsal
+        if not self.is_current:
+            return
         self._say(self._first_word())
         self.query_one(Page).put(lambda width: pages.rehearsed(rehearsal, plan.verb, plan.left_out, width))
         self._renew_buttons()
@@ -159,6 +161,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
 
     def _say(self, said: str) -> None:
+        if not self.is_current:  # it was closed while its worker waited for the server
+            return
         self.query_one("#wrong", Static).update(safe_text(said))
         self.query_one("#wrong").display = bool(said)
         self.call_after_refresh(self.fit)
@@ -197,6 +201,15 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
             else:
                 page.action_page(1 if event.key == "pagedown" else -1)
 
+    @on(Input.Submitted)
+    def _next_field(self, message: Input.Submitted) -> None:
+        """Enter in a field that matches goes on to the next one, at last to the button. It never commits."""
+        for number, typed in enumerate(self._typed):
+            if self.query_one(f"#typed-{number}", Input).value.strip() != typed.expected:
+                self.query_one(f"#typed-{number}").focus()
+                return
+        self.query_one("#go").focus()
+
     @on(Button.Pressed, "#go")
     def _let_go(self) -> None:
         if self._ready_to_go():
@@ -224,7 +237,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         except DatabaseError as error:
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
-        self._start()
+        if self.is_current:
+            self._start()
 
 
 def _nodes(number: int) -> str:

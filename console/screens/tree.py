@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual import on
+from textual import events, on
 from textual.widgets import Input
 
 from console import keys, words
@@ -213,16 +213,25 @@ class TreeScreen(Reading):
         self._switched()
 
     def action_find(self) -> None:
+        self._find("")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Text pasted outside a field is something to find."""
+        event.prevent_default()
+        self._find(" ".join(event.text.split()))
+
+    def _find(self, text: str) -> None:
         from .prompt import PromptScreen
 
-        if self._label is None:
-            self.say("There is no system to search yet.", "warn")
-        else:
-            question = "An id, the beginning of one, or a kind; the database is asked."
-            self.unstick.push_screen(PromptScreen(f"Find in {self._label}", question), self._found)
+        question = "An id, the beginning of one, or a kind; the database is asked."
+        title = f"Find in {self._label}" if self._label else "Find"
+        self.unstick.push_screen(PromptScreen(title, question, text), self._found)
 
     def _found(self, text: str | None) -> None:
-        if not text or self._label is None:
+        if not text:
+            return
+        if self._label is None:
+            self.say("There is no system to search yet.", "warn")
             return
         label = text.partition("/")[0]
         if "/" in text and label in self.session.systems:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queries.fault import DatabaseError
@@ -38,13 +38,8 @@ class Plan(Record):
         return f"{self.verb.title}: {len(self.nodes)} nodes"
 
 
-async def change(app: Everywhere, frame: Frame, key: str, names: Iterable[str]) -> None:
-    """Everything from the key to the result sheet."""
-    targets = frame.targets()
-    plan = make_plan(app.session.reader(targets[0].id) if targets else None, targets, key, set(names))
-    if isinstance(plan, str):
-        frame.say(plan, "warn")
-        return
+async def change(app: Everywhere, frame: Frame, plan: Plan) -> None:
+    """Everything from the plan to the result sheet."""
     rehearsal = await _agreed(app, plan)
     if rehearsal is None:
         frame.say("Nothing was changed.", "faint")

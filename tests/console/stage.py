@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from time import monotonic
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from console.app import UnstickApp
@@ -53,6 +55,26 @@ class Stage:
         """Type into the field that has the focus."""
         return await self.press(*("space" if character == " " else character for character in text))
 
+    async def burst(self, *keys: str) -> Stage:
+        """Send keys at once, as a terminal does with what is typed fast; wait until all have been handled."""
+        for key in keys:
+            name = _character_to_key(key) if len(key) == 1 else key
+            self.app.post_message(events.Key(name, key if len(key) == 1 else None))
+        return await self.handled()
+
+    async def paste(self, text: str) -> Stage:
+        """Paste text, as a terminal with bracketed paste does."""
+        self.app.post_message(events.Paste(text))
+        return await self.handled()
+
+    async def handled(self) -> Stage:
+        """Wait until all keys sent so far have had their whole effect."""
+        reached = asyncio.Event()
+        self.app.call_later(reached.set)
+        await reached.wait()
+        await self.app.keyboard.idle()
+        return self
+
     async def verb(self, key: str, reason: str = "test") -> Stage:
         """Press a verb's key, give a reason, and wait for the rehearsal."""
         await self.press(key)
@@ -75,6 +97,7 @@ async def staged(
     keys: Mapping[str, str] | None = None,
     interval: float = 0.2,
     now: Callable[[], float] = monotonic,
+    kind: type[UnstickApp] = UnstickApp,
 ) -> AsyncIterator[Stage]:
     """The console on ``dsn``; its ledger file is in ``folder``."""
 
@@ -84,7 +107,7 @@ async def staged(
         return workspace
 
     config = Config(path=folder / "config.toml", keys=dict(keys or {}))
-    app = UnstickApp(open_, config, context, ascii=ascii, interval=interval, now=now)
+    app = kind(open_, config, context, ascii=ascii, interval=interval, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield Stage(app, pilot)

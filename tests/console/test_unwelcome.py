@@ -69,9 +69,9 @@ async def test_a_key_that_changes_nothing_here_says_so(twin: Twin, eternaltwin: 
         await stage.until("SendEmail v1", "● live")
         await stage.press("Y")
         await stage.until("Y does nothing here. ? lists the keys.")
-        await stage.press("X")
+        await stage.press("escape", "X")
         await stage.until("X (clear, drop, mark_failed) is not for a job.")
-        await stage.press("slash", "Y")
+        await stage.press("escape", "slash", "Y")
         await stage.until("filter: Y", lambda: "does nothing" not in stage.text)
 
 

@@ -72,8 +72,10 @@ def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path
         terminal.type("zxZX0;~&|^§äß漢🙂").press(
             "\x1bOS", "\x1b[1;5D", "\x1b[1;9D", "\x1b[57442;5u", "\x1b[M !!", "\x00"
         )
-        terminal.paste("C\r\rDELETE\r").settled()  # text that is pasted is not a row of commands
+        terminal.until("Not possible").press("escape").without("Not possible").settled()
         assert shown(terminal) == picture
+        terminal.paste("C\r\rDELETE\r").until("Find in", "C DELETE").press("escape").without("Find in").settled()
+        assert shown(terminal) == picture  # pasted text is not a sequence of commands
         assert terminal.leave("q") == 0
 
 

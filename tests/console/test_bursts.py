@@ -1,0 +1,258 @@
+"""Keys and text that arrive faster than a screen opens: nothing crashes, and no text runs as commands.
+
+Each burst is two keys, or an opening key and a text, sent at once to a real console on a real database. ``BURSTS=all``
+in the environment tries every pair of keys on every page; without it, a fixed part of the pairs is tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from textual import events
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from console import keys
+from console.app import UnstickApp
+from console.screens.ask import AskScreen
+from console.screens.prompt import PromptScreen
+from console.screens.refused import RefusedScreen
+from console.screens.tree import TreeScreen
+from console.session import STEPS
+from tests.terminal.driver import Terminal
+
+from .stage import Stage, staged
+
+EVERY = os.environ.get("BURSTS") == "all"
+SECONDS = 4  # second keys that are tried after each first key beside the most telling ones, unless every pair is
+TELLING = ("p", "q")
+PARTS = 2  # of a page's first keys, each a test of its own
+INTERVAL = 1.0
+PAGES = ("tree", "stuck", "dead", "ledger", "help", "detail")
+WRITTEN = {
+    "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "colon": ":", "slash": "/", "asterisk": "*",
+    "space": " ",
+}  # fmt: skip
+TEXTS = ("phase:failed", "abc", "requeue prod", "q", "timer missed", "dt*spr:41C2W", "test\rprod\r", "x\rq\r")
+
+
+def names(*tables: tuple[keys.Key, ...]) -> set[str]:
+    return {part for table in tables for key in table for part in key.keys.split(",")}
+
+
+MODES = {
+    WRITTEN.get(part, part): key.id[5:]
+    for key in keys.APP
+    if key.id.startswith("mode.")
+    for part in key.keys.split(",")
+}
+ALWAYS = names(tuple(key for key in keys.APP if key.always))
+LOOKING = sorted(WRITTEN.get(name, name) for name in names(*keys.TABLES.values()))
+
+
+class Counting(UnstickApp):
+    """A console that counts how often the operator left it, and stays."""
+
+    left = 0
+
+    def action_leave(self) -> None:
+        self.left += 1
+
+
+class State(NamedTuple):
+    """What keys can change outside of fields and dialogs."""
+
+    mode: str
+    paused: bool
+    interval: float
+    left: int
+    filter: str
+    marks: frozenset[str]
+
+    def after(self, key: str) -> State:
+        """The state after a command, as far as this does not depend on what has been read."""
+        step = {"+": 1, "=": 1, "-": -1}.get(key, 0)
+        return self._replace(
+            mode=MODES.get(key, self.mode),
+            paused=self.paused != (key == "p"),
+            interval=STEPS[min(max(STEPS.index(self.interval) + step, 0), len(STEPS) - 1)],
+            left=self.left + (key == "q" or key in ALWAYS),
+        )
+
+
+class Console:
+    """A stage with a page to come back to after each burst."""
+
+    def __init__(self, stage: Stage, page: str) -> None:
+        assert isinstance(stage.app, Counting)
+        self.stage = stage
+        self.app = stage.app
+        self.page = page
+        self.bursts = 0
+
+    @property
+    def tree(self) -> TreeScreen:
+        screen = self.app._screen_stacks["tree"][0]
+        assert isinstance(screen, TreeScreen)
+        return screen
+
+    @property
+    def state(self) -> State:
+        listing = self.tree.listing
+        return State(
+            mode=self.app.current_mode,
+            paused=self.app.session.paused,
+            interval=self.app.session.interval,
+            left=self.app.left,
+            filter="".join(line.value for line in self.tree.query("#filter").results(Input)),
+            marks=frozenset(listing.forest.marks if listing else ()),
+        )
+
+    @property
+    def field(self) -> Input | None:
+        """The field with the focus."""
+        return self.app.focused if isinstance(self.app.focused, Input) else None
+
+    @property
+    def taking(self) -> bool:
+        """Whether a field or dialog takes the keys."""
+        return isinstance(self.app.screen, ModalScreen) or self.field is not None
+
+    async def home(self) -> None:
+        """Close everything, undo everything, and go to the page."""
+        app, tree, pages = self.app, self.tree, 2 if self.page == "detail" else 1
+        mode = "tree" if self.page == "detail" else self.page
+        while isinstance(app.screen, ModalScreen):
+            app.screen.dismiss(None)
+            await self.stage.handled()
+            app.keyboard.put(NOTHING)  # dialogs that follow each other
+            await self.stage.handled()
+        if tree.query("#filter") and (tree._filter or tree._filtering):
+            tree._clear_filter()
+        if tree.listing is not None and tree.listing.forest.marks:
+            tree.listing.forest.marks.clear()
+        if app.current_mode != mode:
+            app.switch_mode(mode)
+        while len(app.screen_stack) > pages:
+            app.pop_screen()
+        if len(app.screen_stack) < pages:
+            await self.stage.burst("home", "enter")
+        app.session.paused, app.left = False, 0
+        while app.session.interval != INTERVAL:
+            app.session.pick_interval(1 if app.session.interval < INTERVAL else -1)
+        await self.stage.handled()
+
+    async def burst(self, *keys: str) -> State:
+        """Go home and send keys at once; the state after that."""
+        await self.home()
+        await self.stage.burst(*keys)
+        self.bursts += 1
+        return self.state
+
+
+NOTHING = events.Key("f24", None)
+
+
+@contextlib.asynccontextmanager
+async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
+    async with staged(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as stage:
+        await stage.until("● live", lambda: stage.app.session.looked, lambda: len(stage.app.screen.targets()) == 1)
+        for mode in ("stuck", "dead", "ledger", "help", "tree"):  # each has been read before the first burst
+            stage.app.switch_mode(mode)
+            await stage.until(lambda mode=mode: stage.app.current_mode == mode, "● live")
+        with stage.app.batch_update():  # painting takes four fifths of the time
+            yield Console(stage, page)
+
+
+def printable(key: str) -> bool:
+    return len(key) == 1
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("page", PAGES)
+async def test_every_key_followed_at_once_by_another(
+    eternaltwin_demo: str, tmp_path: Path, page: str, part: int
+) -> None:
+    chosen = random.Random(f"{page} {part}")
+    async with console(eternaltwin_demo, tmp_path, page) as it:
+        every = [*LOOKING, *sorted(it.app.verb_keys), "Z", "9", "ä"]
+        for first in every[part::PARTS]:
+            alone = await it.burst(first)
+            field, modal = it.field is not None, isinstance(it.app.screen, ModalScreen)
+            for second in every if EVERY else [*TELLING, *chosen.sample(every, SECONDS)]:
+                state = await it.burst(first, second)
+                if modal or (field and printable(second)):
+                    typed = second if field and not modal else ""
+                    wanted = alone._replace(left=alone.left + (second in ALWAYS), filter=alone.filter + typed)
+                    assert state == wanted, (first, second)
+                    if field and printable(second):
+                        assert it.field is not None
+                        assert it.field.value == second, (first, second)
+                else:
+                    mode = {"mode": state.mode} if second == "o" else {}  # it goes to the tree where there is a node
+                    assert state[:4] == alone.after(second)._replace(**mode)[:4], (first, second)
+        print(f"{page} {part}: {it.bursts} bursts")
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_text_after_a_key_that_opens_never_runs_as_commands(
+    eternaltwin_demo: str, tmp_path: Path, page: str
+) -> None:
+    chosen = random.Random(page)
+    async with console(eternaltwin_demo, tmp_path, page) as it:
+        await it.home()
+        before = it.state
+        for opener in ("/", "f", *it.app.verb_keys, "Z"):
+            for text in TEXTS if EVERY else chosen.sample(TEXTS, 2):
+                state = await it.burst(opener, *text.replace("\r", ""))
+                filtering = page == "tree" and opener == "/"
+                assert state == before._replace(filter=text.replace("\r", "") if filtering else ""), (opener, text)
+                assert it.taking
+                if isinstance(it.app.screen, AskScreen | PromptScreen):
+                    assert it.field is not None
+                    assert it.field.value == text.replace("\r", "")
+                if "\r" in text and isinstance(it.app.screen, RefusedScreen | AskScreen):
+                    state = await it.burst(opener, *("enter" if each == "\r" else each for each in text))
+                    assert state == before, (opener, text)
+        print(f"{page}: {it.bursts} bursts")
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_path: Path, page: str) -> None:
+    async with console(eternaltwin_demo, tmp_path, page) as it:
+        await it.home()
+        before = it.state
+        for dialog in ("", ":", "y", "W", "Z", "f", "/"):
+            for text in ("/phase:failed", "q", "C\r\rDELETE\r", "*dp:\nf", "\n", ""):
+                await it.burst(*filter(None, [dialog]))
+                await it.stage.paste(text)
+                assert it.state == before._replace(filter=it.state.filter), (dialog, text)
+                if not dialog and page == "tree":
+                    assert it.field is not None
+                    assert it.field.value == " ".join(text.split())
+
+
+@pytest.mark.parametrize("burst", ["r2", "r3", "rd", "rs", "r4", "rg", "r?", "3r", "timer missed", "dtsr", "3241r"])
+async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: str, tmp_path: Path, burst: str) -> None:
+    async with staged(eternaltwin_demo, tmp_path, kind=Counting) as stage:
+        await stage.until("● live")
+        await stage.burst(*burst)
+        await stage.until(lambda: stage.app.screen.is_mounted)
+        assert stage.app.fault is None
+
+
+def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.until("● live", lambda: terminal.at > 0)
+        terminal.type("/phase:failed").until("filter: phase:failed", "all jobs", "● live").press("escape")
+        terminal.without("filter:").type("fabc").until("Find in eternaltwin", "abc").press("escape").without("Find in")
+        terminal.type("rd").until("no dead letters").type("1").until("all jobs")
+        terminal.type("r3").until("no dead letters").type("Cq prod").until("Not possible").press("enter")
+        terminal.paste("q").press("escape").without("Not possible").until("no dead letters", "● live")
+        assert terminal.leave("q") == 0
