@@ -24,6 +24,7 @@ from queries.database import Server
 from queries.model import Node
 from queries.spec import Verb
 from queries.system import System
+from queries.workspace import Workspace
 
 if TYPE_CHECKING:
     from console.app import UnstickApp
@@ -279,7 +280,8 @@ class Frame(Screen[None]):
             server=_address(server) if server else "",
             standby=bool(server and server.standby),
             lag=server.lag if server else None,
-            read_only=bool((workspace and workspace.read_only) or (server and server.read_only and not server.standby)),
+            superuser=bool(server and server.superuser),
+            read_only=_read_only(workspace) if workspace else "",
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
@@ -289,6 +291,14 @@ class Frame(Screen[None]):
             pace=session.pace,
             share=session.share,
         )
+
+
+def _read_only(workspace: Workspace) -> str:
+    """Return why the console changes nothing, in a few words. A standby has its own word in the header."""
+    if workspace.read_only:
+        return "read-only"
+    server, database = workspace.server, workspace.database
+    return "read-only: server default" if server.read_only and not database.override_read_only else ""
 
 
 def _address(server: Server) -> str:

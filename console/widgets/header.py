@@ -22,7 +22,8 @@ class Header(Record):
     server: str = ""
     standby: bool = False
     lag: float | None = None
-    read_only: bool = False
+    superuser: bool = False
+    read_only: str = ""  # in a few words, why no action is possible
     link: str = "connecting"
     retry: float = 0.0  # seconds until the next attempt
     paused: bool = False
@@ -53,7 +54,7 @@ class HeaderBar(Bar):
     def compose_line(self, width: int) -> Content:
         header = self._header
         faint = "" if header.production else "$faint"
-        left: list[Part] = [_chip(header), " ", (safe_text(header.server), faint)]
+        left: list[Part] = [_chip(header), " ", *_cautions(header), (safe_text(header.server), faint)]
         if header.server:
             left += ["  ", *_role(header, faint)]
         right: list[Part] = [*_state(header, wide=width >= 90), " "]
@@ -74,8 +75,16 @@ def _role(header: Header, faint: str) -> list[Part]:
         parts.append((f"standby{behind}", "bold $warning" if faint else "bold"))
     else:
         parts.append(("primary", faint))
+    return parts
+
+
+def _cautions(header: Header) -> list[Part]:
+    """Facts that change what an action may do. They stand first, because a narrow header is cut at its end."""
+    parts: list[Part] = []
+    if header.superuser:
+        parts += [("superuser", "bold" if header.production else "bold $warning"), "  "]
     if header.read_only:
-        parts += ["  ", ("read-only", "bold reverse")]
+        parts += [(header.read_only, "bold reverse"), "  "]
     return parts
 
 

@@ -148,7 +148,8 @@ def test_squeezing_keeps_rank_and_order() -> None:
         (Header(link="live", age=0.1, interval=2.0, pace=20.0), "every 20s, slowed down"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
         (Header(context="prod", production=True), "prod · PRODUCTION"),
-        (Header(server="h", read_only=True), "read-only"),
+        (Header(server="h", read_only="read-only: server default"), "read-only: server default"),
+        (Header(server="h", superuser=True), "superuser"),
     ],
 )
 def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
@@ -156,3 +157,11 @@ def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
     bar._header = header
     assert wanted in bar.compose_line(120).plain
     assert bar.compose_line(40).cell_length <= 40
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("production", [True, False])
+def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:
+    bar = HeaderBar()
+    bar._header = Header(context="db", production=production, server="x" * 200, superuser=True, link="live", age=0.1)
+    assert "superuser" in bar.compose_line(width).plain
