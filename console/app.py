@@ -18,7 +18,7 @@ from textual.worker import WorkerFailed
 
 from queries import system
 
-from . import keys, theme
+from . import keys, styles_cache, theme
 from .config import Config, Context
 from .everywhere import Everywhere
 from .keys import Key
@@ -84,6 +84,7 @@ class UnstickApp(Everywhere):
         now: Callable[[], float] = monotonic,
     ) -> None:
         _check(config)
+        styles_cache.repair()
         super().__init__(Session(open_, interval if interval is not None else config.interval, now), config.keys)
         self.stylesheet = Sheet(variables=self.theme_variables)
         self.context = context
