@@ -281,6 +281,7 @@ class Frame(Screen[None]):
             standby=bool(server and server.standby),
             lag=server.lag if server else None,
             superuser=bool(server and server.superuser),
+            unencrypted=bool(server and not server.encrypted and not server.local),
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
@@ -304,7 +305,5 @@ def _read_only(workspace: Workspace) -> str:
 def _address(server: Server) -> str:
     port = f":{server.port}" if server.port else ""
     version = server.version_text.partition(" ")[0]
-    link = server.tls if server.encrypted else "" if server.local else "not encrypted"
-    return "  ".join(
-        filter(None, (f"{server.role}@{server.host}{port}/{server.database}", link, f"PostgreSQL {version}"))
-    )
+    address = f"{server.role}@{server.host}{port}/{server.database}"
+    return "  ".join(filter(None, (address, server.tls, f"PostgreSQL {version}")))

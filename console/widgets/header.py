@@ -23,6 +23,7 @@ class Header(Record):
     standby: bool = False
     lag: float | None = None
     superuser: bool = False
+    unencrypted: bool = False
     read_only: str = ""  # in a few words, why no action is possible
     link: str = "connecting"
     retry: float = 0.0  # seconds until the next attempt
@@ -81,8 +82,8 @@ def _role(header: Header, faint: str) -> list[Part]:
 def _cautions(header: Header) -> list[Part]:
     """Facts that change what an action may do. They stand first, because a narrow header is cut at its end."""
     parts: list[Part] = []
-    if header.superuser:
-        parts += [("superuser", "bold" if header.production else "bold $warning"), "  "]
+    for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
+        parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []
     if header.read_only:
         parts += [(header.read_only, "bold reverse"), "  "]
     return parts

@@ -71,8 +71,9 @@ class Stage:
         """Wait until all keys sent so far have had their whole effect."""
         reached = asyncio.Event()
         self.app.call_later(reached.set)
-        await reached.wait()
-        await self.app.keyboard.idle()
+        async with asyncio.timeout(DEADLINE):
+            await reached.wait()
+            await self.app.keyboard.idle()
         return self
 
     async def verb(self, key: str, reason: str = "test") -> Stage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from textual.content import Content
 
 from console.pages import change, detail, entry, lines
@@ -150,6 +151,7 @@ def test_squeezing_keeps_rank_and_order() -> None:
         (Header(context="prod", production=True), "prod · PRODUCTION"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),
         (Header(server="h", superuser=True), "superuser"),
+        (Header(server="h", unencrypted=True), "not encrypted"),
     ],
 )
 def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
@@ -163,5 +165,7 @@ def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
 @pytest.mark.parametrize("production", [True, False])
 def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:
     bar = HeaderBar()
-    bar._header = Header(context="db", production=production, server="x" * 200, superuser=True, link="live", age=0.1)
+    said = Header(context="db", production=production, server="x" * 200, link="live", age=0.1)
+    bar._header = replace(said, superuser=True, unencrypted=True)
     assert "superuser" in bar.compose_line(width).plain
+    assert width < 80 or "not encrypted" in bar.compose_line(width).plain
