@@ -55,9 +55,9 @@ class HeaderBar(Bar):
     def compose_line(self, width: int) -> Content:
         header = self._header
         faint = "" if header.production else "$faint"
-        left: list[Part] = [_chip(header), " ", *_cautions(header), (safe_text(header.server), faint)]
+        left: list[Part] = [_chip(header), " ", *_cautions(header)]
         if header.server:
-            left += ["  ", *_role(header, faint)]
+            left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
         right: list[Part] = [*_state(header, wide=width >= 90), " "]
         return spread(left, right, width)
 

@@ -273,7 +273,7 @@ async def test_a_role_named_like_markup(twin: Twin, server: TestbedServer, etern
             await stage.until("0/1", "[/red] ␛[31m")
             await stage.press("C")
             await stage.until("lacks UPDATE task")
-            await stage.press("ctrl+p")
+            await stage.press("escape", "ctrl+p")
             await stage.type("cancel")
             await stage.until("Cancel job (C)", "[/red] ␛[31m")
             assert "\x1b" not in stage.text
