@@ -260,7 +260,7 @@ def do(
 
     if resume is not None or discard is not None:
         words = [word for word in (verb, *id) if word is not None]
-        given = choices.without_target(words) or reason is not None or arguments or guards
+        given = choices.without_target(words) or reason is not None or arguments or guards or options.pop("wait")
         if given or None not in (resume, discard):
             raise click.UsageError("--resume and --discard take a bulk alone: verb, nodes and reason are in its list.")
         if discard is not None:

@@ -366,7 +366,7 @@ async def _transact(
     if status == settle.COMMITTED:
         attempt.xid, attempt.caveat = mark.xid, caveat
     elif status == settle.ABORTED:
-        attempt.again = {i: attempt.versions[i] for i in attempt.live}
+        attempt.again = {i: attempt.asked[i] for i in attempt.live}
         attempt.fail(Outcome.REFUSED, settle.ROLLED_BACK)
         attempt.copies = ()
     else:

@@ -76,6 +76,7 @@ class Attempt:
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
         self.reader, self.verb, self._awaited = request.reader, request.verb, request.steady
+        self.asked = versions  # as they were given; of some nodes the version at hand takes their place in `versions`
         self.versions = dict(versions)
         self.live = sorted(versions)
         # Seen by what stays the same, because they change all the time; and those of which it still does.

@@ -96,6 +96,7 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert do("--resume", name, "wake", ids[0]) == 2
     assert do("--resume", name, "-r", "another reason") == 2
     assert do("--resume", name, "--discard", name) == 2
+    assert do("--resume", name, "--wait", "1") == 2
     assert do() == 2
     assert do("--resume", "nothing", "--yes") == 1
     assert do("--resume", "../nothing", "--yes") == 1
