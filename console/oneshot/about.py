@@ -63,6 +63,9 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
     return table(rows)
 
 
+PSQL = "in psql after: \\set schema 'the schema of its tables'"
+
+
 def sql(choices: Choices, verb: str, label: str | None) -> int:
     """Print a verb's statements, of every system that has it. The exit code."""
     known = system.builtin()
@@ -77,7 +80,8 @@ def sql(choices: Choices, verb: str, label: str | None) -> int:
         for (name, script), (s, v) in found.items()
     }
     Output(json=choices.json).answer(
-        texts, lambda: (line for name, text in texts.items() for line in (f"-- {name}", "", *text.split("\n"), ""))
+        texts,
+        lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
     )
     return 0
 
