@@ -19,7 +19,7 @@ import asyncpg
 
 from queries import blockers, dsn, fault
 from queries.backoff import Backoff
-from queries.fault import BusyError, DatabaseError, LostError, ReadOnlyError, SlowError
+from queries.fault import BusyError, DatabaseError, LostError, ReadOnlyError, SlowError, UnreadableError
 from queries.files import statement
 from queries.load import Load
 from queries.model import Record
@@ -176,8 +176,14 @@ class Transaction:
                 if key not in self._described:
                     with self._load.measured():
                         self._described[key] = await self._connection.prepare(statement.text, name="")
-                with self._load.measured():
-                    rows: Sequence[Mapping[str, Any]] = await self._described[key].fetch(*arguments)
+                try:
+                    with self._load.measured():
+                        rows: Sequence[Mapping[str, Any]] = await self._described[key].fetch(*arguments)
+                except (ValueError, ArithmeticError) as error:
+                    # A value that Python has no room for, such as the year 294276: the connection is as it was.
+                    if self._connection.is_closed():
+                        raise
+                    raise UnreadableError(f"A value cannot be read: {fault.first_line(error)}.") from error
                 return rows
 
     async def control(self, command: str) -> str:

@@ -92,6 +92,11 @@ class Found(Record):
         return all(r.usable for r in self.relations.values())
 
     @property
+    def readable(self) -> bool:
+        """Whether the role may read all of the relations."""
+        return self.usable and not self.denied
+
+    @property
     def policies(self) -> tuple[str, ...]:
         """Relations of which row-level security shows this role only some rows, or lets it change only some."""
         return tuple(name for name, r in self.relations.items() if r.policies)

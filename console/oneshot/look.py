@@ -99,20 +99,19 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
             say(*(f"{label}: {why}" for label, why in unwatched.items()))
             code = 1
         for reader in readers:
+            lines: list[str] = []
             try:
                 parts.append(part := await reader.findings(page=limit))
-                if failed := list(_failed(part)):
-                    say(*failed)
-                    code = 1
+                if reader.found.readable:  # else the privileges that are missing say it in one line
+                    lines += _failed(part)
             except LostError:
                 raise
             except DatabaseError as error:
-                say(f"{reader.label}: {error}")
+                lines.append(f"{reader.label}: {error}")
                 unread.append(Unchecked(system=reader.label, code="anything", why=error.line, failed=True))
-                code = 1
-            if lines := limits(workspace, reader):
-                say(*lines)
-                code = 1
+            lines += limits(workspace, reader)
+            say(*lines)
+            code = code or int(bool(lines))
         watched = [finding for reader in readers for finding in reader.watched()]
     answer = _merged(parts, watched, [*unread, *(_unwatched(readers) if watch is None else ())])
     target.output.answer(answer, lambda: _findings(answer, tuple(reader.label for reader in readers)))

@@ -195,3 +195,24 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
     assert [(each.code, each.failed) for each in findings.unchecked if each.code == "starved"] == [("starved", True)]
     assert findings.found
     await workspace.close()
+
+
+@pytest.mark.parametrize("value", ["'294276-12-31'::timestamptz", "'5874897-01-01'::date"])
+async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    task = await twin.task()
+    bad = _changed("eternaltwin", "detail/times", f"SELECT {value} AS at")
+    monkeypatch.setattr(system, "builtin", lambda: bad)
+    workspace = await opened(eternaltwin, tmp_path)
+    pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
+    before = await twin.value(pids)
+    detail = await reader(workspace).detail(twin.id(task))
+    assert detail is not None
+    unread = {
+        section.name: section.costly.why for section in detail.sections if section.costly and not section.costly.need
+    }
+    assert "out of range" in unread["times"]
+    assert len(detail.sections) > 1
+    assert await twin.value(pids) == before
+    await workspace.close()
