@@ -387,7 +387,7 @@ def test_a_ledger_that_cannot_be_written_stops_everything(eternaltwin: str, add:
     (tmp_path / "state").write_text("in the way")
     answer = do(eternaltwin, "wake", node, "--yes", home=tmp_path)
     assert answer.code == 3
-    assert "cannot be written" in answer.out
+    assert "ledger.jsonl cannot be used" in answer.out
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
 
 
