@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from console.demo.uni2work.data import make
-from queries.model import Finding, Honesty, Node, Page, Phase
+from queries import act
+from queries.model import Finding, Honesty, Node, Outcome, Page, Phase
 from queries.read import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
-from tests.queries.builders import opened
+from tests.queries.builders import OPERATOR, opened, rehearsed, told
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
 
@@ -228,6 +229,57 @@ async def test_nobody_works_or_one_is_passed_over(uni: Uni, uni_workspace: Works
     assert {f.node_id for f in await found(uni_workspace, "never_taken")} == {uni.id(j) for j in jobs}
 
 
+async def test_what_is_throttled_or_locked_is_not_to_be_cancelled(uni: Uni, uni_workspace: Workspace) -> None:
+    """A throttled job runs when its bucket has refilled; the row of a locked one may not go at all."""
+    await uni.job({"job": "x"}, held=10, held_by=LIVE)
+    passed, throttled = await uni.job({"job": "send-mail"}, age=300), await uni.job({"job": "rechunk-files"}, age=300)
+    await uni.bucket("rechunk-files", -5)
+    verbs = {f.node_id: f.verb for f in await found(uni_workspace, "never_taken")}
+    assert verbs == {uni.id(passed): "cancel", uni.id(throttled): None}
+    await uni.sql("UPDATE token_bucket SET last_value = 7")
+    verbs = {f.node_id: f.verb for f in await found(uni_workspace, "never_taken")}
+    assert verbs == dict.fromkeys(verbs, "cancel")
+    free, held = await uni.job([1]), await uni.job([2], held=10)
+    assert {f.node_id: f.verb for f in await found(uni_workspace, "unrecognised")} == {
+        uni.id(free): "cancel",
+        uni.id(held): None,
+    }
+    twice = [await uni.job({"job": "twice"}, held=held) for held in (None, 10)]
+    assert {f.node_id: f.verb for f in await found(uni_workspace, "duplicate")} == {uni.id(twice[1]): None}
+
+
+async def test_without_token_buckets_the_passed_over_are_found_too(uni: Uni, tmp_path: Path) -> None:
+    await uni.job({"job": "x"}, held=10, held_by=LIVE)
+    passed = await uni.job({"job": "rechunk-files"}, age=300)
+    await uni.sql("DROP TABLE token_bucket")
+    workspace = await opened(uni.dsn, tmp_path)
+    assert {f.node_id: f.verb for f in await found(workspace, "never_taken")} == {uni.id(passed): "cancel"}
+    await workspace.close()
+
+
+async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(uni: Uni, uni_workspace: Workspace) -> None:
+    """Each lock writes the row: its version is old, its content is not."""
+    job = await uni.job({"job": "flaps"})
+    for holder in (LIVE, None, LIVE, None, LIVE, None):
+        await reader(uni_workspace).sample()
+        await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", holder)
+        if holder is None:
+            await uni.sql("UPDATE queued_job SET lock_time = NULL")
+    await reader(uni_workspace).sample()
+    (finding,) = [f for f in reader(uni_workspace).watched() if f.code == "flapping"]
+    assert (finding.node_id, finding.verb) == (uni.id(job), "cancel")
+    rehearsal = await rehearsed(uni_workspace, "cancel", {uni.id(job): finding.guard}, label=LABEL)
+    assert told(rehearsal) == {uni.id(job): Outcome.CHANGED}
+    await uni.sql("UPDATE queued_job SET id = id")
+    await uni.sql("UPDATE queued_job SET content = '{}'")
+    stale = await act.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert told(stale) == {uni.id(job): Outcome.MOVED}
+    await uni.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
+    done = await act.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert told(done) == {uni.id(job): Outcome.CHANGED}
+    assert await uni.row(job) is None
+
+
 async def test_left_behind(uni: Uni, uni_workspace: Workspace) -> None:
     old = await uni.job({"job": "x"}, age=7200)
     await uni.jobs(20, age=30)
@@ -416,5 +468,5 @@ async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(uni: Uni, u
     ):
         with plans.recorded() as costs:
             found = await reader(uni_workspace).findings(f"{LABEL}/{i}" for i in ids)
-        assert {name.partition("/")[2] for name in costs if name.startswith("findings/")} == codes
+        assert {name.partition("/")[2].partition(".")[0] for name in costs if name.startswith("findings/")} == codes
         assert found.unchecked == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -147,6 +147,21 @@ async def test_half_a_lock_is_released_once_it_is_old(uni: Uni, uni_workspace: W
     await uni.sql(f"UPDATE queued_job SET {half} = NULL")
     assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
     assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): CHANGED}
+    row = await uni.row(job)
+    assert (row["lock_instance"], row["lock_time"]) == (None, None)
+
+
+@both_versions
+@pytest.mark.parametrize("age", [1, 9000, -9000])
+@pytest.mark.parametrize("holder", [DEAD, LIVE])
+async def test_a_lock_without_a_time_is_released(uni: Uni, uni_workspace: Workspace, age: float, holder: UUID) -> None:
+    """It has no age, and no instance took it: neither when the job was made nor what the instance does is asked."""
+    job = await uni.job(held_by=holder, age=age)
+    await uni.cron(PRUNE, age=5, instance=LIVE)
+    rehearsal = await rehearsed(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert told(rehearsal) == {uni.id(job): CHANGED}
+    await uni.sql("UPDATE cron_last_exec SET time = now()")
+    assert told(await commit(uni_workspace, "release", rehearsal)) == {uni.id(job): CHANGED}
     row = await uni.row(job)
     assert (row["lock_instance"], row["lock_time"]) == (None, None)
 

@@ -4,24 +4,13 @@
 -- $2 limits jsonb
 -- $3 page int: how many at most
 -- Index: queued_job_pkey, both ends.
-WITH head AS MATERIALIZED (
-  SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
-         q.lock_instance IS NULL AND q.lock_time IS NULL
-           AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8) AS waits
-    FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
-), flow AS (
-  SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
-         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
-    FROM head
-)
-(SELECT 'job:' || h.id AS id, extract(epoch FROM h.creation_time)::float8 AS since,
-        jsonb_build_object('created_at', date_trunc('second', h.creation_time)::text, 'waiting', f.waiting, 'of', f.n) AS evidence
-   FROM head h CROSS JOIN flow f
-  WHERE h.waits
-    AND NOT (f.waiting >= ($2::jsonb ->> 'untaken_rows')::float8::int AND f.waiting * 2 > f.n
-             AND (f.newest IS NULL OR f.newest < now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8)))
-    AND ($1::text[] IS NULL OR 'job:' || h.id = ANY ($1::text[]))
-  ORDER BY h.creation_time, h.id
-  LIMIT $3::int)
+WITH
+\ir ../parts/untaken.sql
+(SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
+        jsonb_build_object('created_at', date_trunc('second', p.creation_time)::text, 'waiting', p.waiting, 'of', p.n,
+                           'why', 'it fails at once and goes back, or the application cannot read it') AS evidence,
+        true AS suggest
+   FROM passed p
+  ORDER BY p.creation_time, p.id)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

@@ -5,18 +5,24 @@
 -- Index: queued_job_pkey.
 
 -- :lock
-SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
+\ir ../parts/same.sql
+       AS same
   FROM :"schema".queued_job q
+ CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'job:' || q.id)] AS version) AS seen
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
-SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
+\ir ../parts/same.sql
+       AS same
   FROM :"schema".queued_job q
+ CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'job:' || q.id)] AS version) AS seen
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND q.lock_instance IS NULL AND q.lock_time IS NULL
  ORDER BY q.id
-   FOR UPDATE SKIP LOCKED
+   FOR UPDATE OF q SKIP LOCKED
 
 -- :refused
 SELECT 'job:' || q.id AS id,
