@@ -10,7 +10,7 @@ import pytest
 
 from console.demo.agent_jobs.data import make
 from queries.fault import DatabaseError
-from queries.model import Finding, Honesty, Node, Page, Phase
+from queries.model import Finding, Honesty, Node, Page, Phase, Proof
 from queries.read import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
@@ -532,6 +532,37 @@ async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
     assert "the newer job 99" in overtaken.sentence
     assert overdue.verb == overtaken.verb == "mark_failed"
     assert await found(mirror, "frozen") == []
+
+
+@pytest.mark.parametrize("end", ["completed", "failed"])
+async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
+    snak: Snak, mirror: Workspace, end: str
+) -> None:
+    """Its place in the queue is known by the jobs that were made before and after it, of whatever agent."""
+    await snak.job(end, age=5000, ended=4990, user=ANNA)
+    old, young = await snak.job(age=4000, user=BERT), await snak.job(age=3000, user=BERT)
+    assert {f.node_id: f.verb for f in await found(mirror, "overdue")} == {snak.id(old): None, snak.id(young): None}
+    detail = await reader(mirror).detail(snak.id(old))
+    assert detail is not None
+    assert [f.verb for f in detail.findings if f.code == "overdue"] == [None]
+    await snak.job("failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck")
+    assert {f.verb for f in await found(mirror, "overdue")} == {None}, "an operator's end is none of the queue's"
+    await snak.job(end, age=3500, ended=3490, user=ANNA)
+    verbs = {f.node_id: f.verb for f in await found(mirror, "overdue")}
+    assert verbs == {snak.id(old): "mark_failed", snak.id(young): None}
+
+
+async def test_one_row_is_no_certain_standstill(snak: Snak, mirror: Workspace) -> None:
+    """An end that was lost, and no upload since, looks the same."""
+    await snak.job("completed", age=9000, ended=8990)
+    await snak.job(age=4000, user=BERT)
+    (one,) = await found(mirror, "frozen")
+    await snak.job(age=3000, user=BERT)
+    (two,) = await found(mirror, "frozen")
+    assert one.severity < two.severity == 9
+    assert one.proof == two.proof == Proof.ASSUMED
+    assert one.sentence != two.sentence
+    assert "1 jobs" not in one.sentence
 
 
 async def test_the_oldest_of_many_late_jobs_are_told_first(snak: Snak, mirror: Workspace) -> None:

@@ -1,5 +1,7 @@
 -- Nothing has ended since the oldest pending job was made, and that is long ago. Of more than 500 users it cannot be told:
 -- a job of another may have ended. Where one of the first 200 ends that are come across is not long ago, that settles it.
+-- That nothing has ended is all that is known: the rest is inferred. From one row it is least certain, for the lost end of
+-- the last job of an idle deployment looks the same.
 -- needs: by_user
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 limits jsonb
@@ -30,9 +32,12 @@ unsettled AS MATERIALIZED (
      AND NOT EXISTS (SELECT FROM (SELECT e.at FROM ended e LIMIT 200) AS e WHERE e.at >= l.ago)
 )
 SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
-       jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'waiting', o.n,
-                          'look', CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
-                                  ELSE 'the queue is paused, the workers are down or Redis is lost. Look at bull:file-ingestion:meta-paused in Redis' END) AS evidence
+       jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'pending', o.n,
+                          'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.n || ' jobs are' END,
+                          'look', CASE WHEN o.n = 1 THEN 'Either the end of this one job was lost and none was made since, or ' ELSE 'It seems that ' END
+                               || CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
+                                  ELSE 'the queue is paused, the workers are down or Redis is lost. Look at bull:file-ingestion:meta-paused in Redis' END) AS evidence,
+       CASE o.n WHEN 1 THEN 5 ELSE 9 END AS severity
   FROM oldest o
  WHERE EXISTS (SELECT FROM unsettled)
    AND o.at < (SELECT ago FROM long)
@@ -41,4 +46,4 @@ SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
    AND NOT EXISTS (SELECT FROM pending p WHERE p.created_at <= (SELECT max(e.at) FROM (SELECT e.at FROM ended e LIMIT 200) AS e))
    AND NOT EXISTS (SELECT FROM ended e WHERE e.at >= o.at)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM unsettled) AND (SELECT count(*) FROM users) = 500
+SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM unsettled) AND (SELECT count(*) FROM users) = 500
