@@ -5,6 +5,10 @@ else holds) and tells their versions, ``refused`` names nodes the verb is not fo
 touched, ``change`` changes it - guarded again by version in its own WHERE - and ``rows`` copies it once more. A
 rehearsal rolls back there; a commit first compares what it read with what the rehearsal showed. Nodes drop out by
 name; the others go on.
+
+Of a verb with ``waits``, a ``refused`` row may say ``for_now``: an executor has the node at the moment, and
+:mod:`queries.wait` can try again. The ``steady`` text of its ``lock`` row must not change meanwhile. ``rows`` may take
+``copied``, the rows that it gave before the change: what was found through a deleted row is looked up by them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,50 @@
+"""Every action of eternaltwin against triggers on every table: its entry claims what it did, row for row."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.queries.builders import Twin, do, told
+from tests.queries.row_audit import RowAudit
+from tests.servers import both_versions
+
+
+def key(place: str, row: Mapping[str, Any]) -> str:
+    """How the engine's images spell a row's key."""
+    if place.endswith("task_timer"):
+        return f"{row['deadline'].replace('T', ' ').replace('+00:00', '+00')} {row['task_id']}"
+    return str(row["job_id"] if place.endswith("job") else row["task_id"])
+
+
+@pytest.fixture
+async def audit(twin: Twin) -> AsyncIterator[RowAudit]:
+    async with RowAudit.over(twin.connection, "public", key=key) as audit:
+        yield audit
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("verb", "kind", "columns"),
+    [
+        ("wake", "task", {"status": "Blocked", "timer": 600}),
+        ("cancel", "task", {"status": "Blocked", "timer": 600}),
+        ("cancel", "job", {"status": "Blocked", "timer": 600}),
+        ("delete", "job", {"status": "Complete", "output": b"{}", "timer": 600}),
+    ],
+)
+async def test_an_entry_claims_what_was_done(
+    twin: Twin, workspace: Workspace, audit: RowAudit, verb: str, kind: str, columns: Any
+) -> None:
+    job = await twin.job()
+    task = await twin.task(job, **columns)
+    await twin.task(status="Blocked", timer=60)
+    await audit.made()
+    node = twin.id(task if kind == "task" else job, kind)
+    outcomes = await do(workspace, verb, [node])
+    assert told(outcomes) == {node: Outcome.CHANGED}, outcomes.results
+    assert await audit.check(outcomes)
