@@ -107,6 +107,12 @@ class Everywhere(App[None]):
         while len(self.screen_stack) > 1:
             self.pop_screen()
 
+    def action_command_palette(self) -> None:
+        from .palette import Palette
+
+        if not Palette.is_open(self):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_leave(self) -> None:
         self.exit()
 

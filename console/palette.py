@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 from textual.markup import escape
 
 from queries.safe_text import safe_text
@@ -16,6 +18,14 @@ from .keys import Key
 
 if TYPE_CHECKING:
     from .app import UnstickApp
+
+
+class Palette(CommandPalette):
+    """Textual's palette, which crashes when a page key arrives before its list is laid out (seen in Textual 8.2.8)."""
+
+    def _action_command_list(self, action: str) -> None:
+        with contextlib.suppress(KeyError):
+            super()._action_command_list(action)
 
 
 def commands(app: UnstickApp) -> Iterable[SystemCommand]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 from textual import events
+from textual.command import CommandPalette
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -129,6 +130,9 @@ class Console:
         app, tree, pages = self.app, self.tree, 2 if self.page == "detail" else 1
         mode = "tree" if self.page == "detail" else self.page
         while isinstance(app.screen, ModalScreen):
+            if isinstance(app.screen, CommandPalette):
+                await self.stage.burst("escape")  # it ends its search first
+                continue
             app.screen.dismiss(None)
             await self.stage.handled()
             app.keyboard.put(NOTHING)  # dialogs that follow each other
@@ -244,6 +248,18 @@ async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: st
         await stage.until("● live")
         await stage.burst(*burst)
         await stage.until(lambda: stage.app.screen.is_mounted)
+        assert stage.app.fault is None
+
+
+@pytest.mark.parametrize("key", ["pagedown", "pageup", "down", "up", "enter", "home", "end", "escape"])
+async def test_a_key_in_the_palette_before_its_list_is_there(eternaltwin: str, tmp_path: Path, key: str) -> None:
+    async with staged(eternaltwin, tmp_path, kind=Counting) as stage:
+        await stage.until("● live")
+        with stage.app.batch_update():
+            for _ in range(5):
+                await stage.burst(":", key)
+                if isinstance(stage.app.screen, CommandPalette):
+                    await stage.burst("escape")
         assert stage.app.fault is None
 
 
