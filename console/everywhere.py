@@ -110,7 +110,7 @@ class Everywhere(App[None]):
     def action_command_palette(self) -> None:
         from .palette import Palette
 
-        if not Palette.is_open(self):
+        if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_leave(self) -> None:
