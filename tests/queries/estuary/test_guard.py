@@ -1,0 +1,169 @@
+"""Suggested actions on tasks that are polled again and again: guarded by what the findings say stays the same."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from queries import act
+from queries.model import Finding, Outcome, Rehearsal
+from queries.workspace import Workspace
+from tests.queries.builders import OPERATOR, opened, reader, rehearsed, seen, told
+from tests.queries.estuary.rows import LABEL, Rows
+from tests.queries.estuary.test_verbs import SHARD, sent
+
+CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
+LIMITS = {"hot_loop": 0.0, "hot_loop_polls": 2}
+PLANE = "15:00:00:00:00:00:00:01"
+INITIALIZE = {"initialize": {"migration_id": PLANE}}
+TRIES = 100
+POLL = (
+    "UPDATE tasks SET wake_at = clock_timestamp() - interval '1 s',"
+    " inner_state = jsonb_build_object('n', clock_timestamp())::json"
+    " WHERE task_id = $1::text::macaddr8 AND wake_at <= clock_timestamp()"
+)
+UNREAD = POLL.replace("jsonb_build_object('n', clock_timestamp())::json", "inner_state")
+
+
+class Loop:
+    """What an executor leaves of a task in a loop, as often as the database takes it: idle, and due for a moment."""
+
+    def __init__(self, connection: asyncpg.Connection[Any]) -> None:
+        self.task, self.poll, self.polls = "", POLL, 0
+        self._connection = connection
+
+    async def run(self) -> None:
+        while True:
+            if self.task:
+                self.polls += (await self._connection.execute(self.poll, self.task)).endswith(" 1")
+            await asyncio.sleep(0)
+
+    async def polled(self) -> None:
+        """Wait until it has been polled once more, by a poll that began afterwards."""
+        until = self.polls + 2
+        async with asyncio.timeout(30):
+            while self.polls < until:
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def loop(estuary: str, rows: Rows) -> AsyncIterator[Loop]:
+    connection = await asyncpg.connect(estuary, server_settings={"search_path": "public"})
+    loop = Loop(connection)
+    task = asyncio.create_task(loop.run())
+    yield loop
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    await connection.close()
+
+
+@pytest.fixture
+async def watching(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: LIMITS})
+    yield workspace
+    await workspace.close()
+
+
+async def looped(rows: Rows, loop: Loop, code: str) -> str:
+    """A task in that loop."""
+    if code == "hot_loop":
+        loop.task, loop.poll = await rows.task(2, wake=-1, state={"n": 0}), POLL
+    else:
+        task = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=[sent(INITIALIZE), sent(INITIALIZE)])
+        loop.task, loop.poll = task, UNREAD
+    return loop.task
+
+
+async def watched(workspace: Workspace, loop: Loop, code: str) -> Finding:
+    for _ in range(3):
+        await reader(workspace, LABEL).sample()
+        await loop.polled()
+    await reader(workspace, LABEL).sample()
+    (finding,) = [f for f in reader(workspace, LABEL).watched() if f.code == code]
+    return finding
+
+
+async def dry_run(workspace: Workspace, finding: Finding, guard: str) -> Rehearsal:
+    arguments = {k: {"position": int, "decodable": bool}.get(k, str)(v) for k, v in finding.arguments.items()}
+    return await rehearsed(workspace, str(finding.verb), {finding.node_id: guard}, arguments, LABEL)
+
+
+@pytest.mark.parametrize(("code", "verb"), [("hot_loop", "park"), ("unread_loop", "drop")])
+async def test_the_suggested_action_reaches_a_task_in_a_loop(
+    rows: Rows, watching: Workspace, loop: Loop, code: str, verb: str
+) -> None:
+    outcomes = []
+    for _ in range(TRIES):
+        task = await looped(rows, loop, code)
+        finding = await watched(watching, loop, code)
+        assert (finding.node_id, finding.verb) == (rows.id(task), verb)
+        await loop.polled()
+        rehearsal = await dry_run(watching, finding, finding.guard)
+        if told(rehearsal) == {rows.id(task): CHANGED}:
+            await loop.polled()
+            outcomes += told(await act.commit(watching, LABEL, verb, rehearsal, OPERATOR)).values()
+        else:
+            outcomes += told(rehearsal).values()
+        loop.task = ""
+        await rows.sql("DELETE FROM tasks")
+    assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
+
+
+async def test_by_its_version_it_is_never_reached(rows: Rows, watching: Workspace, loop: Loop) -> None:
+    task = await looped(rows, loop, "hot_loop")
+    finding = await watched(watching, loop, "hot_loop")
+    for _ in range(5):
+        (version,) = (await seen(watching, [rows.id(task)], LABEL)).values()
+        await loop.polled()
+        assert told(await dry_run(watching, finding, version))[rows.id(task)] in (MOVED, BUSY)
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("hot_loop", "wake_at = now() + interval '1 hour'"),
+        ("hot_loop", "wake_at = NULL"),
+        ("unread_loop", "inner_state = '{}'"),
+        ("unread_loop", "inbox = inbox[2:]"),
+    ],
+)
+async def test_it_is_stale_once_what_stayed_the_same_has_changed(
+    rows: Rows, watching: Workspace, loop: Loop, code: str, change: str
+) -> None:
+    task = await looped(rows, loop, code)
+    finding = await watched(watching, loop, code)
+    rehearsal = await dry_run(watching, finding, finding.guard)
+    loop.task = ""
+    await loop_ends(loop)
+    await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
+    outcomes = await act.commit(watching, LABEL, str(finding.verb), rehearsal, OPERATOR)
+    assert told(outcomes) == {rows.id(task): MOVED}
+    assert told(await dry_run(watching, finding, finding.guard)) == {rows.id(task): MOVED}
+
+
+async def loop_ends(loop: Loop) -> None:
+    """Wait until nothing of it is under way."""
+    before = -1
+    while before != loop.polls:
+        before = loop.polls
+        await asyncio.sleep(0.1)
+
+
+async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(rows: Rows, watching: Workspace) -> None:
+    """Each retry takes the task over, which changes its version; the message stays the same."""
+    task = await rows.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
+    found = (await reader(watching, LABEL).findings([rows.id(task)])).found
+    (finding,) = [f for f in found if f.verb == "drop"]
+    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
+    rehearsal = await dry_run(watching, finding, finding.guard)
+    assert told(rehearsal) == {rows.id(task): CHANGED}
+    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
+    outcomes = await act.commit(watching, LABEL, "drop", rehearsal, OPERATOR)
+    assert told(outcomes) == {rows.id(task): CHANGED}
