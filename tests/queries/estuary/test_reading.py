@@ -63,7 +63,7 @@ async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
         server.sql(f"CREATE SCHEMA {schema}; SET search_path = {schema}; {SCHEMA.replace('flowid', 'my_id')}", database)
     server.sql("CREATE FUNCTION one.send_to_task(text) RETURNS void LANGUAGE sql AS ''", database)
     found, declined = await systems(database, tmp_path)
-    assert found == [(LABEL, "one"), (f"{LABEL}@two", "two")]
+    assert found == [(f"{LABEL}@one", "one"), (f"{LABEL}@two", "two")]
     assert declined == []
 
 
