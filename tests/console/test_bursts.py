@@ -31,7 +31,7 @@ from tests.terminal.driver import Terminal
 from .stage import Stage, staged
 
 EVERY = os.environ.get("BURSTS") == "all"
-SECONDS = 4  # second keys that are tried after each first key beside the most telling ones, unless every pair is
+SECONDS = 3  # second keys that are tried after each first key beside the most telling ones, unless every pair is
 TELLING = ("p", "q")
 PARTS = 2  # of a page's first keys, each a test of its own
 INTERVAL = 1.0
