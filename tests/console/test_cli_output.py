@@ -163,7 +163,7 @@ def test_what_scans_a_large_table_is_left_until_asked_for(
 def test_the_statements_of_a_verb() -> None:
     answer = unstick("sql", "cancel")
     assert answer.code == 0
-    assert "-- eternaltwin/cancel\n" in answer.out
+    assert "-- eternaltwin/cancel;" in answer.out
     assert "-- eternaltwin/cancel_job\n" in answer.out
     assert 'UPDATE :"schema".task' in answer.out
     assert "unsupported" in unstick("sql", "release").out
