@@ -21,8 +21,9 @@ from console.demo.tasker.shapes import (
     reset,
     waiting,
 )
+from queries import act
 from queries.model import Outcome, Outcomes, RowChange
-from tests.queries.builders import told, why
+from tests.queries.builders import OPERATOR, told, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import both_versions
 
@@ -575,9 +576,6 @@ async def test_resend_tells_the_workers_again(shop: Shop, data: Data) -> None:
 
 
 async def test_two_who_send_it_again_send_it_once(shop: Shop, data: Data) -> None:
-    from queries import act
-    from tests.queries.builders import OPERATOR
-
     made = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     await shop.write(data)
     step = shop.step(made, "check_return")
@@ -599,6 +597,24 @@ async def test_archive_takes_a_message_away(shop: Shop, data: Data) -> None:
     assert [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)] == [good]
     assert await shop.value(f'SELECT count(*) FROM pgmq."a_{ended.queue}"') == 1
     assert (await shop.reader.nodes([bad, good])).nodes[0].id == good
+
+
+@both_versions
+async def test_a_message_that_is_read_meanwhile_is_archived_and_another_text_is_not(shop: Shop, data: Data) -> None:
+    ended = data.task("refund", state="cancelled", rest=cancelled())
+    data.message(ended, "check_return", reads=40, age=900)
+    await shop.write(data)
+    (message,) = [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)]
+    read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
+    rehearsal = await shop.rehearse("archive", message)
+    await shop.sql(f"{read}, message = message || '{{\"other\": 1}}'")
+    assert told(await act.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: MOVED}
+    for _ in range(20):
+        await shop.sql(read)
+        rehearsal = await shop.rehearse("archive", message)
+        await shop.sql(read)
+    assert told(await act.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: CHANGED}
+    assert await shop.messages(ended.queue) == []
 
 
 @both_versions

@@ -3,6 +3,7 @@
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: local ids
+-- A worker writes the row of a message at each read of it, so a message's version is of what stays the same.
 -- Index: the primary keys of pgmq's tables.
 WITH wanted AS MATERIALIZED (
   SELECT q.queue_name::text AS queue, array_agg(DISTINCT substring(i FROM '/(\d{1,18})$')::int8) AS ids
@@ -19,7 +20,7 @@ read AS MATERIALIZED (
    CROSS JOIN LATERAL ts_stat(format(
      $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'read', read_ct, 'at', extract(epoch FROM enqueued_at),
           'vt', extract(epoch FROM vt), 'due', vt > now(), 'step', left(message ->> 'step_uuid', 64), 'task', left(message ->> 'task_uuid', 64),
-          'version', xmin::text)::text]) FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, t.relname, w.ids)) AS m
+          'version', md5(enqueued_at::text || message::text))::text]) FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, t.relname, w.ids)) AS m
 )
 SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, NULL::text AS parent_id, 'task:' || (r.m ->> 'task') AS job_id,
        'message' AS kind, r.queue || ' #' || (r.m ->> 'id') AS title,

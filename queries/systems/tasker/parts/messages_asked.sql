@@ -11,6 +11,6 @@ read AS MATERIALIZED (
     FROM wanted w
     JOIN queue_tables t ON t.queue_name = w.queue_name AND t.unread IS NULL
    CROSS JOIN LATERAL ts_stat(format(
-     $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'version', xmin::text, 'read', read_ct, 'message', left(message::text, 400))::text])
+     $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'version', md5(enqueued_at::text || message::text), 'read', read_ct, 'message', left(message::text, 400))::text])
           FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, t.relname, w.ids)) AS m
 )

@@ -12,7 +12,7 @@ SELECT 'message:' || r.queue_name || '/' || (r.m ->> 'id') AS id, r.m ->> 'versi
 -- :rows
 WITH
 \ir ../parts/messages_asked.sql
-SELECT 'message:' || r.queue_name || '/' || (r.m ->> 'id') AS id, 'pgmq.' || lower('q_' || r.queue_name) AS "table", r.m ->> 'id' AS key, r.m AS row FROM read r
+SELECT 'message:' || r.queue_name || '/' || (r.m ->> 'id') AS id, 'pgmq.' || lower('q_' || r.queue_name) AS "table", r.m ->> 'id' AS key, r.m - 'read' - 'version' AS row FROM read r
 
 -- :change
 WITH
