@@ -257,6 +257,8 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     xids = [p.xid for p in parts if p.xid]
     left = {i: version for p in parts for i, version in p.again.items()}
     results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
+    if request.frozen is not None and request.frozen.may_hold_locks:
+        left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.BUSY}
     outcomes = Outcomes(
         results=tuple(results),
         changes=tuple(c for p in parts for c in p.copies),

@@ -13,7 +13,7 @@ from queries.attempt import Request
 from queries.backoff import Backoff
 from queries.fault import DatabaseError
 from queries.frozen import Frozen
-from queries.model import Outcomes, Record
+from queries.model import Outcome, Outcomes, Record
 from queries.workspace import Workspace
 
 PATIENCE = 900.0  # seconds that a server is waited for
@@ -41,7 +41,10 @@ class Progress(Record):
 
 
 class Chunk(Record):
-    """What became of a chunk. ``left``: nodes that nothing was done to for want of a server, with their versions."""
+    """What became of a chunk. ``left``: nodes to try again, with their versions.
+
+    Nothing was done to them for want of a server, or because an interrupted transaction of this bulk may hold them.
+    """
 
     outcomes: Outcomes
     left: Versions
@@ -149,6 +152,8 @@ class Bulk:
         if self._frozen is None or not chunk.left:
             return chunk
         self._trouble = chunk.trouble
+        if not any(r.outcome is Outcome.BUSY for r in chunk.outcomes.results if r.id in chunk.left):
+            self._frozen.interrupted()
         self._again.append((request, chunk.left))
         told = tuple(r for r in chunk.outcomes.results if r.id not in chunk.left)
         return msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=told))

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from queries.settle import Mark
 from queries.state_file import open_private
 
 SUFFIX = ".jsonl"
+OWN_LOCKS = 15.0  # seconds; a transaction's time limit is 10, and the server has to notice
 
 
 class Head(Record):
@@ -69,6 +71,7 @@ class Frozen:
         self.head = head
         self.open: list[Begun] = []
         self.told: dict[str, Result] = {}
+        self._own_locks = 0.0  # monotonic time until which a transaction that lost its console may hold locks
         self._path = path
         self._file: int | None = file
 
@@ -76,6 +79,15 @@ class Frozen:
     def left(self) -> dict[str, str]:
         """Ids and versions of the nodes that have no outcome."""
         return {i: version for i, version in self.head.versions.items() if i not in self.told}
+
+    def interrupted(self) -> None:
+        """Note that a transaction of this bulk lost its console: the server ends it only at its time limit."""
+        self._own_locks = time.monotonic() + OWN_LOCKS
+
+    @property
+    def may_hold_locks(self) -> bool:
+        """Return True while a transaction of this bulk may be what holds a locked node."""
+        return time.monotonic() < self._own_locks
 
     def begun(self, mark: Mark, entry: LedgerEntry) -> None:
         """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
@@ -161,6 +173,7 @@ def load(folder: Path, name: str, server: Server) -> Frozen:
         raise DatabaseError(
             f"The bulk {name} belongs to the database {found.head.database} of another server.", "Nothing was changed."
         )
+    found.interrupted()
     return found
 
 

@@ -91,7 +91,7 @@ async def resume(target: Target, name: str, *, dry_run: bool, yes: bool, confirm
                 return _code(found)
             say(f"{head.verb} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
             variants = _variants(reader, head.verb, list(left))
-            again = await act.rehearse(workspace, head.label, head.verb, left, head.reason, head.arguments)
+            again = await _rehearsed_again(workspace, bulk)
             rehearsal = frozen.rehearsal_of(head, again, left)
             if dry_run:
                 target.output.answer(rehearsal, lambda: _rehearsed(rehearsal, variants))
@@ -100,6 +100,20 @@ async def resume(target: Target, name: str, *, dry_run: bool, yes: bool, confirm
             if done is None:
                 return 1
     return _told(target, rehearsal, done, found, carried)
+
+
+async def _rehearsed_again(workspace: Workspace, bulk: Frozen) -> Rehearsal:
+    """Rehearse what is left, after a transaction of the killed console that may still hold nodes has ended."""
+    head = bulk.head
+    waiting = False
+    while True:
+        again = await act.rehearse(workspace, head.label, head.verb, bulk.left, head.reason, head.arguments)
+        if not bulk.may_hold_locks or all(r.outcome is not Outcome.BUSY for r in again.results):
+            return again
+        if not waiting:
+            say("Nodes are locked, perhaps by a transaction of the console that ended. Waiting for it, 15 s at most.")
+        waiting = True
+        await asyncio.sleep(0.2)
 
 
 async def discard(target: Target, name: str) -> int:

@@ -164,7 +164,7 @@ def test_the_statements_of_a_verb() -> None:
     answer = unstick("sql", "cancel")
     assert answer.code == 0
     assert "-- eternaltwin/cancel;" in answer.out
-    assert "-- eternaltwin/cancel_job\n" in answer.out
+    assert "-- eternaltwin/cancel_job;" in answer.out
     assert 'UPDATE :"schema".task' in answer.out
     assert "unsupported" in unstick("sql", "release").out
 

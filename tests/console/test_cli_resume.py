@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -39,6 +40,15 @@ def bulks(home: Path) -> list[str]:
     return [path.stem for path in (home / "state" / "unstick" / "bulks").glob("*.jsonl")]
 
 
+def sizes(home: Path) -> dict[str, int]:
+    """Return the size of each list. A running bulk removes its list at its end."""
+    found = {}
+    for name in bulks(home):
+        with contextlib.suppress(FileNotFoundError):
+            found[name] = (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size
+    return found
+
+
 def killed(home: Path, rng: random.Random, *words: str) -> None:
     """Run a command and kill it at no particular moment of its commit."""
     process = subprocess.Popen(
@@ -50,10 +60,9 @@ def killed(home: Path, rng: random.Random, *words: str) -> None:
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
-    before = {name: (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size for name in bulks(home)}
+    before = sizes(home)
     while process.poll() is None and time.monotonic() < deadline:
-        now = {name: (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size for name in bulks(home)}
-        if now != before:
+        if sizes(home) != before:
             break
     time.sleep(rng.uniform(0, 0.5))
     process.kill()

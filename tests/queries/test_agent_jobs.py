@@ -137,7 +137,7 @@ async def test_what_it_is_recognised_by(snak: Snak, tmp_path: Path, change: str)
 async def test_two_schemas_are_both_reported(snak: Snak, tmp_path: Path) -> None:
     await snak.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
     workspace = await opened(snak.dsn, tmp_path)
-    assert list(workspace.systems) == [LABEL, f"{LABEL}@old"]
+    assert list(workspace.systems) == [f"{LABEL}@public", f"{LABEL}@old"]
     await workspace.close()
 
 

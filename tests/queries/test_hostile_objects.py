@@ -7,6 +7,7 @@ tables with policies, triggers, domains and casts. Each call of a function is co
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from importlib.resources import files
@@ -18,6 +19,7 @@ import pytest
 
 from console.demo.run import ENGINES
 from queries import act, database, system
+from queries.fault import DatabaseError
 from queries.grants import grants
 from queries.model import Outcome
 from queries.read import Reader
@@ -177,12 +179,7 @@ async def test_with_the_schema_on_the_path_they_would_be(
     scene: Scene, name: str, placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_search_path", lambda schema="": "SET LOCAL search_path = public, pg_temp")
-    workspace = await opened(scene.dsn, tmp_path)
-    for reader in workspace.systems.values():
-        try:
-            await reader.roots()
-            await reader.findings()
-        except Exception:
-            pass
-    await workspace.close()
+    with contextlib.suppress(DatabaseError):  # what the server's own functions return is nonsense now
+        workspace = await opened(scene.dsn, tmp_path)
+        await workspace.close()
     assert await scene.calls() != {}

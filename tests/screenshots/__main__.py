@@ -53,7 +53,7 @@ async def play(stage: Stage) -> None:
     await stage.press("W")
     await stage.until("Reason, for the ledger")
     await stage.type("children are done, nobody woke it")
-    await stage.press("tab", "space", "enter")
+    await stage.press("enter")
     await stage.until("Rows before and after", "W changes 1 node")
     keep(stage, "rehearsal")
 
