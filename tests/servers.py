@@ -39,7 +39,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from console.demo.engine import connect
 from console.demo.run import ENGINES
+from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
 
 BINARIES = {"18": None, "15": Path("/usr/lib/postgresql/15/bin")}
@@ -172,6 +174,20 @@ class TestbedServer(Server):
         admin, self._admin = self._admin, None
         if admin is not None and not admin.is_closed():
             self._loop.call_soon_threadsafe(admin.terminate)
+
+
+async def together(server: TestbedServer, *names: str) -> str:
+    """Return the DSN of a new database with the demo's data of these engines (none: all), each in its own schema."""
+    dsn = server.fresh()
+    for engine in ENGINES:
+        if not names or engine.name in names:
+            connection = await connect(dsn, engine.name)
+            await connection.execute(SETUP["schema"])
+            one = engine()
+            await one.install(connection)
+            await one.fill(connection, 1)
+            await connection.close()
+    return dsn
 
 
 async def _build(dsn: str, system: str, *, filled: bool = False) -> str:

@@ -8,10 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from console.demo.engine import connect
-from console.demo.run import ENGINES
-from console.demo.run import SQL as SETUP
-from tests.servers import TestbedServer
+from tests.servers import TestbedServer, together
 
 from .stage import Stage, staged
 
@@ -19,15 +16,7 @@ from .stage import Stage, staged
 @pytest.fixture
 async def two(server: TestbedServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of agent_jobs and eternaltwin; nobody is at work."""
-    dsn = server.fresh()
-    for engine in ENGINES:
-        if engine.name in ("agent_jobs", "eternaltwin"):
-            connection = await connect(dsn, engine.name)
-            await connection.execute(SETUP["schema"])
-            one = engine()
-            await one.install(connection)
-            await one.fill(connection, 1)
-            await connection.close()
+    dsn = await together(server, "agent_jobs", "eternaltwin")
     yield dsn
     server.drop(dsn)
 

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from console.demo.engine import connect
-from console.demo.run import ENGINES
-from console.demo.run import SQL as SETUP
 from console.widgets.page import Page
 from tests.queries.snak import ANNA, BERT, Snak
-from tests.servers import TestbedServer
+from tests.servers import TestbedServer, together
 
 from .stage import Stage, staged
 
@@ -22,15 +20,8 @@ LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
 @pytest.fixture
 async def five(server: TestbedServer) -> AsyncIterator[str]:
-    """DSN of a database with the tables and the demo's data of all engines; nobody is at work."""
-    dsn = server.fresh()
-    for engine in ENGINES:
-        connection = await connect(dsn, engine.name)
-        await connection.execute(SETUP["schema"])
-        one = engine()
-        await one.install(connection)
-        await one.fill(connection, 1)
-        await connection.close()
+    """DSN of a database with the demo's data of all engines; nobody is at work."""
+    dsn = await together(server)
     yield dsn
     server.drop(dsn)
 

@@ -11,15 +11,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.engine import connect
-from console.demo.run import ENGINES
-from console.demo.run import SQL as SETUP
 from queries.database import READ_TIMEOUT
 from queries.fault import BusyError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.queries.builders import Twin, opened, reader
-from tests.servers import TestbedServer, both_versions
+from tests.servers import TestbedServer, both_versions, together
 
 Lock = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
 COMMANDS = ("systems", "tree", "stuck", "dead")
@@ -43,15 +40,8 @@ async def lock(server: TestbedServer) -> AsyncIterator[Lock]:
 
 @pytest.fixture
 async def five(server: TestbedServer) -> AsyncIterator[str]:
-    """DSN of a database with the tables and the demo's data of all engines; nobody is at work."""
-    dsn = server.fresh()
-    for engine in ENGINES:
-        connection = await connect(dsn, engine.name)
-        await connection.execute(SETUP["schema"])
-        one = engine()
-        await one.install(connection)
-        await one.fill(connection, 1)
-        await connection.close()
+    """DSN of a database with the demo's data of all engines; nobody is at work."""
+    dsn = await together(server)
     yield dsn
     server.drop(dsn)
 
