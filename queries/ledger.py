@@ -71,11 +71,15 @@ async def append(transaction: Transaction, entry: LedgerEntry) -> None:
     await transaction.rows(statement("ledger_append"), values)
 
 
-async def holds(transaction: Transaction, entry: LedgerEntry) -> bool:
-    """Whether the table has this entry, which is to say that its transaction was committed. Raises DatabaseError."""
+async def holds(transaction: Transaction, entry: LedgerEntry) -> bool | None:
+    """Return True if the table has this entry, so that its transaction was committed; None if that is not known.
+
+    Raises DatabaseError.
+    """
     told = {**_plain(entry), "changes": ()}
     values = {"id": entry.xid, "args": msgspec.json.encode(told).decode()}
-    return bool((await transaction.rows(statement("ledger_holds"), values))[0]["holds"])
+    found: bool | None = (await transaction.rows(statement("ledger_holds"), values))[0]["holds"]
+    return found
 
 
 def _plain(entry: LedgerEntry) -> Mapping[str, Any]:

@@ -112,5 +112,7 @@ async def _asked(
 async def _borne_out(transaction: Transaction, attempt: Attempt | None, entry: LedgerEntry, *, table: bool) -> str:
     """Return what the ledger's entry or the rows prove: the id may belong to another transaction by now."""
     if table:
-        return COMMITTED if await ledger.holds(transaction, entry) else ABORTED
-    return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[await attempt.stands(transaction) if attempt else None]
+        there = await ledger.holds(transaction, entry)
+    else:
+        there = await attempt.stands(transaction) if attempt else None
+    return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[there]

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
+import msgspec
 import pytest
 
 from queries import act, ledger
@@ -256,3 +257,28 @@ async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_
     assert {r.outcome for e in entries for r in e.results} == {CHANGED}
     for console in consoles:
         await console.close()
+
+
+@both_versions
+async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
+    twin: Twin, eternaltwin: str, tmp_path: Path
+) -> None:
+    await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    await do(workspace, "wake", [twin.id(await twin.task(status="Blocked", timer=60))])
+    (entry,), _ = await workspace.ledger()
+    other = msgspec.structs.replace(entry, reason="never written")
+
+    async def holds(asked: LedgerEntry) -> bool | None:
+        async with workspace.database.reading() as transaction:
+            return await ledger.holds(transaction, asked)
+
+    assert (await holds(entry), await holds(other)) == (True, False)
+    await twin.sql(
+        "INSERT INTO unstick.ledger"
+        " (os_user, host, application, system, schema, verb, reason, arguments, results, changes)"
+        " SELECT os_user, host, application, system, schema, verb, 'later', arguments, results, changes"
+        "   FROM unstick.ledger, generate_series(1, 10000)"
+    )
+    assert (await holds(entry), await holds(other)) == (None, None)
+    await workspace.close()
