@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
+from queries import failover, ledger, settle
 from queries import frozen as frozen_lists
-from queries import ledger, settle
 from queries.attempt import POLICY, Attempt, GuardMissedError, Request, TableBusyError, nothing
 from queries.bulk import PATIENCE, Bulk, Chunk, Progress
 from queries.database import Transaction
@@ -146,22 +146,30 @@ def bulk(
 
 
 async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
-    """Find out what became of the chunks of an unfinished bulk whose outcome is not known. Raises DatabaseError.
+    """Find out what became of chunks of an unfinished bulk: those without an outcome, all after a failover.
 
     Where the server cannot tell, their nodes are left: those that were changed are not at their version any more.
+    Raises DatabaseError.
     """
     results: list[Result] = []
-    for begun in list(frozen.open):
-        status = await settle.status(workspace.database, begun.mark, begun.entry, table=workspace.ledger_file is None)
-        if status == settle.COMMITTED:
-            found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=begun.mark.xid)) for i in begun.ids]
+    unknown = frozen.open
+    for chunk in frozen.chunks:
+        if chunk not in unknown and chunk.mark.history == workspace.server.history:
+            continue
+        status = await settle.status(workspace.database, chunk.mark, chunk.entry, table=workspace.ledger_file is None)
+        found: list[Result] = []
+        if chunk not in unknown and status == settle.ABORTED:
+            ids = [i for i in chunk.ids if i in frozen.told and frozen.told[i].outcome is Outcome.CHANGED]
+            found = [Result(id=i, outcome=Outcome.LOST, why=failover.LOST) for i in ids]
+        elif chunk in unknown and status == settle.COMMITTED:
+            found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=chunk.mark.xid)) for i in chunk.ids]
+        if found:
             frozen.outcomes(found)
             results += found
-        if status in (settle.COMMITTED, settle.ABORTED) and workspace.ledger_file is not None:
-            outcome = Outcome.CHANGED if status == settle.COMMITTED else Outcome.REFUSED
-            told = [Result(id=i, outcome=outcome) for i in begun.ids]
+        if workspace.ledger_file is not None and (found or status == settle.ABORTED):
+            told = found or [Result(id=i, outcome=Outcome.REFUSED, why=settle.ROLLED_BACK) for i in chunk.ids]
             with contextlib.suppress(DatabaseError):
-                workspace.ledger_file.append(msgspec.structs.replace(begun.entry, results=tuple(told)), intended=False)
+                workspace.ledger_file.append(msgspec.structs.replace(chunk.entry, results=tuple(told)), intended=False)
     return tuple(results)
 
 
@@ -340,6 +348,9 @@ async def _transact(
 ) -> None:
     database, file = workspace.database, workspace.ledger_file
     async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
+        if why := await workspace.unsafe(request.reader, request.verb, transaction):
+            attempt.fail(Outcome.REFUSED, why)
+            return
         await attempt.run(transaction, request.witness if commit else None)
         if not commit:
             attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]

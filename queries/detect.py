@@ -134,17 +134,28 @@ class Detection(Record):
 def questions(systems: Sequence[System], trusted: Sequence[str] = ()) -> list[Question]:
     """Return what :func:`detect` needs to know about ``systems``. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in systems]
-    names = {n for r in recognised for n in r.relations}
+    names = {n for s in systems for n in _relations(s)}
     names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
-    names |= {n.relation.rpartition(".")[2] for s in systems for n in s.spec.needs.values() if n.relation}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
     called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
-    args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
     return [
         Question(statement("catalog"), {"query": sorted(names)}),
         Question(statement("types"), {"query": sorted(types | called)}),
-        Question(statement("code"), {"query": sorted(names), "args": args}),
+        code(systems, trusted),
     ]
+
+
+def code(systems: Sequence[System], trusted: Sequence[str]) -> Question:
+    """Ask whose code statements on the tables of ``systems`` would run; the answer is for :class:`Trust`."""
+    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+    args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
+    return Question(statement("code"), {"query": sorted({n for s in systems for n in _relations(s)}), "args": args})
+
+
+def _relations(system: System) -> set[str]:
+    """Names of the relations that a system's statements use, without schema."""
+    needed = {n.relation.rpartition(".")[2] for n in system.spec.needs.values() if n.relation}
+    return {*system.spec.recognise.relations, *needed}
 
 
 def _called(system: System) -> set[str]:
@@ -153,12 +164,12 @@ def _called(system: System) -> set[str]:
     return executed | {name for need in system.spec.needs.values() for name in need.functions}
 
 
-def detect(systems: Sequence[System], catalog: Rows, made: Rows, code: Rows = (), chosen: str = "") -> Detection:
+def detect(systems: Sequence[System], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
     """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`.
 
     ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
     """
-    trust = Trust(code)
+    trust = Trust(doubts)
     schemas: dict[str, dict[str, Relation]] = {}
     for row in catalog:
         relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
@@ -213,14 +224,7 @@ def _found(
         for name, need in system.spec.needs.items()
     }
     bound = in_schema(system, schema)
-    executable, unsafe = {}, {name: why for name in kept if (why := trust.unwritten(schema, name))}
-    for name in _called(system):
-        where, _, function = name.rpartition(".")
-        executable[name] = usable.get((where or schema, function), False)
-        if why := trust.uncalled(where or schema, [function]):
-            unsafe[name] = why
-    if system.spec.unqualified and (why := trust.uncalled(schema)):
-        unsafe[""] = why  # the schema would be on the search_path of every action
+    called = {name: (name.rpartition(".")[0] or schema, name.rpartition(".")[2]) for name in _called(system)}
     lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
     return Found(
         label=system.name,
@@ -229,10 +233,21 @@ def _found(
         relations=kept,
         have=have,
         indexed=indexed,
-        executable=executable,
-        unsafe=unsafe,
+        executable={name: usable.get(place, False) for name, place in called.items()},
+        unsafe=unsafe(system, schema, trust),
         lacking=lacking,
     )
+
+
+def unsafe(system: System, schema: str, trust: Trust) -> dict[str, str]:
+    """Return why an action must not change a table or call a function, by name; by "" what forbids every action."""
+    whys = {name: trust.unwritten(schema, name) for name in system.spec.recognise.relations}
+    for name in _called(system):
+        where, _, function = name.rpartition(".")
+        whys[name] = trust.uncalled(where or schema, [function])
+    if system.spec.unqualified:  # the schema is on the search_path of every action
+        whys[""] = trust.uncalled(schema)
+    return {name: why for name, why in whys.items() if why}
 
 
 def _plain(schema: str) -> str:

@@ -65,11 +65,11 @@ class _Line(Record, omit_defaults=True):
 
 
 class Frozen:
-    """An open list, locked against other processes. ``left`` are ids and versions without an outcome."""
+    """An open list, locked against other processes. ``told`` are outcomes by id, ``chunks`` in the order of COMMIT."""
 
     def __init__(self, path: Path, file: int, head: Head) -> None:
         self.head = head
-        self.open: list[Begun] = []
+        self.chunks: list[Begun] = []
         self.told: dict[str, Result] = {}
         self._own_locks = 0.0  # monotonic time until which a transaction that lost its console may hold locks
         self._path = path
@@ -89,16 +89,20 @@ class Frozen:
         """Return True while a transaction of this bulk may be what holds a locked node."""
         return time.monotonic() < self._own_locks
 
+    @property
+    def open(self) -> list[Begun]:
+        """Chunks whose outcome is not known."""
+        return [chunk for chunk in self.chunks if not any(i in self.told for i in chunk.ids)]
+
     def begun(self, mark: Mark, entry: LedgerEntry) -> None:
         """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
         begun = Begun(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
-        self.open.append(begun)
+        self.chunks.append(begun)
         self._append(_Line(begun=begun))
 
     def outcomes(self, results: Sequence[Result]) -> None:
         """Note outcomes of a chunk."""
         self.told |= {r.id: r for r in results}
-        self.open = [b for b in self.open if not any(i in self.told for i in b.ids)]
         self._append(_Line(told=tuple(results)))
 
     def close(self) -> None:
@@ -223,11 +227,9 @@ def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> Frozen | None:
         if line.head is not None and frozen is None:
             frozen = Frozen(path, file, line.head)
         elif frozen is not None and line.begun is not None:
-            frozen.open.append(line.begun)
+            frozen.chunks.append(line.begun)
         elif frozen is not None and line.told is not None:
             frozen.told |= {r.id: r for r in line.told}
-    if frozen is not None:
-        frozen.open = [b for b in frozen.open if not any(i in frozen.told for i in b.ids)]
     return frozen
 
 

@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from queries import ledger, system
-from queries.database import Database, Server
-from queries.detect import Declined, detect, looked_for, questions
+from queries.database import Database, Server, Transaction
+from queries.detect import Declined, code, detect, looked_for, questions, unsafe
 from queries.failover import Journal
 from queries.fault import BusyError, DatabaseError, LostError
 from queries.files import statement
@@ -16,7 +18,9 @@ from queries.ledger import Subject
 from queries.model import LedgerEntry, Origin, split_id
 from queries.read import Reader
 from queries.script import Question
+from queries.spec import Verb
 from queries.system import System
+from queries.trust import Trust
 
 _CLOSED = "There is a ledger, the table unstick.ledger, but the role {role} may not read it: it has no SELECT on it."
 _NO_CURSOR = "{cursor!r} is no cursor of this ledger: --after takes the one that the page before ended with."
@@ -109,10 +113,10 @@ class Workspace:
         """
         asked = [*questions(self._known, self._trusted), Question(statement("ledger_state"))]
         try:
-            catalog, types, code, (there,) = await self.database.asked(asked)
+            catalog, types, doubts, (there,) = await self.database.asked(asked)
         except BusyError:  # a table was locked between the look for locks and the look at the table
-            catalog, types, code, (there,) = await self.database.asked(asked)
-        detection = detect(self._known, catalog, types, code, self._schema)
+            catalog, types, doubts, (there,) = await self.database.asked(asked)
+        detection = detect(self._known, catalog, types, doubts, self._schema)
         state = ledger.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.found.full: reader for reader in self.systems.values()}
@@ -142,6 +146,16 @@ class Workspace:
     async def renew(self) -> None:
         """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""
         await self.database.asked(())
+
+    async def unsafe(self, reader: Reader, verb: Verb, transaction: Transaction) -> str:
+        """Return why an action could run code of a role that is not trusted, as of now. Raises DatabaseError.
+
+        The right to create triggers may be used at any time after the systems were looked for.
+        """
+        asked = code([reader.system], self._trusted)
+        trust = Trust(await transaction.rows(asked.statement, asked.values))
+        found = msgspec.structs.replace(reader.found, unsafe=unsafe(reader.system, reader.found.schema, trust))
+        return found.why_unsafe(verb.privileges)
 
     @property
     def server(self) -> Server:

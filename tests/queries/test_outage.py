@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import stat
 from collections.abc import AsyncIterator
@@ -268,3 +269,45 @@ async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternalt
         await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()
     await workspace.close()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_lost(
+    own_server: TestbedServer, tmp_path: Path, place: str
+) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn, table=place == "table")
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    stop, kept, done = asyncio.Event(), False, set()
+    async for progress in steps(workspace, rehearsal, stop):
+        done |= {r.id for r in progress.chunk.results}
+        if progress.done >= 50 and not kept:
+            kept = True
+            await asyncio.to_thread(own_server.keep)
+        if progress.done >= 100:
+            stop.set()
+    await workspace.close()
+    await asyncio.to_thread(own_server.fall_back)
+    workspace = await opened(dsn, tmp_path)
+    with contextlib.closing(frozen.load(workspace.bulks, progress.bulk, workspace.server)) as list_:
+        found = await act.recall(workspace, list_)
+        assert {r.outcome for r in found} == {Outcome.LOST}
+        assert {r.id for r in found} == done - (await woken(dsn))[0]
+        assert set(list_.left) == set(ids) - done
+    await workspace.close()
+
+
+async def test_intents_without_an_outcome_are_reported_at_the_start(
+    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = await opened(eternaltwin, tmp_path)
+    assert unfinished.told(workspace) == []
+    monkeypatch.setattr(act, "_tell", lambda *_: None)  # as where the console is killed before it
+    task = twin.id(await twin.task(status="Blocked", timer=60))
+    await act.commit(workspace, LABEL, "wake", await rehearsed(workspace, "wake", [task]), OPERATOR)
+    await workspace.close()
+    again = await opened(eternaltwin, tmp_path)
+    assert len(unfinished.told(again)) == 1
+    await again.close()

@@ -11,7 +11,7 @@ from queries import act
 from queries.grants import grants
 from queries.model import Outcome
 from tests.command import unstick
-from tests.queries.builders import LABEL, Twin, opened, reader, rehearsed, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told, why
 from tests.servers import TestbedServer, both_versions
 
 
@@ -115,4 +115,24 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
         server.sql(statement, eternaltwin)
     workspace = await opened(dsn, tmp_path)
     assert told(await rehearsed(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    await workspace.close()
+
+
+async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    workspace = await opened(eternaltwin, tmp_path)
+    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
+    assert told(rehearsal) == {twin.id(task): Outcome.CHANGED}
+    server.sql(f"GRANT TRIGGER ON task TO {role}; GRANT CREATE ON SCHEMA public TO {role}", eternaltwin)
+    theirs = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
+    server.sql(
+        "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'theirs'; END $$;"
+        f"{CODE['trigger']}",
+        theirs,
+    )
+    outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, twin.id(task))
     await workspace.close()
