@@ -149,7 +149,8 @@ def code(systems: Sequence[System], trusted: Sequence[str]) -> Question:
     """Ask whose code statements on the tables of ``systems`` would run; the answer is for :class:`Trust`."""
     called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
-    return Question(statement("code"), {"query": sorted({n for s in systems for n in _relations(s)}), "args": args})
+    names = {"ledger", *(n for s in systems for n in _relations(s))}  # entries are written in the action's transaction
+    return Question(statement("code"), {"query": sorted(names), "args": args})
 
 
 def _relations(system: System) -> set[str]:

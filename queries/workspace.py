@@ -26,6 +26,11 @@ _CLOSED = "There is a ledger, the table unstick.ledger, but the role {role} may 
 _NO_CURSOR = "{cursor!r} is no cursor of this ledger: --after takes the one that the page before ended with."
 
 
+def _doubtful_ledger(trust: Trust) -> str:
+    """Return why an entry written to the table could run code of a role that is not trusted."""
+    return trust.unread("unstick", ["ledger"]) or trust.unwritten("unstick", "ledger")
+
+
 class UnknownError(DatabaseError):
     """An id that names no system here, or several; str() says which there are."""
 
@@ -134,9 +139,11 @@ class Workspace:
             self.systems[found.label] = reader
         for reader in () if self._later else self.systems.values():
             await reader.recognise()
-        self.ledger_file = None if state.writable else self._file
-        self.ledger_readable = state.readable
-        self.ledger_closed = "" if state.readable or not state.exists else _CLOSED.format(role=self.server.role)
+        doubt = _doubtful_ledger(Trust(doubts)) if state.exists else ""
+        self.ledger_file = None if state.writable and not doubt else self._file
+        self.ledger_readable = state.readable and not doubt
+        closed = f"The table unstick.ledger is not used: {doubt}." if doubt else _CLOSED.format(role=self.server.role)
+        self.ledger_closed = closed if state.exists and not self.ledger_readable else ""
 
     @property
     def bulks(self) -> Path:
@@ -154,6 +161,8 @@ class Workspace:
         """
         asked = code([reader.system], self._trusted)
         trust = Trust(await transaction.rows(asked.statement, asked.values))
+        if self.ledger_file is None and (why := _doubtful_ledger(trust)):
+            return why
         found = msgspec.structs.replace(reader.found, unsafe=unsafe(reader.system, reader.found.schema, trust))
         return found.why_unsafe(verb.privileges)
 

@@ -189,8 +189,11 @@ async def test_every_key_followed_at_once_by_another(
         for first in every[part::PARTS]:
             alone = await it.burst(first)
             field, modal = it.field is not None, isinstance(it.app.screen, ModalScreen)
+            palette = isinstance(it.app.screen, CommandPalette)
             for second in every if EVERY else [*TELLING, *chosen.sample(every, SECONDS)]:
                 state = await it.burst(first, second)
+                if palette and second == "enter":
+                    continue  # it runs the command in front, which only looks: a page other than this
                 if modal or (field and printable(second)):
                     typed = second if field and not modal else ""
                     wanted = alone._replace(left=alone.left + (second in ALWAYS), filter=alone.filter + typed)

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries import act
+from queries import act, ledger
 from queries.grants import grants
 from queries.model import Outcome
 from tests.command import unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, seen, told, why
 from tests.servers import TestbedServer, both_versions
 
 
@@ -133,6 +133,39 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         theirs,
     )
     outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, twin.id(task))
+    await workspace.close()
+
+
+async def test_a_ledger_of_a_stranger_is_not_used(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    await twin.sql(ledger.ddl())
+    server.sql(f"ALTER TABLE unstick.ledger OWNER TO {role}", eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    assert workspace.ledger_file is not None
+    assert role in workspace.ledger_closed
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+    assert await twin.value("SELECT count(*) FROM unstick.ledger") == 0
+    await workspace.close()
+
+
+async def test_a_trigger_on_the_ledger_is_noticed_while_the_console_is_open(
+    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+) -> None:
+    task = await twin.task()
+    await twin.sql(ledger.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    assert workspace.ledger_file is None
+    await twin.sql(
+        "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
+        f"ALTER FUNCTION theirs() OWNER TO {role};"
+        "CREATE TRIGGER t BEFORE INSERT ON unstick.ledger FOR EACH ROW EXECUTE FUNCTION theirs()"
+    )
+    outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
