@@ -17,7 +17,7 @@ import msgspec
 from queries import ledger, settle
 from queries.attempt import Attempt
 from queries.database import Database
-from queries.fault import DatabaseError, LostError, UnreachableError
+from queries.fault import DatabaseError
 from queries.model import LedgerEntry, Outcome, Result
 
 LOST = "lost in failover: it was committed, but the server that answers now does not have it. The change is gone"
@@ -69,7 +69,7 @@ class Journal:
         return len(lives) > 1 or (bool(self._all) and not all(c.settled for c in self._all))
 
     async def check(self) -> None:
-        """Ask again where that may tell something new. Raises LostError, UnreachableError."""
+        """Ask again where that may tell something new. Raises DatabaseError if the server cannot be asked now."""
         async with self._turn:
             if not self.doubtful:
                 return
@@ -101,7 +101,7 @@ class Journal:
             return await settle.later(
                 self._database, one.mark, one.attempt, one.entry, table=one.table, sure=one.settled
             )
-        except (LostError, UnreachableError):
+        except settle.AGAIN:
             raise
         except DatabaseError:
             return settle.UNKNOWN

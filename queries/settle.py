@@ -13,7 +13,7 @@ import time
 from queries import ledger
 from queries.attempt import Attempt
 from queries.database import Database, Transaction
-from queries.fault import DatabaseError, LostError, UnreachableError
+from queries.fault import BusyError, DatabaseError, LostError, SlowError, UnreachableError
 from queries.files import statement
 from queries.model import LedgerEntry, Record
 
@@ -42,6 +42,9 @@ async def mark(transaction: Transaction) -> Mark:
     return Mark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
 
 
+AGAIN = (LostError, UnreachableError, SlowError, BusyError)  # a server that has just started is slow, and not silent
+
+
 class Fate(Record):
     """What became of a transaction: ``committed``, ``aborted`` or ``unknown``.
 
@@ -58,7 +61,7 @@ async def settled(database: Database, mark: Mark, attempt: Attempt, entry: Ledge
     while True:
         try:
             fate = await _asked(database, mark, attempt, entry, table=table, sure=False)
-        except (LostError, UnreachableError):
+        except AGAIN:
             fate = None
         except DatabaseError:
             return Fate(status=UNKNOWN)
