@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from random import Random
@@ -113,10 +114,16 @@ async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
     outcomes: list[Outcome] = []
     for start in range(0, len(made), AT_ONCE):
         chosen, nodes = made[start : start + AT_ONCE], ids[start : start + AT_ONCE]
+        began = time.monotonic()
         rehearsal = await shop.rehearse(case.verb, *nodes, **case.arguments)
+        took = time.monotonic() - began
         assert set(told(rehearsal).values()) == {CHANGED}, [r.why for r in rehearsal.results]
-        # Of its own actors two may well meet in a circle, so each writes about a node of its own.
-        writes = [_write(engine, rng, case, m) for engine, m in zip(engines, chosen, strict=True)]
+        # Two of the engine's own actors may deadlock, so each writes about a node of its own. A commit takes about as
+        # long as its dry run: the writes begin before, within and after it.
+        writes = [
+            _write(engine, rng, case, m, after=rng.uniform(0, 2 * took))
+            for engine, m in zip(engines, chosen, strict=True)
+        ]
         committed, *faults = await asyncio.gather(
             act.commit(shop.workspace, LABEL, case.verb, rehearsal, OPERATOR), *writes, return_exceptions=True
         )
@@ -143,8 +150,9 @@ def _id(shop: Shop, case: Case, made: Made, letter: UUID | None) -> str:
     return shop.step(made, case.node) if case.node else shop.task(made)
 
 
-async def _write(engine: Engine, rng: Random, case: Case, one: Made) -> None:
-    """One write, or some, of the sorts that the engine knows, about a node at stake."""
+async def _write(engine: Engine, rng: Random, case: Case, one: Made, *, after: float) -> None:
+    """Write about a node at stake as the engine may, ``after`` seconds."""
+    await asyncio.sleep(after)
     step = one.steps["refund_card"]
     sort = rng.choice(("task", "step", "final", "flags", "detect", "backoff", "both"))
     if sort in ("task", "both"):

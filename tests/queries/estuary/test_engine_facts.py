@@ -375,7 +375,8 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
         " CREATE TABLE called (n int); CREATE SEQUENCE calls;"
         " CREATE FUNCTION evil(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS"
         " $$ BEGIN PERFORM nextval('public.calls'); RETURN true; END $$;"
-        " CREATE TABLE trap (controller_task_id macaddr8); CREATE INDEX ON trap (controller_task_id) WHERE evil(1)",
+        " CREATE TABLE trap (controller_task_id macaddr8); CREATE INDEX ON trap (controller_task_id) WHERE evil(1);"
+        f" RESET ROLE; REVOKE CREATE ON SCHEMA public FROM {role}",  # else nothing at all would be deleted
         estuary,
     )
     await rows.sql("ALTER SEQUENCE calls RESTART")
