@@ -269,12 +269,14 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.BUSY}
     outcomes = Outcomes(
         results=tuple(results),
-        changes=tuple(c for p in parts for c in p.copies),
+        changes=tuple(c for p in parts if p.unsettled is None for c in p.copies),
         xid=" ".join(xids) or None,
         ledger=workspace.ledger_place if xids else None,
         for_now=tuple(i for p in parts for i in p.for_now),
     )
-    return Chunk(outcomes=outcomes, left=left, trouble=next((r.why for r in results if r.id in left), ""))
+    unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
+    trouble = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")
+    return Chunk(outcomes=outcomes, left=left, trouble=trouble, unsettled=unsettled)
 
 
 async def _attempt(
@@ -374,11 +376,14 @@ async def _transact(
             raise
         caveat = UNREPLICATED if transaction.unreplicated else ""
     if status is None:
-        fate = await settle.settled(database, mark, attempt, entry, table=file is None)
+        gone = settle.DEADLINE if request.frozen is None else settle.GONE
+        fate = await settle.settled(database, mark, attempt, entry, table=file is None, gone=gone)
         status, caveat = fate.status, UNANSWERED if fate.synchronous else ""
     if status != settle.ABORTED:
         done = Committed(mark, attempt, entry, table=file is None, sent=sent, answered=time.monotonic())
         done.settled = status == settle.COMMITTED
+        if not done.settled and request.frozen is not None:
+            done.awaited, attempt.unsettled = True, done
         workspace.journal.add(done)
     if status == settle.COMMITTED:
         attempt.xid, attempt.caveat = mark.xid, caveat

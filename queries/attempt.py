@@ -22,6 +22,7 @@ from queries.spec import Verb
 from queries.statement import Statement
 
 if TYPE_CHECKING:
+    from queries.failover import Committed
     from queries.frozen import Frozen
 
 # An executor writes such a node many times a second and holds it for moments: seconds to wait for one of the gaps.
@@ -88,6 +89,7 @@ class Attempt:
         self.witness: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
         self.again: dict[str, str] = {}  # ids and versions that nothing was done to for want of a server
+        self.unsettled: Committed | None = None  # sent for COMMIT, and the server could not be asked what became of it
         self.caveat = ""  # what is to be said of those that were changed
         self.xid: str | None = None
         self.at = 0.0  # when its transaction began, by the server's clock

@@ -9,11 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
 import msgspec
 
+from queries import settle
 from queries.attempt import Request
 from queries.backoff import Backoff
+from queries.failover import Committed
 from queries.fault import DatabaseError
 from queries.frozen import Frozen
-from queries.model import Outcome, Outcomes, Record
+from queries.model import Outcome, Outcomes, Record, Result
 from queries.workspace import Workspace
 
 PATIENCE = 900.0  # seconds that a server is waited for
@@ -44,11 +46,13 @@ class Chunk(Record):
     """What became of a chunk. ``left``: nodes to try again, with their versions.
 
     Nothing was done to them for want of a server, or because an interrupted transaction of this bulk may hold them.
+    ``unsettled``: transactions that were sent for COMMIT, and that the server could not be asked about any more.
     """
 
     outcomes: Outcomes
     left: Versions
     trouble: str = ""
+    unsettled: tuple[Committed, ...] = ()
 
 
 Piece = tuple[Request, Versions]
@@ -75,6 +79,7 @@ class Bulk:
         self._pieces = pieces
         self._again: list[Piece] = []  # left by a lost server: they go first
         self._running: dict[asyncio.Task[Chunk], Piece] = {}
+        self._unsettled: list[tuple[Request, Committed, Outcomes]] = []
         self._ahead: Outcomes | Piece | None = None
         self._total, self._done = total, 0
         self._stop = stop
@@ -91,10 +96,14 @@ class Bulk:
                     for outcomes in await self._finished():
                         yield self._step(outcomes)
                 elif self._stop.is_set() or not (self._lost() and self._more()):
+                    for outcomes in self._decided(last=True):
+                        yield self._step(outcomes)
                     return
                 else:
                     async for pause in self._wait():
                         yield pause
+                    for outcomes in self._decided():
+                        yield self._step(outcomes)
                     if self._lost():
                         return
         finally:
@@ -126,10 +135,31 @@ class Bulk:
         outcomes = [self._ended(task).outcomes for task in done]
         with contextlib.suppress(DatabaseError):
             await self._workspace.journal.check()
+        outcomes += self._decided()
         return [each for each in outcomes if each.results]
 
+    def _decided(self, *, last: bool = False) -> list[Outcomes]:
+        """Take what the server has said since about transactions that it could not be asked about.
+
+        What it rolled back is tried again. ``last``: it will not be asked again, so the others are unknown.
+        """
+        decided, waiting = [], []
+        for request, sent, outcomes in self._unsettled:
+            if sent.fate == settle.ABORTED:
+                self._again.append((request, {i: sent.attempt.asked[i] for i in sent.attempt.touched}))
+            elif sent.fate == settle.COMMITTED:
+                results = tuple(Result(id=r.id, outcome=Outcome.CHANGED) for r in outcomes.results)
+                decided.append(msgspec.structs.replace(outcomes, results=results, xid=sent.mark.xid))
+            elif sent.fate or last:
+                sent.awaited = False
+                decided.append(outcomes)
+            else:
+                waiting.append((request, sent, outcomes))
+        self._unsettled = waiting
+        return decided
+
     def _more(self) -> bool:
-        return self._frozen is not None and bool(self._frozen.left)
+        return bool(self._unsettled) or (self._frozen is not None and bool(self._frozen.left))
 
     def _lost(self) -> bool:
         """Return True while there is no server that takes changes, and one is waited for."""
@@ -149,7 +179,18 @@ class Bulk:
         """Take what a chunk has come to; what a lost server has left of it is tried again."""
         request, _ = self._running.pop(task)
         chunk = task.result()
-        if self._frozen is None or not chunk.left:
+        if self._frozen is None:
+            return chunk
+        for sent in chunk.unsettled:
+            self._trouble = self._trouble or chunk.trouble
+            self._frozen.interrupted()
+            ids = set(sent.attempt.touched)
+            about = tuple(r for r in chunk.outcomes.results if r.id in ids)
+            rest = tuple(r for r in chunk.outcomes.results if r.id not in ids)
+            chunk = msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=rest))
+            copies = sent.attempt.copies
+            self._unsettled.append((request, sent, Outcomes(results=about, changes=copies)))
+        if not chunk.left:
             return chunk
         self._trouble = chunk.trouble
         if not any(r.outcome is Outcome.BUSY for r in chunk.outcomes.results if r.id in chunk.left):
@@ -171,7 +212,8 @@ class Bulk:
     def _step(self, outcomes: Outcomes) -> Progress:
         self._done += len(outcomes.results)
         if self._frozen is not None:
-            self._frozen.outcomes(outcomes.results)
+            # One that is unknown stays in the list: who continues it asks the server again.
+            self._frozen.outcomes([r for r in outcomes.results if r.outcome is not Outcome.UNKNOWN])
         return self._progress(chunk=outcomes)
 
     def _progress(

@@ -28,7 +28,10 @@ NOT_TOLD = (
 
 
 class Committed:
-    """A transaction of this session. ``sent`` and ``answered`` are monotonic times of its COMMIT."""
+    """A transaction of this session. ``sent`` and ``answered`` are monotonic times of its COMMIT.
+
+    ``awaited``: a bulk waits for ``fate`` and reports it by itself, so a correction would be a second report.
+    """
 
     def __init__(
         self, mark: settle.Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool, sent: float, answered: float
@@ -36,6 +39,8 @@ class Committed:
         self.mark, self.attempt, self.entry, self.table = mark, attempt, entry, table
         self.sent, self.answered = sent, answered
         self.settled = True  # False: the server could not say whether it was committed
+        self.awaited = False
+        self.fate = ""
 
 
 class Journal:
@@ -80,19 +85,22 @@ class Journal:
             asked = [c for c in self._all if c.mark.life != server.life or not c.settled]
             there, gone = -math.inf, math.inf  # sent before this: committed; answered after that: lost
             unclear: list[Committed] = []
+            fates: list[tuple[Committed, str]] = []  # used only when all are known: a lost server may end this check
             for one in sorted(asked, key=lambda c: c.sent, reverse=True):
                 fate = settle.COMMITTED if one.answered < there else await self._fate(one)
                 if fate == settle.COMMITTED:
                     there = max(there, one.sent)
-                    self._found(one, fate)
+                    fates.append((one, fate))
                 elif fate == settle.ABORTED:
                     gone = min(gone, one.answered)
-                    self._found(one, fate)
+                    fates.append((one, fate))
                 else:
                     unclear.append(one)
             for one in unclear:
                 known = settle.COMMITTED if one.answered < there else settle.ABORTED if one.sent > gone else ""
-                self._found(one, known or settle.UNKNOWN)
+                fates.append((one, known or settle.UNKNOWN))
+            for one, fate in fates:
+                self._found(one, fate)
             for one in asked:
                 one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
 
@@ -108,7 +116,7 @@ class Journal:
 
     def _found(self, one: Committed, fate: str) -> None:
         """Take what was found out about a transaction, and correct what was reported of it."""
-        was, one.settled = one.settled, True
+        was, one.settled, one.fate = one.settled, True, fate
         if fate == settle.COMMITTED and was:
             return
         if fate == settle.COMMITTED:
@@ -123,7 +131,8 @@ class Journal:
             results = []  # it stays unknown
         if fate != settle.COMMITTED:
             self._all.remove(one)
-        self.corrected += results
+        if not one.awaited:
+            self.corrected += results
         if results:
             self._note(one, results)
 

@@ -18,6 +18,7 @@ from queries.files import statement
 from queries.model import LedgerEntry, Record
 
 DEADLINE = 30.0  # seconds; a server that lost us breaks our transaction off within its idle timeout
+GONE = 5.0  # seconds without an answer after which a bulk reports the outage, and asks again when it is over
 FIRST, MOST = 0.01, 1.0  # seconds between two questions
 _FUTURE = "22023"  # "transaction ID ... is in the future"
 
@@ -55,19 +56,26 @@ class Fate(Record):
     synchronous: bool = False
 
 
-async def settled(database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool) -> Fate:
-    """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own ledger."""
+async def settled(
+    database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool, gone: float = DEADLINE
+) -> Fate:
+    """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own ledger.
+
+    ``gone``: seconds without any answer after which the transaction's fate is unknown for now.
+    """
     deadline, pause = time.monotonic() + DEADLINE, FIRST
+    silent = time.monotonic() + gone
     while True:
         try:
             fate = await _asked(database, mark, attempt, entry, table=table, sure=False)
+            silent = time.monotonic() + gone
         except AGAIN:
             fate = None
         except DatabaseError:
             return Fate(status=UNKNOWN)
         if fate is not None:
             return fate
-        if time.monotonic() + pause > deadline:
+        if time.monotonic() + pause > min(deadline, silent):
             return Fate(status=UNKNOWN)
         await asyncio.sleep(pause)
         pause = min(pause * 2, MOST)

@@ -12,8 +12,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, bulk, frozen, ledger, unfinished
+from queries import act, bulk, frozen, ledger, settle, unfinished
 from queries.bulk import Progress
+from queries.database import Transaction
 from queries.fault import DatabaseError
 from queries.frozen import Frozen
 from queries.model import Outcome, Rehearsal, Result
@@ -96,6 +97,47 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer
     await workspace.close()
 
 
+@pytest.mark.parametrize("table", [True, False], ids=["table", "file"])
+@pytest.mark.parametrize("arrived", [True, False], ids=["arrived", "did not"])
+async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
+    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
+) -> None:
+    """The server is away for longer than the first questions last. No node is unknown, none is changed twice."""
+    monkeypatch.setattr(settle, "GONE", 0.1)
+    dsn = own_server.fresh("eternaltwin")
+    twin, ids = await filled(dsn, table=table)
+    await twin.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    sent, commits = act._ended, []
+
+    async def lost(transaction: Transaction) -> str | None:
+        commits.append(1)
+        if len(commits) != 5:
+            return await sent(transaction)
+        if arrived:
+            assert await sent(transaction) == settle.COMMITTED
+        await asyncio.to_thread(own_server.halt, "immediate")
+        return None
+
+    monkeypatch.setattr(act, "_ended", lost)
+    results, pauses = [], 0
+    async for progress in steps(workspace, rehearsal):
+        results += progress.chunk.results
+        if progress.waits is not None:
+            pauses += 1
+            if pauses == 3:
+                await asyncio.to_thread(own_server.start)
+    assert sorted(r.id for r in results) == sorted(ids), "each once"
+    assert {r.outcome for r in results} == {CHANGED}
+    assert len(commits) >= NODES // CHUNK + (not arrived)
+    assert (await woken(dsn))[0] == set(ids)
+    assert sorted(await entered(workspace)) == sorted(ids)
+    assert workspace.journal.corrected == []
+    assert list(workspace.bulks.iterdir()) == []
+    await workspace.close()
+
+
 async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: TestbedServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     twin, ids = await filled(dsn)
@@ -114,13 +156,15 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
                 stop.set()
     assert len(pauses) == 2
     done = {r.id for r in results if r.outcome is CHANGED}
-    assert {r.outcome for r in results} == {CHANGED}
+    assert {r.outcome for r in results} <= {CHANGED, Outcome.UNKNOWN}
     await asyncio.to_thread(own_server.start)
     await workspace.renew()
     assert [len(one.left) for one in frozen.unfinished(workspace.bulks, workspace.server)] == [NODES - len(done)]
 
     with_list = frozen.load(workspace.bulks, progress.bulk, workspace.server)
-    assert await act.recall(workspace, with_list) == ()
+    recalled = await act.recall(workspace, with_list)
+    assert {r.id for r in recalled} <= {r.id for r in results if r.outcome is Outcome.UNKNOWN}
+    done |= {r.id for r in recalled}
     left = with_list.left
     again = frozen.rehearsal_of(with_list.head, await rehearsed(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, with_list) for r in step.chunk.results]
