@@ -15,8 +15,8 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from queries import duration, places
-from queries.redaction import redact
+from queries import duration, user_dirs
+from queries.db.redaction import redact
 from queries.safe_text import safe_text
 
 T = TypeVar("T")
@@ -149,7 +149,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 def path_of(given: str | None = None) -> Path:
     """Where the settings are: what was given, else ``UNSTICK_CONFIG``, else the platform's place for them."""
     chosen = given or os.environ.get("UNSTICK_CONFIG")
-    return Path(chosen).expanduser() if chosen else places.folder("config") / "config.toml"
+    return Path(chosen).expanduser() if chosen else user_dirs.folder("config") / "config.toml"
 
 
 def load(given: str | None = None) -> Config:

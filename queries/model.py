@@ -320,8 +320,8 @@ def _read(row: Any) -> Any:
 class Rehearsal(Record):
     """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with.
 
-    ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.wait` can wait for them. ``steady``:
-    by node, what must not change meanwhile.
+    ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.actions.wait` can wait for them.
+    ``steady``: by node, what must not change meanwhile.
     """
 
     system: str

@@ -4,6 +4,10 @@ import re
 
 from queries.model import Record
 
+PARAMETERS = frozenset(
+    "ids places versions args changes copied operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
+)
+
 
 class ReadingError(Exception):
     """A file of a system is not as the contract says; str() names file and line."""

@@ -8,19 +8,20 @@ from pathlib import Path
 
 import msgspec
 
-from queries import ledger, system
-from queries.database import Database, Server, Transaction
-from queries.detect import Declined, code, detect, looked_for, questions, unsafe
-from queries.failover import Journal
-from queries.fault import BusyError, DatabaseError, LostError
-from queries.files import statement
-from queries.ledger import Subject
+from queries.contract import loader
+from queries.contract.detect import Declined, code, detect, looked_for, questions, unsafe
+from queries.contract.loader import System
+from queries.contract.spec import Verb
+from queries.contract.trust import Trust
+from queries.db.batched_query import Question
+from queries.db.database import Database, Server, Transaction
+from queries.db.shared_sql import statement
+from queries.errors import BusyError, DatabaseError, LostError
 from queries.model import LedgerEntry, Origin, split_id
-from queries.read import Reader
-from queries.script import Question
-from queries.spec import Verb
-from queries.system import System
-from queries.trust import Trust
+from queries.read.reader import Reader
+from queries.write import audit_log
+from queries.write.audit_log import Subject
+from queries.write.failover import Journal
 
 _CLOSED = "There is a ledger, the table unstick.ledger, but the role {role} may not read it: it has no SELECT on it."
 _NO_CURSOR = "{cursor!r} is no cursor of this ledger: --after takes the one that the page before ended with."
@@ -56,8 +57,8 @@ class Workspace:
         self.systems: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.looked_for = looked_for(systems)
-        self._file = ledger.File(file, self._origin)
-        self.ledger_file: ledger.File | None = self._file
+        self._file = audit_log.File(file, self._origin)
+        self.ledger_file: audit_log.File | None = self._file
         self.ledger_readable = False
         self.ledger_closed = ""  # why the table's entries are not shown, if there is one that may not be read
         self.journal = Journal(database, self._file)
@@ -91,7 +92,7 @@ class Workspace:
         database's owner. ``later``: which variant a system is may be asked when it is first read. Raises DatabaseError.
         That no system is there is no error: ``declined`` and ``looked_for`` tell why.
         """
-        known = system.builtin()
+        known = loader.builtin()
         workspace = cls(
             Database(text, override_read_only=override_read_only),
             known,
@@ -122,7 +123,7 @@ class Workspace:
         except BusyError:  # a table was locked between the look for locks and the look at the table
             catalog, types, doubts, (there,) = await self.database.asked(asked)
         detection = detect(self._known, catalog, types, doubts, self._schema)
-        state = ledger.State(**there)
+        state = audit_log.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.found.full: reader for reader in self.systems.values()}
         self.systems = {}
@@ -132,7 +133,7 @@ class Workspace:
                 kept.found = found
                 self.systems[found.label] = kept
                 continue
-            settings = system.merged(self._overrides.get(found.system.name, {}), self._overrides.get(found.full, {}))
+            settings = loader.merged(self._overrides.get(found.system.name, {}), self._overrides.get(found.full, {}))
             reader = Reader(self.database, found, settings, read_only=self.read_only)
             for option, value in kept.chosen.items() if kept is not None else ():
                 reader.choose(option, value)
@@ -176,7 +177,7 @@ class Workspace:
     @property
     def ledger_place(self) -> str:
         """Where entries go: "table", or the path of a file."""
-        return ledger.TABLE if self.ledger_file is None else str(self.ledger_file.path)
+        return audit_log.TABLE if self.ledger_file is None else str(self.ledger_file.path)
 
     def named(self, label: str, local: str = "") -> Reader:
         """Return the reader that ``label`` names: ``uni2work@archive``, or ``uni2work`` if one schema alone holds it.
@@ -215,7 +216,7 @@ class Workspace:
         if self.ledger_readable:
             if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
                 raise UnknownError(_NO_CURSOR.format(cursor=cursor))
-            entries = await ledger.page(self.database, cursor, page, node)
+            entries = await audit_log.page(self.database, cursor, page, node)
         elif self.ledger_file is not None:
             rows = list(self.ledger_file.entries(node))
             start = 0 if cursor is None else next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), None)

@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import asyncpg
 
-from console.cli import main
+from console.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 HOMES = tempfile.TemporaryDirectory(prefix="unstick-homes-")  # gone when the process ends

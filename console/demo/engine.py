@@ -4,7 +4,7 @@ An engine is a module or package beside this one. It subclasses `Engine`; its st
 its own (`Statements`); ``console.demo.run.ENGINES`` lists it. Everything is created and worked on in the first schema
 of the connection's ``search_path``, so that a test can put an engine wherever it likes.
 
-This package alone, outside ``queries.database``, uses asyncpg: a worker is the engine's part, not the console's, and
+This package alone, outside ``queries.db.database``, uses asyncpg: a worker is the engine's part, not the console's, and
 must not share the console's habits.
 """
 
@@ -38,13 +38,13 @@ class Worker(Protocol):
 
 
 class Engine(ABC):
-    """One engine. ``name`` is that of its folder under ``queries/systems``, and of its schema in the demo."""
+    """One engine. ``name`` is that of its folder under ``queries/engines``, and of its schema in the demo."""
 
     name: str
 
     async def install(self, connection: Connection) -> None:
         """Create the engine's tables in the current schema."""
-        await connection.execute(files("queries").joinpath("systems", self.name, "schema.sql").read_text("utf-8"))
+        await connection.execute(files("queries").joinpath("engines", self.name, "schema.sql").read_text("utf-8"))
 
     @abstractmethod
     async def fill(self, connection: Connection, seed: int) -> None:

@@ -19,7 +19,7 @@ from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
 from console.demo.tasker import Tasker
 from console.demo.uni2work import Uni2work
-from queries import ledger
+from queries.write import audit_log
 
 __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 
@@ -95,7 +95,7 @@ class Demo:
         # With a table of its own: what is tried out here shall not stand in the ledger file of whoever tries it.
         connection = await asyncpg.connect(self.dsn)
         try:
-            await connection.execute(ledger.ddl() + ledger.grants("operator"))
+            await connection.execute(audit_log.ddl() + audit_log.grants("operator"))
         finally:
             await connection.close()
 

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import asyncpg
 import psutil
 
-from queries import act, ledger, system
-from queries.database import Transaction
+from queries.actions import perform
+from queries.contract import loader
+from queries.db.database import Transaction
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.bench.bench_load import backends, spent
 from tests.bench.figure import Figure
 from tests.queries import plans
@@ -75,11 +77,11 @@ async def figures(server: TestbedServer, folder: Path, bulk: int) -> list[Figure
 
 async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) -> list[Figure]:
     wake = WAKES[name]
-    engine = next(s for s in system.builtin() if s.name == name)
+    engine = next(s for s in loader.builtin() if s.name == name)
     dsn = server.fresh(name)
     await plans.fill(dsn, name, bulk * wake.rows)
     await plans.index(dsn, engine)
-    server.sql(ledger.ddl(), dsn)
+    server.sql(audit_log.ddl(), dsn)
     template = server.unique("db")
     server.sql(f"CREATE DATABASE {template} TEMPLATE {dsn.rpartition('/')[2]}")
 
@@ -95,13 +97,13 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
         asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
         versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
         seen |= {id_: versions[id_] for id_ in asked}
-    rehearsal = await act.rehearse(workspace, name, "wake", seen, "bench", wake.arguments)
+    rehearsal = await perform.rehearse(workspace, name, "wake", seen, "bench", wake.arguments)
     server.sql("CHECKPOINT")
     changed = 0
     console = [psutil.Process()]
     with clocked() as waited:
         began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
-        async for progress in act.bulk(workspace, name, "wake", rehearsal, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, name, "wake", rehearsal, OPERATOR, asyncio.Event()):
             changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
         took, served, own = (
             time.perf_counter() - began,

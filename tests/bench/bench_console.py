@@ -40,7 +40,7 @@ GOAL = 1.2  # times pg_activity
 IDLE_GOAL = 1.0  # per cent of one CPU, on a database where nothing happens
 ROOT = Path(__file__).parents[2]
 BASE, UNSTICK, OTHER = "a minimal Textual app", "unstick", "pg_activity"
-COMMAND = (sys.executable, "-c", "import sys; from console.cli import main; sys.exit(main())")
+COMMAND = (sys.executable, "-c", "import sys; from console.cli.main import main; sys.exit(main())")
 SMALLEST = """
 from textual.app import App
 from textual.widgets import Static

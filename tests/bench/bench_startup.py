@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 def commands(dsn: str) -> dict[str, list[str]]:
     """What is run, by name."""
-    program = [sys.executable, "-c", "import sys; from console.cli import main; sys.exit(main())"]
+    program = [sys.executable, "-c", "import sys; from console.cli.main import main; sys.exit(main())"]
     return {
         BASE: [sys.executable, "-c", BASE],
         "unstick stuck --json": [*program, "stuck", "--json", "-d", dsn],

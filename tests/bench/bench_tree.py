@@ -26,8 +26,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Tree
 
-from console.forest import Forest
-from console.widgets.tree_table import TreeTable
+from console.model.forest import Forest
+from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
 SIZE = (140, 50)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from queries import ledger
+from queries.write import audit_log
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer
 
@@ -14,7 +14,7 @@ from tests.servers import TestbedServer
 @pytest.fixture
 def ledger_table(server: TestbedServer, eternaltwin: str) -> None:
     """The ledger's table in that database."""
-    server.sql(ledger.ddl(), eternaltwin)
+    server.sql(audit_log.ddl(), eternaltwin)
 
 
 @pytest.fixture

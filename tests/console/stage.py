@@ -12,9 +12,9 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from console.app import UnstickApp
 from console.config import Config, Context
-from queries.load import Load
+from console.tui.app import UnstickApp
+from queries.db.server_load import Load
 from queries.workspace import Workspace
 
 DEADLINE = 20.0  # seconds until a state that does not come is a failure

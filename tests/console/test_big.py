@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from console.listing import Listing
-from console.screens.frame import MODES
-from console.screens.tree import TreeScreen
-from console.window import PAGES
+from console.model.node_list import Listing
+from console.model.page_window import PAGES
+from console.tui.screens.base import MODES
+from console.tui.screens.tree import TreeScreen
+from tests.console.stage import Stage, staged
 from tests.queries.builders import Twin
 from tests.queries.estuary.rows import Rows
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 HELD = (PAGES + 1) * 100
 INDEX = "CREATE INDEX ON task (job_id, created_at, task_id); CREATE INDEX ON job (created_at, job_id); ANALYZE"

@@ -19,16 +19,15 @@ from textual.command import CommandPalette
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from console import keys
-from console.app import UnstickApp
-from console.screens.ask import AskScreen
-from console.screens.prompt import PromptScreen
-from console.screens.refused import RefusedScreen
-from console.screens.tree import TreeScreen
-from console.session import STEPS
+from console.model.session import STEPS
+from console.tui import keymap
+from console.tui.app import UnstickApp
+from console.tui.screens.ask import AskScreen
+from console.tui.screens.prompt import PromptScreen
+from console.tui.screens.refused import RefusedScreen
+from console.tui.screens.tree import TreeScreen
+from tests.console.stage import Stage, staged
 from tests.terminal.driver import Terminal
-
-from .stage import Stage, staged
 
 EVERY = os.environ.get("BURSTS") == "all"
 SECONDS = 3  # second keys that are tried after each first key beside the most telling ones, unless every pair is
@@ -43,18 +42,18 @@ WRITTEN = {
 TEXTS = ("phase:failed", "abc", "requeue prod", "q", "timer missed", "dt*spr:41C2W", "test\rprod\r", "x\rq\r")
 
 
-def names(*tables: tuple[keys.Key, ...]) -> set[str]:
+def names(*tables: tuple[keymap.Key, ...]) -> set[str]:
     return {part for table in tables for key in table for part in key.keys.split(",")}
 
 
 MODES = {
     WRITTEN.get(part, part): key.id[5:]
-    for key in keys.APP
+    for key in keymap.APP
     if key.id.startswith("mode.")
     for part in key.keys.split(",")
 }
-ALWAYS = names(tuple(key for key in keys.APP if key.always))
-LOOKING = sorted(WRITTEN.get(name, name) for name in names(*keys.TABLES.values()))
+ALWAYS = names(tuple(key for key in keymap.APP if key.always))
+LOOKING = sorted(WRITTEN.get(name, name) for name in names(*keymap.TABLES.values()))
 
 
 class Counting(UnstickApp):
@@ -155,7 +154,7 @@ class Console:
     async def burst(self, *keys: str) -> State:
         """Go home and send keys at once; the state after that."""
         await self.home()
-        await self.stage.burst(*keys)
+        await self.stage.burst(*keymap)
         self.bursts += 1
         return self.state
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from console.oneshot import output
+from console.cli import output
 from queries.model import Dead
 from tests.command import fetch, unstick
 from tests.servers import TestbedServer

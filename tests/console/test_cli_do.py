@@ -18,9 +18,9 @@ import msgspec
 import pexpect
 import pytest
 
-from console.oneshot import do as command
-from queries import ledger
+from console.cli import do as command
 from queries.model import LedgerEntry, Outcome, Outcomes, Rehearsal, Result
+from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, unstick
 from tests.servers import TestbedServer
 
@@ -236,7 +236,7 @@ def test_read_only(production: Path, eternaltwin: str, add: Add, words: list[str
 
 def start(home: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "console.cli", *words],
+        [sys.executable, "-m", "console", *words],
         cwd=ROOT,
         env=environment(home),
         stdin=subprocess.DEVNULL,
@@ -266,7 +266,7 @@ async def test_an_interrupted_commit_waits_for_its_outcome(
     server: TestbedServer, eternaltwin: str, add: Add, tmp_path: Path, number: signal.Signals
 ) -> None:
     node = add()
-    server.sql(ledger.ddl() + SLOW_COMMIT, eternaltwin)
+    server.sql(audit_log.ddl() + SLOW_COMMIT, eternaltwin)
     connection = await asyncpg.connect(eternaltwin)
     await connection.execute("SELECT pg_advisory_lock(1)")
     process = start(tmp_path, "do", "wake", node, "-r", "x", "--yes", "-d", eternaltwin)
@@ -298,7 +298,7 @@ async def test_an_interrupted_look_ends_at_once(eternaltwin: str, tmp_path: Path
 
 def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     node = add()
-    words = ["-m", "console.cli", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
+    words = ["-m", "console", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
     env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=30, encoding="utf-8")
     child.expect_exact("Go on? [y/N] ")
@@ -327,7 +327,7 @@ def test_init_shows_asks_and_creates(eternaltwin: str, server: TestbedServer, ad
     words = ["init", "--operator", role]
     exists = "SELECT to_regclass('unstick.ledger') IS NOT NULL"
     printed = unstick(*words, "--sql", dsn=eternaltwin)
-    assert (printed.code, printed.out) == (0, ledger.script([role]))
+    assert (printed.code, printed.out) == (0, audit_log.script([role]))
     assert unstick(*words, dsn=eternaltwin).code == 2
     refused = unstick(*words, dsn=eternaltwin, typed="n\n")
     assert refused.code == 1
@@ -411,7 +411,7 @@ def test_a_bug_leaves_a_file_and_no_traceback(eternaltwin: str, monkeypatch: pyt
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(f"near {eternaltwin}")
 
-    monkeypatch.setattr("console.oneshot.look.opened", broken)
+    monkeypatch.setattr("console.cli.stuck.opened", broken)
     password = eternaltwin.split(":")[2].split("@")[0]
     answer = unstick("stuck", dsn=eternaltwin)
     assert answer.code == 1
@@ -429,7 +429,7 @@ def test_the_crash_file_knows_no_password_of_the_environment(eternaltwin: str, m
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(os.environ["PGPASSWORD"])
 
-    monkeypatch.setattr("console.oneshot.look.opened", broken)
+    monkeypatch.setattr("console.cli.stuck.opened", broken)
     answer = unstick("stuck", dsn="host=x password='hid den'", PGPASSWORD="topsecret")
     (file,) = (answer.home / "state" / "unstick").glob("crash-*.txt")
     text = file.read_text()

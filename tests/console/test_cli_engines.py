@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from queries import act
+from queries.actions import perform
 from queries.model import Node, Outcome
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.queries.estuary.rows import digest
@@ -78,7 +78,7 @@ async def candidate(name: str, profile: str, dsn: str, verb: str, kind: str) -> 
     why = ["there is none that is in the right phase"]
     for node in [n for n in await walked(reader) if n.kind == kind and reader.availability(spec, n).ok]:
         given = ARGUMENTS.get(f"{name} {verb}", {})
-        rehearsal = await act.rehearse(workspace, name, verb, {node.id: node.version}, "looking", given)
+        rehearsal = await perform.rehearse(workspace, name, verb, {node.id: node.version}, "looking", given)
         if rehearsal.results[0].outcome is Outcome.CHANGED:
             await workspace.close()
             return node.id

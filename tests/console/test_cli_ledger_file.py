@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from queries import ledger
+from queries.write import audit_log
 from tests.command import Answer, unstick
 from tests.servers import TestbedServer
 
@@ -108,7 +108,7 @@ def test_a_file_that_another_user_may_have_chosen_lets_nothing_be_changed(
 def test_a_table_that_may_not_be_read_is_not_an_empty_one(
     server: TestbedServer, eternaltwin_demo: str, tmp_path: Path, may: str
 ) -> None:
-    server.sql(ledger.ddl(), eternaltwin_demo)
+    server.sql(audit_log.ddl(), eternaltwin_demo)
     act(eternaltwin_demo, tmp_path)
     role = server.unique("viewer")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
@@ -136,4 +136,4 @@ def test_what_is_no_cursor_is_a_wrong_word(server: TestbedServer, eternaltwin_de
             answer = unstick("ledger", "--after", cursor, dsn=eternaltwin_demo, home=tmp_path)
             assert answer.code == 2, answer
             assert "22P02" not in answer.err
-        server.sql(ledger.ddl(), eternaltwin_demo)
+        server.sql(audit_log.ddl(), eternaltwin_demo)

@@ -14,9 +14,9 @@ import msgspec
 import pexpect
 import pytest
 
-from console.oneshot import output, plain
+from console.cli import output, tables
 from queries.model import Count, Detail, Findings, Honesty, Page, Phase
-from queries.payload import cropped
+from queries.read.payload import cropped
 from tests.command import ROOT, environment, unstick
 from tests.servers import TestbedServer
 
@@ -146,7 +146,7 @@ def test_depth_one_is_the_top_alone(demo: str) -> None:
 def test_what_scans_a_large_table_is_left_until_asked_for(
     server: TestbedServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     key = uuid.uuid4()
     server.sql(
         f"INSERT INTO job VALUES ('{key}', now(), NULL, '');"
@@ -185,9 +185,9 @@ def test_info_tells_no_secrets(demo: str, tmp_path: Path) -> None:
 
 def test_columns_line_up_whatever_is_in_them() -> None:
     rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
-    lines = list(plain.table(rows))
+    lines = list(tables.table(rows))
     assert lines[1].startswith("␛[31m")
-    assert {plain.cells(line[:-1]) for line in lines} == {7}
+    assert {tables.cells(line[:-1]) for line in lines} == {7}
 
 
 def test_counts_are_honest() -> None:
@@ -198,7 +198,7 @@ def test_counts_are_honest() -> None:
         Count(phase=Phase.RUNNING, n=None, honesty=Honesty.UNKNOWN),
         Count(phase=Phase.FAILED, n=0, honesty=Honesty.EXACT),
     ]
-    assert plain.counts(told) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
+    assert tables.counts(told) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
 
 
 def test_ascii(demo: str) -> None:
@@ -211,7 +211,7 @@ def test_ascii(demo: str) -> None:
 
 
 def run(home: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "console.cli", *words]
+    command = [sys.executable, "-m", "console", *words]
     options = {"cwd": ROOT, "env": environment(home), "capture_output": True, "text": True, "timeout": 60}
     return subprocess.run(command, **{**options, **more})
 
@@ -228,7 +228,7 @@ def test_a_reader_may_leave(demo: str, tmp_path: Path) -> None:
 def test_nobody_reads_at_all(demo: str, tmp_path: Path) -> None:
     for stream in ("stdout", "stderr"):
         process = subprocess.Popen(
-            [sys.executable, "-m", "console.cli", "stuck", "-d", demo if stream == "stdout" else "nonsense=1"],
+            [sys.executable, "-m", "console", "stuck", "-d", demo if stream == "stdout" else "nonsense=1"],
             **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: subprocess.PIPE},
             cwd=ROOT,
             env=environment(tmp_path),
@@ -256,20 +256,20 @@ def test_a_locale_without_unicode(demo: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [40, 80])
 def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: int) -> None:
     env: Any = {**environment(tmp_path), "TERM": "xterm"}
-    words = ["-m", "console.cli", "tree", "-d", demo]
+    words = ["-m", "console", "tree", "-d", demo]
     child = pexpect.spawn(
         sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8", dimensions=(10, width)
     )
     child.expect(pexpect.EOF)
     lines = str(child.before).replace("\r", "").splitlines()
     assert len(lines) > 10
-    assert all(plain.cells(line) <= width for line in lines if not line.startswith("There is more"))
+    assert all(tables.cells(line) <= width for line in lines if not line.startswith("There is more"))
     assert all(line == cropped(line, width) for line in lines if not line.startswith("There is more"))
 
 
 def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: Path) -> None:
     code = (
-        "import sys; from console.cli import main; code = main(sys.argv[1:]);"
+        "import sys; from console.cli.main import main; code = main(sys.argv[1:]);"
         "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
     )
     run(tmp_path, "stuck", "-d", demo)  # fills the cache
@@ -284,4 +284,9 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
     assert done.returncode == 0
     loaded = set(done.stderr.split())
     assert not loaded & set(MODULES)
-    assert not loaded & {"console.words", "console.filter", "queries.act", "queries.toml"}
+    assert not loaded & {
+        "console.text.formatting",
+        "console.model.filter",
+        "queries.actions.perform",
+        "queries.strict_toml",
+    }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from queries import ledger
+from queries.write import audit_log
 from tests.command import ROOT, environment, fetch, unstick
 from tests.servers import TestbedServer
 
@@ -52,7 +52,7 @@ def sizes(home: Path) -> dict[str, int]:
 def killed(home: Path, rng: random.Random, *words: str) -> None:
     """Run a command and kill it at no particular moment of its commit."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "console.cli", *words],
+        [sys.executable, "-m", "console", *words],
         cwd=ROOT,
         env=environment(home),
         stdin=subprocess.DEVNULL,
@@ -75,7 +75,7 @@ def test_a_killed_bulk_is_continued(
     server: TestbedServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
 ) -> None:
     if place == "table":
-        server.sql(ledger.ddl(), eternaltwin)
+        server.sql(audit_log.ddl(), eternaltwin)
     rng = random.Random(seed)
     killed(tmp_path, rng, "-d", eternaltwin, "do", "wake", *ids, "-r", "missed", "--yes")
     (name,) = bulks(tmp_path)
@@ -123,7 +123,7 @@ def test_an_outage_is_told_on_stderr_and_waited_for(own_server: TestbedServer, t
     own_server.sql(FILL % NODES + PACE, dsn)
     ids = [f"eternaltwin/task:{key}" for (key,) in fetch(dsn, "SELECT task_id::text FROM task")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "console.cli", "-d", dsn, "do", "wake", *ids, "-r", "missed", "--yes", "--json"],
+        [sys.executable, "-m", "console", "-d", dsn, "do", "wake", *ids, "-r", "missed", "--yes", "--json"],
         cwd=ROOT,
         env=environment(tmp_path),
         stdin=subprocess.DEVNULL,

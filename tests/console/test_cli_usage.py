@@ -9,10 +9,9 @@ from urllib.parse import urlsplit
 import click
 import pytest
 
-from console import cli, commands
-from console.oneshot import screen
-from console.oneshot.choices import Choices
-from console.oneshot.target import Target, resolve
+from console.cli import commands, main, screen
+from console.cli.options import Choices
+from console.cli.target import Target, resolve
 from tests.command import Answer, unstick
 from tests.servers import TestbedServer
 
@@ -106,7 +105,7 @@ def chosen(*words: str) -> Choices:
     seen: list[Choices] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screen, "open_console", lambda choices: seen.append(choices) or 0)
-        assert cli.main(words) == 0
+        assert main.main(words) == 0
     return seen[0]
 
 

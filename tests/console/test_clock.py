@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.clock import Clock
+from console.model.refresh_clock import Clock
 
 
 class Time:

@@ -10,12 +10,11 @@ import pytest
 
 from queries.workspace import Workspace
 from tests.command import unstick
+from tests.console.stage import staged
 from tests.queries.builders import Twin
 from tests.queries.estuary.rows import Rows
 from tests.queries.snak import Snak
 from tests.servers import TestbedServer
-
-from .stage import staged
 
 ONLY = "only 500 users were looked at"
 
@@ -23,7 +22,7 @@ ONLY = "only 500 users were looked at"
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table is so small that scans of it cost nothing."""
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
 
 
 @pytest.fixture

@@ -8,16 +8,15 @@ from uuid import UUID
 import pytest
 from textual.widgets import Button
 
-from console import desk
 from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
+from console.model import dead_letter_board
 from queries.model import Outcome
+from tests.console.stage import Stage, staged
 from tests.queries.builders import Twin
 from tests.queries.proxy import Proxy
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 REFUND = "staleness_timeout · shop/refund · refund_card: <n> after <n> ms"
 STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $1"
@@ -156,7 +155,7 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_told(
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     shop: Shop, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.act.CHUNK", 5)
+    monkeypatch.setattr("queries.actions.perform.CHUNK", 5)
     data = Data(1)
     dead(data, 500)
     other = data.letter(data.task("newsletter", state="error"), reason="manual_dlq")
@@ -289,8 +288,8 @@ async def test_hostile_errors_are_text(shop: Shop, tasker: str, tmp_path: Path) 
 async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
     shop: Shop, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk, "PAGE", 4)
-    monkeypatch.setattr(desk, "CAP", 8)
+    monkeypatch.setattr(dead_letter_board, "PAGE", 4)
+    monkeypatch.setattr(dead_letter_board, "CAP", 8)
     data = Data(1)
     dead(data, 11)
     await shop.write(data)

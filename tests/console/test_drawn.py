@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from console import words
 from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
 from console.demo.tasker.templates import Step, Template
-from console.widgets.page import Page
+from console.text import formatting
+from console.tui.widgets.line_view import Page
 from queries.model import DRAWN
 from tests.command import unstick
+from tests.console.stage import Stage, staged
 from tests.queries.estuary.rows import Rows
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 
 async def opened(stage: Stage, title: str) -> str:
@@ -75,7 +74,7 @@ async def test_a_tasks_steps_are_drawn_with_levels_states_and_the_critical_path(
         confirm = next(line for line in drawn if "send_confirmat" in line)
         assert confirm.startswith(" 3 ■━┷━━━┛")
         room = stage.app.screen.query_one(Page).scrollable_content_region.width
-        assert max(map(words.width, lines)) <= room < width
+        assert max(map(formatting.width, lines)) <= room < width
         assert "attempt 3/3" in text
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.console.stage import Stage, staged
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 
 def first(stage: Stage) -> str:

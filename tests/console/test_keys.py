@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from console import keys
 from console.config import ConfigError, parse
-from console.screens import frame
-from console.start import run
-from console.widgets.page import Page
-from console.widgets.table import Table
-from console.widgets.tree_table import TreeTable
-from queries import system
+from console.tui import keymap
+from console.tui.run import run
+from console.tui.screens import base
+from console.tui.widgets.line_view import Page
+from console.tui.widgets.table import Table
+from console.tui.widgets.tree_table import TreeTable
+from queries.contract import loader
 
 
 def test_ids_are_unique_where_they_meet() -> None:
-    ids = [key.id for table in keys.TABLES.values() for key in table]
-    assert len(ids) - len(set(ids)) == len(keys.NODE) * 3, "only what acts on a node stands in several tables"
+    ids = [key.id for table in keymap.TABLES.values() for key in table]
+    assert len(ids) - len(set(ids)) == len(keymap.NODE) * 3, "only what acts on a node stands in several tables"
 
 
 def test_keys_do_not_collide_on_a_page() -> None:
-    pages = (keys.TREE + keys.LIST, keys.STUCK, keys.DEAD, keys.LEDGER, keys.DETAIL, keys.ENTRY)
+    pages = (keymap.TREE + keymap.LIST, keymap.STUCK, keymap.DEAD, keymap.LEDGER, keymap.DETAIL, keymap.ENTRY)
     for page in pages:
-        bound = [part for key in (*keys.APP, *page) for part in key.keys.split(",")]
+        bound = [part for key in (*keymap.APP, *page) for part in key.keys.split(",")]
         assert len(bound) == len(set(bound))
 
 
 def test_the_lists_bind_what_the_table_says() -> None:
-    told = {key.id: set(key.keys.split(",")) for key in keys.LIST}
+    told = {key.id: set(key.keys.split(",")) for key in keymap.LIST}
     bound = {b.id: set(b.key.split(",")) for b in TreeTable.BINDINGS if isinstance(b, Binding) and b.id}
     assert told == bound
     own = {b.id: set(b.key.split(",")) for b in Table.BINDINGS if isinstance(b, Binding) and b.id}
@@ -40,32 +40,32 @@ def test_the_lists_bind_what_the_table_says() -> None:
 
 def test_lower_case_looks_and_upper_case_changes() -> None:
     letters = [
-        part for table in keys.TABLES.values() for key in table for part in key.keys.split(",") if len(part) == 1
+        part for table in keymap.TABLES.values() for key in table for part in key.keys.split(",") if len(part) == 1
     ]
     assert all(letter == letter.lower() for letter in letters)
-    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
-    assert all(key == key.upper() for key in keys.verb_keys(verbs, {}))
+    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
+    assert all(key == key.upper() for key in keymap.verb_keys(verbs, {}))
 
 
 def test_a_verb_can_be_given_other_keys() -> None:
-    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
-    found = keys.verb_keys(verbs, {"verb.wake": "f9,X"})
+    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
+    found = keymap.verb_keys(verbs, {"verb.wake": "f9,X"})
     assert "wake" in found["f9"]
     assert "wake" in found["X"]
     assert "wake" not in found.get("W", set())
-    assert "verb.wake" in keys.ids(verbs)
-    assert "tree.filter" in keys.ids(verbs)
+    assert "verb.wake" in keymap.ids(verbs)
+    assert "tree.filter" in keymap.ids(verbs)
 
 
 def test_how_a_key_is_shown() -> None:
     shown = {"question_mark,f1": "?", "ctrl+q": "^q", "slash": "/", "escape,backspace": "esc", "W": "W"}
-    assert {key: keys.shown(key) for key in shown} == shown
-    assert keys.all_shown("up,k") == "↑ k"
+    assert {key: keymap.shown(key) for key in shown} == shown
+    assert keymap.all_shown("up,k") == "↑ k"
 
 
 def test_every_binding_has_an_id_and_a_tooltip() -> None:
-    for table in keys.TABLES.values():
-        for binding in frame.bindings(table):
+    for table in keymap.TABLES.values():
+        for binding in base.bindings(table):
             assert isinstance(binding, Binding)
             assert binding.id
             assert binding.tooltip
@@ -73,9 +73,9 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
 
 
 def test_a_key_that_is_taken_away_stays_away() -> None:
-    verbs = [verb for each in system.builtin() for verb in each.spec.verbs]
-    assert "" not in keys.verb_keys(verbs, {"verb.wake": ""})
-    assert not any("wake" in names for names in keys.verb_keys(verbs, {"verb.wake": " "}).values())
+    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
+    assert "" not in keymap.verb_keys(verbs, {"verb.wake": ""})
+    assert not any("wake" in names for names in keymap.verb_keys(verbs, {"verb.wake": " "}).values())
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from tests.console.stage import Stage, staged
 from tests.servers import TestbedServer, together
-
-from .stage import Stage, staged
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from queries import act
+from queries.actions import perform
+from tests.console.stage import Stage, staged
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 
 async def test_no_server_yet(own_server: TestbedServer, tmp_path: Path) -> None:
@@ -149,7 +148,7 @@ async def lose_the_server_in_a_bulk(stage: Stage, own_server: TestbedServer) -> 
 @pytest.fixture
 async def sixty(own_server: TestbedServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with 60 tasks; a bulk goes through them two by two."""
-    monkeypatch.setattr(act, "CHUNK", 2)
+    monkeypatch.setattr(perform, "CHUNK", 2)
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     await twin.tasks(await twin.jobs(60), status="Blocked", timer=60)

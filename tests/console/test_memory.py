@@ -8,7 +8,7 @@ from pathlib import Path
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
-from .stage import staged
+from tests.console.stage import staged
 
 PAGES = 200
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from textual.content import Content
 
-from console.pages import change, detail, entry, lines
-from console.widgets.bar import spread, squeeze
-from console.widgets.header import Header, HeaderBar
+from console.tui.pages import audit_entry, detail, lines, row_diff
+from console.tui.widgets.header import Header, HeaderBar
+from console.tui.widgets.text_bar import spread, squeeze
 from queries.model import (
     Costly,
     Detail,
@@ -49,7 +49,9 @@ def node(**fields: object) -> Node:
 
 def test_a_changed_row_shows_only_what_differs() -> None:
     before, after = {"a": 1, "b": "x", "gone": 2}, {"a": 1, "b": "y", "new": None}
-    text = plain(change.differences([RowChange(id="s/task:1", table="task", key="1", before=before, after=after)], 80))
+    text = plain(
+        row_diff.differences([RowChange(id="s/task:1", table="task", key="1", before=before, after=after)], 80)
+    )
     assert "x → y" in text
     assert "- 2" in text
     assert "+ –" in text
@@ -58,7 +60,7 @@ def test_a_changed_row_shows_only_what_differs() -> None:
 
 def test_values_too_long_for_a_line_stand_below_each_other() -> None:
     row = RowChange(id="n", table="t", key="k", before={"c": "x" * 70}, after={"c": "y" * 70})
-    found = change.differences([row], 60)
+    found = row_diff.differences([row], 60)
     assert max(line.cell_length for line in found) <= 60
     assert "- xxx" in plain(found)
     assert "+ yyy" in plain(found)
@@ -66,13 +68,13 @@ def test_values_too_long_for_a_line_stand_below_each_other() -> None:
 
 def test_many_rows_are_counted_instead_of_shown() -> None:
     rows = [RowChange(id=f"n{i}", table="t", key="k", before=None, after={"a": 1}) for i in range(250)]
-    assert "… and 50 more rows" in plain(change.differences(rows, 80))
+    assert "… and 50 more rows" in plain(row_diff.differences(rows, 80))
 
 
 def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
     results = [Result(id="n1", outcome=Outcome.CHANGED), Result(id="n2", outcome=Outcome.REFUSED, why="it is done")]
     results.append(Result(id="n3", outcome=Outcome.UNKNOWN, why="the connection broke"))
-    text = plain(change.outcomes(results, 80))
+    text = plain(row_diff.outcomes(results, 80))
     assert text.index("unknown") < text.index("it is done") < text.index("n1")
 
 
@@ -80,7 +82,7 @@ def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
 def test_differences_are_harmless(
     before: dict[str, object] | None, after: dict[str, object] | None, width: int
 ) -> None:
-    harmless(change.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
+    harmless(row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
 
 
 @given(NASTY, st.lists(NASTY, min_size=1, max_size=4), st.integers(10, 200))
@@ -115,7 +117,7 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
         id="1", at=NOW, role=text, os_user=text, host=text, system="s", schema=text, verb=text, reason=text
     )
     harmless(detail.detail(page, width, now=NOW, kind=None, status=None, helps={}, entries=[record]))
-    harmless(entry.entry_page(record, width))
+    harmless(audit_entry.entry_page(record, width))
 
 
 @pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from console import commands, config, keys
-from queries import system
+from console import config
+from console.cli import commands
+from console.tui import keymap
+from queries.contract import loader
 from tests.command import ROOT, unstick
 
 README = (ROOT / "README.md").read_text()
@@ -56,17 +58,17 @@ def test_the_targets_of_make_are_there() -> None:
 
 def test_the_settings_are_settings() -> None:
     (text,) = re.findall(r"(?s)```toml\n(.*?)```", README)
-    known = system.builtin()
+    known = loader.builtin()
     config.parse(text, Path("config.toml")).check(
         {s.name: s.spec.thresholds for s in known},
         {s.name: s.spec.options for s in known},
-        keys.ids(verb for s in known for verb in s.spec.verbs),
+        keymap.ids(verb for s in known for verb in s.spec.verbs),
     )
     assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
 
 
 def test_every_engine_and_verb_is_named() -> None:
-    for each in system.builtin():
+    for each in loader.builtin():
         (row,) = re.findall(rf"(?m)^\| \*\*{each.name}\*\* \|(.*)$", README)
         _, changes, _, _ = row.split("|")
         writing = {verb.name for verb in each.spec.verbs if verb.writes}

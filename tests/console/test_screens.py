@@ -7,13 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from console import theme
 from console.config import Context
+from console.tui import theme
+from tests.console.stage import staged
 from tests.queries.builders import Twin
 from tests.queries.test_together import NAMES, fill
 from tests.servers import TestbedServer
-
-from .stage import staged
 
 HOSTILE = (
     "\x1b[31mred\x1b]0;title\x07 [bold]markup[/] [@click=app.quit]x[/] \u202eright to left\u202c 漢字".encode()
@@ -330,7 +329,7 @@ async def test_no_known_system(database: str, tmp_path: Path) -> None:
 async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.task(kind="InPublic")
     server.sql("CREATE SCHEMA other", eternaltwin)
-    schema = Path("queries/systems/eternaltwin/schema.sql").read_text()
+    schema = Path("queries/engines/eternaltwin/schema.sql").read_text()
     server.sql(f"SET search_path = other; {schema}", eternaltwin)
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("eternaltwin@public", "eternaltwin@other")
@@ -368,7 +367,7 @@ async def test_a_column_that_an_engine_never_fills_is_not_there(
 ) -> None:
     await twin.task()
     server.sql("CREATE SCHEMA other", eternaltwin)
-    schema = Path("queries/systems/estuary/schema.sql").read_text()
+    schema = Path("queries/engines/estuary/schema.sql").read_text()
     server.sql(f"SET search_path = other; {schema}", eternaltwin)
     server.sql("SET search_path = other; SELECT create_task('00:00:00:00:00:00:00:01', 1::smallint, NULL)", eternaltwin)
 

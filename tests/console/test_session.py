@@ -10,16 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from console.listing import Listing, Shape
-from console.session import Link, Session
-from console.work import Work
-from queries import act
-from queries.fault import SlowError
+from console.model.bulk_run import Work
+from console.model.node_list import Listing, Shape
+from console.model.session import Link, Session
+from queries.actions import perform
+from queries.errors import SlowError
 from queries.model import Outcome, Page
 from queries.workspace import Workspace
+from tests.console.stage import DEADLINE, staged
 from tests.queries.builders import Twin
-
-from .stage import DEADLINE, staged
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -191,7 +190,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace
     reader = workspace.systems["eternaltwin"]
     nodes = [n for at in range(0, 1200, 400) for n in (await reader.nodes(map(twin.id, tasks[at : at + 400]))).nodes]
     seen = {node.id: node.version for node in nodes}
-    rehearsal = await act.rehearse(workspace, "eternaltwin", "wake", seen, "test", {})
+    rehearsal = await perform.rehearse(workspace, "eternaltwin", "wake", seen, "test", {})
     steps: list[int] = []
 
     def changed() -> None:

@@ -9,13 +9,12 @@ from time import monotonic
 
 import pytest
 
-from console.clock import SHARE
-from queries.load import Load
+from console.model.refresh_clock import SHARE
+from queries.db.server_load import Load
 from tests.command import unstick
+from tests.console.stage import Stage, staged
 from tests.queries.builders import Twin
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 SLOW = """
     GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from console.demo.engine import connect
-from console.widgets.page import Page
+from console.tui.widgets.line_view import Page
+from tests.console.stage import Stage, staged
 from tests.queries.snak import ANNA, BERT, Snak
 from tests.servers import TestbedServer, together
-
-from .stage import Stage, staged
 
 LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 

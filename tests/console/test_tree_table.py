@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 from textual.scrollbar import ScrollBar
 from textual.theme import Theme
 
-from console.forest import Tail
-from console.widgets.ascii import AsciiFilter
-from console.widgets.columns import TASKS, Column, layout, recorded
-from console.widgets.tree_table import TreeTable
+from console.model.forest import Tail
+from console.tui.widgets.ascii import AsciiFilter
+from console.tui.widgets.columns import TASKS, Column, layout, recorded
+from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
 NOW = 1_000_000_000.0

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.command import ROOT
+from tests.console.stage import Stage, staged
 from tests.queries.builders import Twin
 from tests.queries.test_bad_input import elderly, serving
 from tests.servers import TestbedServer
 from tests.terminal.driver import Terminal
-
-from .stage import Stage, staged
 
 TIMES = ("294276-12-31 23:59:59.999+00", "4714-11-24 00:00:00+00 BC", "infinity", "-infinity")
 
@@ -41,7 +40,7 @@ async def test_a_lookalike(server: TestbedServer, eternaltwin: str, tmp_path: Pa
 async def test_a_lookalike_beside_an_engine_is_told_in_the_help(
     server: TestbedServer, eternaltwin: str, tmp_path: Path
 ) -> None:
-    schema = (ROOT / "queries" / "systems" / "agent_jobs" / "schema.sql").read_text()
+    schema = (ROOT / "queries" / "engines" / "agent_jobs" / "schema.sql").read_text()
     server.sql(f"CREATE SCHEMA other; SET search_path = other; {schema}", eternaltwin)
     server.sql("ALTER TABLE other.jobs ALTER user_id TYPE int8 USING 0", eternaltwin)
     async with staged(eternaltwin, tmp_path) as stage:

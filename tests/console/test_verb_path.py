@@ -14,10 +14,9 @@ from textual.widgets import Button, Input
 from console.config import Context
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import Runner
+from tests.console.stage import Stage, staged
 from tests.queries.builders import LABEL, Twin
 from tests.servers import TestbedServer
-
-from .stage import Stage, staged
 
 PRODUCTION = Context(name="prod", production=True)
 

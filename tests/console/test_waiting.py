@@ -15,10 +15,9 @@ import pytest
 from textual.widgets import Button, Input
 
 from tests.command import HOMES, environment
+from tests.console.stage import staged
 from tests.queries.estuary.rows import ZERO, Rows, digest
 from tests.servers import TestbedServer
-
-from .stage import staged
 
 GOOD = f'["{ZERO}", {{"type": "shard_failed"}}]'
 POISON = '"poison"'

@@ -17,13 +17,14 @@ from typing import Any
 
 import asyncpg
 
-from queries import act, ledger
+from queries.actions import perform
 from queries.model import Outcome, Outcomes, Rehearsal, Result
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
+from queries.write import audit_log
 
 LABEL = "eternaltwin"
-OPERATOR = ledger.Operator(os_user="anna", host="laptop")
+OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
 TABLES = ("users", "job", "task", "task_timer")
 
 TASK = """
@@ -144,7 +145,7 @@ async def rehearsed(
 ) -> Rehearsal:
     """What the dialog would show, for what is there now or for what was ``seen``."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
-    return await act.rehearse(workspace, label, verb, versions, "it was stuck", arguments or {})
+    return await perform.rehearse(workspace, label, verb, versions, "it was stuck", arguments or {})
 
 
 async def do(
@@ -156,7 +157,7 @@ async def do(
 ) -> Outcomes:
     """Look, rehearse, commit."""
     rehearsal = await rehearsed(workspace, verb, ids, arguments, label)
-    return await act.commit(workspace, label, verb, rehearsal, OPERATOR)
+    return await perform.commit(workspace, label, verb, rehearsal, OPERATOR)
 
 
 def told(results: Outcomes | Rehearsal | Iterable[Result]) -> dict[str, Outcome]:

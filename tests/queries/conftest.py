@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from queries import ledger
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import opened
 from tests.queries.snak import Snak
 from tests.queries.uni import Uni
@@ -26,7 +26,7 @@ async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace
 @pytest.fixture
 async def ledgered(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The same with the ledger's table in the database."""
-    server.sql(ledger.ddl(), eternaltwin)
+    server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     yield workspace
     await workspace.close()

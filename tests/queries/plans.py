@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import asyncpg
 import msgspec
 
-from queries.database import Transaction
-from queries.read import Reader
+from queries.contract.loader import System
+from queries.db.database import Transaction
+from queries.read.reader import Reader
 from queries.statement import Statement
-from queries.system import System
 
 FILLS = Path(__file__).parent / "large"
 LARGE = 100  # blocks; what is smaller by the system's nature may be read whole

@@ -16,7 +16,7 @@ import asyncpg
 
 from console.demo.tasker.data import Data, Made
 from queries.model import Findings, Outcomes, Rehearsal
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries.builders import do, opened, rehearsed
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, ledger
-from queries.fault import DatabaseError
+from queries.actions import perform
+from queries.errors import DatabaseError
 from queries.model import Outcome, Rehearsal
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, seen, told, why
 from tests.servers import TestbedServer, both_versions
 
@@ -32,7 +33,7 @@ async def other(eternaltwin: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def commit(workspace: Workspace, rehearsal: Rehearsal) -> dict[str, Outcome]:
-    return told(await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR))
+    return told(await perform.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR))
 
 
 def ids_of(twin: Twin, tasks: list[uuid.UUID]) -> list[str]:
@@ -59,7 +60,7 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR NO KEY UPDATE", tasks[3])
         await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
-        outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
 
     assert told(outcomes) == {
         fine: CHANGED,
@@ -101,7 +102,7 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
     twin: Twin, workspace: Workspace, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CREATE INDEX lets rows be locked but not written: that the whole table is held shows only at the change."""
-    monkeypatch.setattr(act, "NARROWING", 0.0)
+    monkeypatch.setattr(perform, "NARROWING", 0.0)
     versions = await seen(workspace, ids_of(twin, await twin.tasks(await twin.jobs(64), status="Blocked", timer=30)))
     async with other.transaction():
         await other.execute("LOCK TABLE task IN SHARE MODE")
@@ -159,11 +160,11 @@ async def test_a_missing_privilege_is_named(
 async def test_a_reason_must_be_given(twin: Twin, ledgered: Workspace) -> None:
     versions = await seen(ledgered, [twin.id(await twin.task())])
     with pytest.raises(DatabaseError, match="A reason is needed"):
-        await act.rehearse(ledgered, LABEL, "cancel", versions, "  ", {})
+        await perform.rehearse(ledgered, LABEL, "cancel", versions, "  ", {})
     for reason, arguments in (("\udcff", {}), ("why\0", {}), ("why", {"untimed": "\udcff"})):
         with pytest.raises(DatabaseError, match="what is not text, or NUL"):
-            await act.rehearse(ledgered, LABEL, "cancel", versions, reason, arguments)
-    odd = await act.rehearse(ledgered, LABEL, "cancel", versions, "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"})
+            await perform.rehearse(ledgered, LABEL, "cancel", versions, reason, arguments)
+    odd = await perform.rehearse(ledgered, LABEL, "cancel", versions, "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"})
     assert set((await commit(ledgered, odd)).values()) == {CHANGED}
     assert (await ledgered.ledger())[0][0].reason == odd.reason
 
@@ -225,7 +226,7 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
         " FOR EACH ROW EXECUTE FUNCTION late()"
     )
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     late, fine = twin.id(await twin.task(kind="Late")), twin.id(await twin.task())
     outcomes = await do(workspace, "cancel", [late, fine])
@@ -249,7 +250,7 @@ async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, ledgered: Work
     stop = asyncio.Event()
     done = []
     async with ledgered.database.reading():  # so that there is one connection only, and one chunk at a time
-        async for progress in act.bulk(ledgered, LABEL, "wake", rehearsal, OPERATOR, stop):
+        async for progress in perform.bulk(ledgered, LABEL, "wake", rehearsal, OPERATOR, stop):
             done.append((progress.done, progress.total, len(progress.chunk.results)))
             if progress.done == 1000:
                 stop.set()
@@ -258,7 +259,7 @@ async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, ledgered: Work
     assert await twin.value("SELECT count(*) FROM task_timer") == 200
 
     again = await rehearsed(ledgered, "wake", await seen(ledgered, ids_of(twin, tasks)))
-    outcomes = await act.commit(ledgered, LABEL, "wake", again, OPERATOR)
+    outcomes = await perform.commit(ledgered, LABEL, "wake", again, OPERATOR)
     assert sorted(told(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
     assert await twin.value("SELECT count(*) FROM unstick.ledger") == 3
 
@@ -319,7 +320,7 @@ async def test_a_commit_does_what_its_rehearsal_showed(twin: Twin, workspace: Wo
     await twin.task(job, age=900, status="Blocked", timer=30)
     await twin.task(job, age=90)
     rehearsal = await rehearsed(workspace, "restart", [twin.id(job, "job")], {"confirm": "SendEmail v1"})
-    outcomes = await act.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
     assert outcomes.changes == rehearsal.changes
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, database, ledger, settle
-from queries.fault import DatabaseError
+from queries.actions import perform
+from queries.db import database
+from queries.errors import DatabaseError
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
+from queries.write import audit_log, commit_status
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, told, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import TestbedServer
@@ -36,7 +38,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
 ) -> None:
     """Twice a hundred times."""
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     tasks = await twin.tasks(await twin.jobs(100), status="Blocked", timer=60)
     failures = random.Random(7).choices(["before", "flying", "after", "late"], [8, 5, 6, 1], k=100)
@@ -46,7 +48,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
-        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
         outcome = told(outcomes)[twin.id(task)]
         row = await twin.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
@@ -77,7 +79,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     proxy.fail = "silent"
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): REFUSED}
-    assert why(outcomes, twin.id(task)) == settle.ROLLED_BACK
+    assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.ledger) == (None, (), None)
     assert (await twin.row(task))["status"] == "Available"
     await workspace.close()
@@ -86,7 +88,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
 async def test_unknown_only_where_nobody_answers(
     twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settle, "DEADLINE", 0.2)
+    monkeypatch.setattr(commit_status, "DEADLINE", 0.2)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await twin.task()
 
@@ -99,7 +101,7 @@ async def test_unknown_only_where_nobody_answers(
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): UNKNOWN}
     xid = (await twin.row(task))["xmin"]
-    assert why(outcomes, twin.id(task)) == act.UNSETTLED.format(xid=xid)
+    assert why(outcomes, twin.id(task)) == perform.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.ledger()
     assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
     await workspace.close()
@@ -110,7 +112,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, works
     task = await twin.task()
     rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
     await twin.sql("UPDATE pace SET seconds = 4")
-    at_it = asyncio.create_task(act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
+    at_it = asyncio.create_task(perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await twin.value(end):
         await asyncio.sleep(0)
@@ -177,7 +179,7 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     lost, forgotten, kept = await twin.tasks(await twin.jobs(3), status="Blocked", timer=60)
     await twin.sql("CREATE TABLE mine (n int)")
     await twin.sql("CHECKPOINT")
@@ -197,13 +199,13 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
         for task, others in ((lost, 20), (forgotten, 0)):
             rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
-            outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+            outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
             assert told(outcomes) == {twin.id(task): REFUSED}
-            assert why(outcomes, twin.id(task)) == settle.ROLLED_BACK
+            assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
 
         rehearsal = await rehearsed(workspace, "wake", [twin.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
-        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
         assert told(outcomes) == {twin.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.ledger()
@@ -224,17 +226,17 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     theirs = await twin.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
     )
-    marked = settle.mark
+    marked = commit_status.mark
 
-    async def stale(transaction: database.Transaction) -> settle.Mark:
+    async def stale(transaction: database.Transaction) -> commit_status.Mark:
         await marked(transaction)
-        return settle.Mark(xid=str(theirs), life="before the crash", history="", at=0)
+        return commit_status.Mark(xid=str(theirs), life="before the crash", history="", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")
 
-    monkeypatch.setattr(settle, "mark", stale)
-    monkeypatch.setattr(act, "_ended", lost)
+    monkeypatch.setattr(commit_status, "mark", stale)
+    monkeypatch.setattr(perform, "_ended", lost)
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): REFUSED}
     assert (await twin.row(task))["status"] == "Available"
@@ -250,7 +252,7 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     append = workspace.ledger_file.append
     task = await twin.task()
 
-    def full(entry: ledger.LedgerEntry, *, intended: bool) -> None:
+    def full(entry: audit_log.LedgerEntry, *, intended: bool) -> None:
         if not intended:
             raise DatabaseError("The disk is full.")
         append(entry, intended=True)

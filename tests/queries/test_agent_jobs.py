@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from console.demo.agent_jobs.data import make
-from queries.fault import DatabaseError
+from queries.errors import DatabaseError
 from queries.model import Finding, Honesty, Node, Page, Phase, Proof
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
 from tests.queries.builders import opened
@@ -336,7 +336,7 @@ async def test_find(snak: Snak, mirror: Workspace) -> None:
 async def test_without_the_indexes_a_large_table_is_not_scanned(
     snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     await snak.job()
     workspace = await opened(snak.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
@@ -460,7 +460,7 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mir
 async def test_many_active_jobs_of_a_user_are_all_counted(
     snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     for user, active in ((ANNA, 19), (BERT, 20), (UUID(int=0), 21), (UUID(int=2**128 - 1), 0)):
         for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
             await snak.job(status, user=user, ended=1 if status == "completed" else None)
@@ -474,7 +474,7 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
 async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
     snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
 
     async def ready() -> tuple[int | None, Honesty]:
         workspace = await opened(snak.dsn, tmp_path)

@@ -12,9 +12,10 @@ import asyncpg
 from console.demo.agent_jobs import AgentJobs
 from console.demo.agent_jobs.executor import Bull, Claim, Poller
 from console.demo.run import Demo
-from queries import act, ledger
+from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import OPERATOR, do, opened, told
 from tests.queries.snak import ANNA, BERT, LABEL, Snak
 from tests.servers import both_versions
@@ -88,7 +89,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(snak: Snak, mirror:
 
 
 async def test_verbs_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql(ledger.ddl())
+    await snak.sql(audit_log.ddl())
     rng = Random(5)
     bull, agents = Bull(snak.connection), [await snak.agent() for _ in range(3)]
     workspace = await opened(snak.dsn, tmp_path)
@@ -128,7 +129,7 @@ async def test_two_pollers_never_hold_the_same_job(snak: Snak) -> None:
 
 
 async def test_verbs_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql(ledger.ddl())
+    await snak.sql(audit_log.ddl())
     rng = Random(3)
     connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
     pollers = [Poller(c) for c in connections]
@@ -187,8 +188,8 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     verb = rng.choice([v.name for v in look.verbs("job") if look.availability(v).ok])
     if verb == "delete" and rng.random() < 0.7:
         return
-    rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", {})
-    (outcome,) = told(await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)).values()
+    rehearsal = await perform.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", {})
+    (outcome,) = told(await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)).values()
     tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
 
 

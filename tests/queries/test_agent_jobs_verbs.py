@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from console.demo.agent_jobs.executor import Poller
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome, Support
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, do, rehearsed, seen, told, why
@@ -19,7 +19,7 @@ from tests.queries.snak import LABEL, STATUSES, Snak
 from tests.servers import both_versions
 
 CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
-SYSTEM = Path(__file__).parents[2] / "queries" / "systems" / "agent_jobs"
+SYSTEM = Path(__file__).parents[2] / "queries" / "engines" / "agent_jobs"
 
 # verb -> the statuses that it is for, and what becomes of them
 TABLE = {
@@ -61,7 +61,7 @@ async def test_each_verb_in_each_status(
     before, bystander = dict(await snak.row(job)), dict(await snak.row(other))
     rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
     assert dict(await snak.row(job)) == before, "a rehearsal leaves no trace"
-    outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
     after = await snak.row(job)
     assert dict(await snak.row(other)) == bystander
     assert told(rehearsal) == told(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
@@ -118,7 +118,7 @@ async def test_a_worker_that_was_faster_keeps_its_end(
     rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
     await snak.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
     before = await snak.everything()
-    assert told(await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)) == {snak.id(job): MOVED}
+    assert told(await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)) == {snak.id(job): MOVED}
     assert await snak.everything() == before
 
 
@@ -220,11 +220,11 @@ def test_running_is_no_status_here() -> None:
     for file in [*SYSTEM.rglob("*.sql"), *demo.rglob("*.sql"), *demo.rglob("*.py")]:
         phases = re.sub(r"THEN 'running'|\('running', 'active'", "", file.read_text())
         assert "'running'" not in phases.replace('"', "'"), file
-    spec = tomllib.loads((SYSTEM / "system.toml").read_text())
+    spec = tomllib.loads((SYSTEM / "engine.toml").read_text())
     assert [s["native"] for s in spec["statuses"]] == ["pending", "active", "delayed", "paused", "completed", "failed"]
     assert spec["recognise"]["literals"]["jobs"] == list(STATUSES)
 
 
 def test_no_verb_moves_the_beginning() -> None:
-    changes = [f.read_text().partition("-- :change")[2] for f in (SYSTEM / "verbs").iterdir()]
+    changes = [f.read_text().partition("-- :change")[2] for f in (SYSTEM / "actions").iterdir()]
     assert not [c for c in changes if "created_at =" in c]

@@ -11,11 +11,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries import act, ledger
-from queries.database import Database, Transaction
+from queries.actions import perform
+from queries.contract.loader import builtin
+from queries.db.database import Database, Transaction
 from queries.model import Outcome, Rehearsal
-from queries.system import builtin
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries import plans
 from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
 from tests.queries.estuary.rows import digest
@@ -37,7 +38,7 @@ ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 @pytest.fixture
 async def many(twin: Twin, eternaltwin: str, tmp_path: Path) -> AsyncIterator[tuple[Workspace, Rehearsal]]:
     """Sixty tasks of one job, and the rehearsal of waking them."""
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 60, status="Blocked", timer=60)
     yield workspace, await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
@@ -59,16 +60,16 @@ async def test_two_chunks_side_by_side(
     ids = [id_ for id_, outcome in told(fit).items() if outcome is CHANGED][:8]
     rehearsal = await rehearsed(workspace, verb, ids, arguments, name)
 
-    monkeypatch.setattr(act, "CHUNK", 4)
-    both, ended = asyncio.Barrier(2), act._ended
+    monkeypatch.setattr(perform, "CHUNK", 4)
+    both, ended = asyncio.Barrier(2), perform._ended
 
     async def together(transaction: Transaction) -> str | None:
         async with asyncio.timeout(30):
             await both.wait()
         return await ended(transaction)
 
-    monkeypatch.setattr(act, "_ended", together)
-    outcomes = await act.commit(workspace, name, verb, rehearsal, OPERATOR)
+    monkeypatch.setattr(perform, "_ended", together)
+    outcomes = await perform.commit(workspace, name, verb, rehearsal, OPERATOR)
     await workspace.close()
     assert told(outcomes) == dict.fromkeys(ids, CHANGED)
     assert len(ids) == 8
@@ -85,7 +86,7 @@ async def test_what_has_rows_in_common_goes_one_by_one(
     pairs = zip(jobs, await twin.tasks(jobs), strict=True)
     ids = [id_ for job, task in pairs for id_ in (twin.id(job, "job"), twin.id(task))]
     rehearsal = await rehearsed(workspace, "cancel", ids)
-    monkeypatch.setattr(act, "CHUNK", 2)
+    monkeypatch.setattr(perform, "CHUNK", 2)
     most = await transactions(workspace, rehearsal, monkeypatch)
     await workspace.close()
     assert most == 1
@@ -105,7 +106,7 @@ async def transactions(workspace: Workspace, rehearsal: Rehearsal, monkeypatch: 
             now -= 1
 
     monkeypatch.setattr(Database, "writing", counted)
-    await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+    await perform.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
     return most
 
 
@@ -114,7 +115,7 @@ async def test_whoever_reads_goes_first(
 ) -> None:
     """While somebody reads there is one chunk at a time, and it waits for nobody."""
     workspace, rehearsal = many
-    monkeypatch.setattr(act, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK", 10)
     async with asyncio.timeout(30), workspace.database.reading():
         assert await transactions(workspace, rehearsal, monkeypatch) == 1
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
@@ -124,7 +125,7 @@ async def test_reading_gets_its_turn_between_chunks(
     many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, rehearsal = many
-    monkeypatch.setattr(act, "CHUNK", 4)
+    monkeypatch.setattr(perform, "CHUNK", 4)
     order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
     asked, done, begun = [], [], Database._begun
 
@@ -139,7 +140,7 @@ async def test_reading_gets_its_turn_between_chunks(
 
     monkeypatch.setattr(Database, "_begun", noted)
     async with asyncio.TaskGroup() as group:
-        async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
             done.append(progress.done)
             if len(done) == 4:
                 group.create_task(look())
@@ -154,9 +155,9 @@ async def test_stop_lets_both_end(
     twin: Twin, many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, rehearsal = many
-    monkeypatch.setattr(act, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK", 10)
     stop, ids = asyncio.Event(), []
-    async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, stop):
+    async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, stop):
         stop.set()
         ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
     assert len(ids) == 20
@@ -174,11 +175,11 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
 ) -> None:
     """Again and again, at no particular moment."""
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 400, status="Blocked", timer=60)
     rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
-    monkeypatch.setattr(act, "CHUNK", 5)
+    monkeypatch.setattr(perform, "CHUNK", 5)
     over = asyncio.Event()
 
     async def kill() -> None:
@@ -189,7 +190,7 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
         await killer.close()
 
     killing = asyncio.create_task(kill())
-    outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
     over.set()
     await killing
     entries, _ = await workspace.ledger(page=1000)

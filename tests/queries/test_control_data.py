@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import LABEL, OPERATOR, Twin, rehearsed, told
@@ -42,7 +42,7 @@ async def test_revoked_control_functions(
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
         rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
-        outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
         assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.ledger()
         assert entry.origin is not None

@@ -14,11 +14,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, database
-from queries.backoff import Backoff
-from queries.database import Database
-from queries.fault import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
-from queries.load import Load
+from queries.actions import perform
+from queries.db import database
+from queries.db.backoff import Backoff
+from queries.db.database import Database
+from queries.db.server_load import Load
+from queries.errors import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
@@ -280,7 +281,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
         one.sql(f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD 'from the file'")
         one.sql(f"CREATE DATABASE {name}")
     one_dsn = own_server.dsn(name)
-    own_server.sql((Path(database.__file__).parent / "systems/eternaltwin/schema.sql").read_text(), one_dsn)
+    own_server.sql((Path(database.__file__).parents[1] / "engines/eternaltwin/schema.sql").read_text(), one_dsn)
     twin = await Twin.open(one_dsn)
     task = twin.id(await twin.task())
     await twin.connection.close()
@@ -385,7 +386,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
         task = await twin.task(status="Blocked", timer=60, cpu=99.5)
         rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
-        outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
         assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
         assert outcomes.changes == rehearsal.changes
         pages, cursor = [], None

@@ -11,10 +11,10 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
-from queries import system
-from queries.letters import order
+from queries.contract import loader
 from queries.model import Letter
-from queries.read import Reader
+from queries.read.dead_letters import order
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries.builders import do, opened
 from tests.queries.estuary.rows import ZERO, Rows
@@ -26,7 +26,7 @@ from tests.servers import TestbedServer, both_versions
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
 
 
-@pytest.fixture(params=[each.name for each in system.builtin()])
+@pytest.fixture(params=[each.name for each in loader.builtin()])
 async def demo(request: pytest.FixtureRequest, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Reader]:
     """Each engine with the demo's data, nobody at work."""
     dsn = server.fresh(request.param, filled=True)
@@ -173,7 +173,7 @@ async def test_uni2work_what_no_instance_will_take_up(uni: Uni, uni_workspace: W
 async def test_without_an_index_a_large_table_is_not_scanned(
     server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     dsn = server.fresh("agent_jobs", filled=True)
     connection = await asyncpg.connect(dsn)
     await connection.execute("DROP INDEX idx_jobs_user_status_created_at")

@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries import system
-from queries.fault import DatabaseError
+from queries.contract import loader
+from queries.errors import DatabaseError
 from queries.model import Node, Phase
 from tests.command import Answer, unstick
 from tests.queries.builders import Twin, opened, reader
 from tests.queries.snak import Snak
 from tests.servers import TestbedServer
 
-SYSTEMS = Path(system.__file__).parent / "systems"
+SYSTEMS = Path(loader.__file__).parents[1] / "engines"
 COMMANDS = ("systems", "tree", "stuck", "dead")
 
 
@@ -59,13 +59,13 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = _changed(
         "agent_jobs", "options", lambda text: f"SELECT o.* FROM ({text}) AS o WHERE 1 / length(left('', 1)) = 1"
     )
-    monkeypatch.setattr(system, "builtin", lambda: bad)
+    monkeypatch.setattr(loader, "builtin", lambda: bad)
 
 
-def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[system.System, ...]:
+def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.System, ...]:
     """The systems with the statements of that key changed in one of them, or all the same and without parameters."""
     made = []
-    for each in system.builtin():
+    for each in loader.builtin():
         if each.name == name:
             texts = [
                 msgspec.structs.replace(s, text=change, parameters=())
@@ -152,7 +152,7 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
             else f"SELECT n.now, {names}, {BAD[column]} AS {column} FROM ({text}) AS n"
         ),
     )
-    monkeypatch.setattr(system, "builtin", lambda: bad)
+    monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     page = await reader(workspace).nodes([twin.id(good), twin.id(odd)])
     shown = {node.id: node for node in page.nodes}
@@ -176,7 +176,7 @@ async def test_a_bad_value_is_an_error_of_its_part(
 ) -> None:
     await twin.task()
     bad = _changed("eternaltwin", key, text)
-    monkeypatch.setattr(system, "builtin", lambda: bad)
+    monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     with pytest.raises(DatabaseError, match="cannot be read"):
         await getattr(reader(workspace), part)()
@@ -189,7 +189,7 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
 ) -> None:
     await twin.task(status="Blocked", timer=-6000)
     bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
-    monkeypatch.setattr(system, "builtin", lambda: bad)
+    monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
     assert [(each.code, each.failed) for each in findings.unchecked if each.code == "starved"] == [("starved", True)]
@@ -203,7 +203,7 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
 ) -> None:
     task = await twin.task()
     bad = _changed("eternaltwin", "detail/times", f"SELECT {value} AS at")
-    monkeypatch.setattr(system, "builtin", lambda: bad)
+    monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
     before = await twin.value(pids)

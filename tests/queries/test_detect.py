@@ -9,15 +9,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import detect, system
+from queries.contract import detect, loader
 from queries.model import split_id
 from queries.workspace import Workspace
 from tests.queries import plans
 from tests.queries.builders import Twin, do, opened, reader, told
 from tests.servers import TestbedServer, both_versions
 
-SCHEMA = next(s for s in system.builtin() if s.name == "eternaltwin")
-DDL = Path(system.__file__).parent / "systems" / "eternaltwin" / "schema.sql"
+SCHEMA = next(s for s in loader.builtin() if s.name == "eternaltwin")
+DDL = Path(loader.__file__).parents[1] / "engines" / "eternaltwin" / "schema.sql"
 Open = Callable[..., Awaitable[Workspace]]
 
 
@@ -77,7 +77,7 @@ async def test_nothing_is_no_error(look: Open) -> None:
     workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
     assert workspace.systems == {}
     assert workspace.declined == ()
-    assert [line.partition(":")[0] for line in workspace.looked_for] == [s.name for s in system.builtin()]
+    assert [line.partition(":")[0] for line in workspace.looked_for] == [s.name for s in loader.builtin()]
     assert "eternaltwin: a schema with job, task, task_timer" in workspace.looked_for
 
 
@@ -243,7 +243,7 @@ async def test_a_large_table_wants_an_index(
 
 
 @both_versions
-@pytest.mark.parametrize("name", sorted(s.name for s in system.builtin()))
+@pytest.mark.parametrize("name", sorted(s.name for s in loader.builtin()))
 async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
     server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

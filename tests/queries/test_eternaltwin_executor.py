@@ -16,9 +16,10 @@ import pytest
 
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Polled, Runner, Tick
-from queries import act, ledger
+from queries.actions import perform
 from queries.model import Outcome, Outcomes
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, told
 from tests.servers import both_versions
 
@@ -136,15 +137,15 @@ class Rain:
         arguments: dict[str, Any] = {"untimed": self.rng.random() < 0.5}
         if verb == "restart":
             arguments = {"confirm": chosen[0].title.partition(" ·")[0]}
-        rehearsal = await act.rehearse(self.workspace, LABEL, name, versions, "rain", arguments)
-        self.done.append(await act.commit(self.workspace, LABEL, name, rehearsal, OPERATOR))
+        rehearsal = await perform.rehearse(self.workspace, LABEL, name, versions, "rain", arguments)
+        self.done.append(await perform.commit(self.workspace, LABEL, name, rehearsal, OPERATOR))
 
 
 @both_versions
 async def test_verbs_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
     twin = await Twin.open(eternaltwin_demo)
     await twin.sql(AUDIT)
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     await twin.sql("CREATE INDEX ON task (job_id); CREATE INDEX ON task_timer (task_id)")
     engine = await asyncpg.connect(eternaltwin_demo, server_settings={"application_name": "runner"})
     polls: list[Polled] = []

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from queries import detect, system
+from queries.contract import detect, loader
 from queries.model import Finding
 from queries.workspace import Workspace
 from tests.queries.builders import LABEL, Twin, opened, reader
 from tests.servers import TestbedServer, both_versions
 
-SPEC = next(s for s in system.builtin() if s.name == LABEL).spec
+SPEC = next(s for s in loader.builtin() if s.name == LABEL).spec
 RUNNER = f"{LABEL}/runner:runner"
 HOUR = 3600
 

@@ -205,7 +205,7 @@ async def test_restart_wants_kind_and_version_and_a_root(twin: Twin, workspace: 
 
 
 async def test_restart_drops_a_job_whose_tasks_moved_since_the_rehearsal(twin: Twin, workspace: Workspace) -> None:
-    from queries import act
+    from queries.actions import perform
     from tests.queries.builders import LABEL, OPERATOR
 
     moved, still = await twin.jobs(2)
@@ -216,7 +216,7 @@ async def test_restart_drops_a_job_whose_tasks_moved_since_the_rehearsal(twin: T
     rehearsal = await rehearsed(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
     assert set(told(rehearsal).values()) == {CHANGED}
     await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
-    outcomes = await act.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
     assert told(outcomes) == {ids[0]: Outcome.MOVED, ids[1]: CHANGED}
     assert (await twin.row(child))["revision"] == 4
 

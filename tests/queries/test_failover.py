@@ -10,9 +10,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, database, failover, ledger
+from queries.actions import perform
+from queries.db import database
 from queries.model import Outcome, Result
 from queries.workspace import Workspace
+from queries.write import audit_log, failover
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, seen, told, why
 from tests.servers import TestbedServer
 
@@ -23,7 +25,7 @@ NODES = 200
 async def filled(dsn: str, *, table: bool, nodes: int = NODES) -> list[str]:
     twin = await Twin.open(dsn)
     if table:
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     tasks = await twin.tasks([await twin.job()] * nodes, status="Blocked", timer=3600)
     await twin.connection.close()
     return [twin.id(task) for task in tasks]
@@ -49,9 +51,9 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
     """How far a bulk has come, and what is reported of its nodes, corrections included."""
     results: list[Result] = []
     rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
-    async for progress in act.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+    async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
         results += progress.chunk.results
-        yield progress.done, told(act.corrected(results, workspace.journal.corrected))
+        yield progress.done, told(perform.corrected(results, workspace.journal.corrected))
 
 
 # What a new primary does not have
@@ -61,7 +63,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 async def test_chunks_that_a_failover_has_lost_are_reported(
     own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(act, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK", 10)
     dsn = own_server.fresh("eternaltwin")
     ids = await filled(dsn, table=place == "table")
     workspace = await opened(dsn, tmp_path)
@@ -89,7 +91,7 @@ async def test_chunks_that_a_failover_has_lost_are_reported(
 @pytest.mark.parametrize("seed", range(4))
 async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The primary dies in a bulk and its standby is promoted, in half of the cases after its stream was cut."""
-    monkeypatch.setattr(act, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK", 10)
     rng = random.Random(seed)
     primary = TestbedServer()
     primary.start()
@@ -201,9 +203,9 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
         ):
             pass
     outcomes = await waking
-    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, act.UNREPLICATED)
+    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNREPLICATED)
     ((entry,), _) = await workspace.ledger()
-    assert [r.why for r in entry.results] == [act.UNREPLICATED]
+    assert [r.why for r in entry.results] == [perform.UNREPLICATED]
     await workspace.close()
 
 
@@ -215,8 +217,8 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     rehearsal = await rehearsed(workspace, "wake", [task])
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
-    outcomes = await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
-    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, act.UNANSWERED)
+    outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.script import Question, compose
+from queries.db.batched_query import Question, compose
 from queries.statement import Statement
 from queries.workspace import Workspace
 from tests.queries.proxy import Proxy

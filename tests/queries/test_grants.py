@@ -9,16 +9,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries import act, system
-from queries.grants import grants
+from queries.actions import perform
+from queries.contract import loader
+from queries.contract.spec import Argument, Verb
 from queries.model import OPEN, Node, Outcome
-from queries.read import Reader
-from queries.spec import Argument, Verb
+from queries.read.reader import Reader
+from queries.write.grants import grants
 from tests.command import unstick
 from tests.queries.builders import opened
 from tests.servers import TestbedServer
 
-systems = pytest.mark.parametrize("name", [each.name for each in system.builtin()])
+systems = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
 NODES = 400  # of a system, at most
 # A usual hardening: nobody may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
@@ -100,7 +101,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
             assert [(s.name, s.costly) for s in detail.sections] == [(s.name, s.costly) for s in whole.sections]
         for verb in seen.system.spec.verbs:  # what the catalog alone does not forbid, the server does
             asked, arguments = candidates(seen, verb, known)
-            rehearsal = await act.rehearse(theirs, name, verb.name, asked, "try", arguments)
+            rehearsal = await perform.rehearse(theirs, name, verb.name, asked, "try", arguments)
             assert Outcome.CHANGED not in {r.outcome for r in rehearsal.results}
     finally:
         await mine.close()
@@ -121,7 +122,7 @@ async def test_an_operator_can_rehearse_every_verb(roles: dict[str, str], name: 
             done = []
             one = dict([*seen.items()][:1])  # one alone may be allowed where many are not
             for some, given in ((seen, arguments), (one, arguments), await suggested(reader, verb)):
-                done += (await act.rehearse(workspace, name, verb.name, some, "try", given)).results
+                done += (await perform.rehearse(workspace, name, verb.name, some, "try", given)).results
             assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], verb.name
             if Outcome.CHANGED not in {r.outcome for r in done}:
                 unmet.add(verb.name)

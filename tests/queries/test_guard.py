@@ -18,8 +18,9 @@ import pytest
 
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Runner, Tick
-from queries import act, guard
+from queries.actions import perform
 from queries.model import Finding, Outcome, Outcomes, Rehearsal
+from queries.read import guard_token
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
 from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
@@ -90,7 +91,7 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
 
 
 async def commit(workspace: Workspace, rehearsal: Rehearsal) -> Outcomes:
-    return await act.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+    return await perform.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
 
 
 @pytest.mark.parametrize("code", ["spinning", "busy", "compute_bound"])
@@ -174,7 +175,7 @@ async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace,
     spinner.task = None
     rehearsal = await rehearsed(watching, "cancel", guards)
     await spinner.polled(len(tasks))
-    assert list(told(rehearsal).values()).count(CHANGED) >= act.CHUNK * 95 // 100
+    assert list(told(rehearsal).values()).count(CHANGED) >= perform.CHUNK * 95 // 100
     outcomes = told(await commit(watching, rehearsal))
     assert len(outcomes) == len(tasks)
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100
@@ -185,7 +186,7 @@ async def test_the_printed_command_does_it(twin: Twin, eternaltwin: str, spinner
     spinner.task = task
 
     async def run(*words: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "console.cli", *words, "-d", eternaltwin]
+        command = [sys.executable, "-m", "console", *words, "-d", eternaltwin]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment(tmp_path), stdout=pipe)
         out, _ = await process.communicate()
@@ -197,7 +198,7 @@ async def test_the_printed_command_does_it(twin: Twin, eternaltwin: str, spinner
     words = shlex.split(line.partition("→ unstick ")[2])
     assert (await run(*words, "--dry-run"))[0] == 0
     assert (await twin.row(task))["status"] == "Available"
-    old = [*words[:4], guard.token(["state"], {"state": "another"}), *words[5:]]
+    old = [*words[:4], guard_token.token(["state"], {"state": "another"}), *words[5:]]
     assert (await run(*old, "--yes"))[0] == 3
     assert (await run(*words, "--yes"))[0] == 0
     assert (await twin.row(task))["status"] == "Complete"
@@ -211,15 +212,15 @@ def test_what_is_no_guard_is_not_taken_for_one(token: str) -> None:
 
 
 def test_as_many_guards_as_nodes() -> None:
-    token = guard.token(["state"], {"state": "a"})
+    token = guard_token.token(["state"], {"state": "a"})
     nodes = [f"{LABEL}/task:{uuid.uuid4()}" for _ in range(2)]
     assert unstick("do", "cancel", *nodes, "--reason", "x", "--guard", token, dsn="x").code == 2
 
 
 def test_a_guard_names_every_field_or_is_none() -> None:
-    assert guard.token([], {"a": 1}) == ""
-    assert guard.token(["a", "b"], {"a": 1}) == ""
-    token = guard.token(["a", "b"], {"b": "x", "a": 1, "c": 2})
-    assert guard.is_token(token)
-    assert guard.is_valid(token)
-    assert json.loads(token.removeprefix(guard.MARK)) == {"a": 1, "b": "x"}
+    assert guard_token.token([], {"a": 1}) == ""
+    assert guard_token.token(["a", "b"], {"a": 1}) == ""
+    token = guard_token.token(["a", "b"], {"b": "x", "a": 1, "c": 2})
+    assert guard_token.is_token(token)
+    assert guard_token.is_valid(token)
+    assert json.loads(token.removeprefix(guard_token.MARK)) == {"a": 1, "b": "x"}

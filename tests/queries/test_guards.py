@@ -16,11 +16,11 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries import ledger
-from queries.attempt import Attempt, Request
 from queries.model import Outcome, split_id
 from queries.statement import Statement
 from queries.workspace import Workspace
+from queries.write import audit_log
+from queries.write.attempt import Attempt, Request
 from tests.queries import snak as agent_jobs
 from tests.queries import uni as uni2work
 from tests.queries.builders import do, opened, rehearsed, seen, told
@@ -51,7 +51,7 @@ async def locked(workspace: Workspace, label: str, verb: str, node: str, free: s
     reader = workspace.systems[label]
     spec = reader.system.verb(verb, split_id(node)[1])
     assert spec is not None
-    request = Request(reader=reader, verb=spec, reason="x", arguments=GONE, operator=ledger.operator())
+    request = Request(reader=reader, verb=spec, reason="x", arguments=GONE, operator=audit_log.operator())
     attempt = Attempt(request, await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
@@ -314,7 +314,7 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     uni: Uni, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, change: str
 ) -> None:
     """The statement has seen the row as it was, and gets its lock on the row as it is now."""
-    monkeypatch.setattr("queries.database.LOCK_TIMEOUT", 4.0)
+    monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     for objects in ("TABLES", "SEQUENCES"):

@@ -18,17 +18,19 @@ import asyncpg
 import pytest
 
 from console.demo.run import ENGINES
-from queries import act, database, system
-from queries.fault import DatabaseError
-from queries.grants import grants
+from queries.actions import perform
+from queries.contract import loader
+from queries.db import database
+from queries.errors import DatabaseError
 from queries.model import Outcome
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
+from queries.write.grants import grants
 from tests.queries.builders import OPERATOR, opened
 from tests.queries.test_grants import candidates, nodes
 from tests.servers import TestbedServer
 
-NAMES = [each.name for each in system.builtin()]
+NAMES = [each.name for each in loader.builtin()]
 HOSTILE, COPY = (Path(__file__).with_name(name).read_text("utf-8") for name in ("hostile.sql", "hostile_copy.sql"))
 CALLS = """
 SELECT p.oid::regprocedure || coalesce(' ' || o.oprname, '') AS name, f.calls
@@ -40,9 +42,9 @@ DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
 
 def used(name: str) -> list[str]:
     """Return the names of all functions that an engine's SQL, or the console's own, calls."""
-    home = Path(system.__file__).parent
+    home = Path(loader.__file__).parents[1]
     texts = [
-        path.read_text("utf-8") for folder in (f"systems/{name}", "sql") for path in (home / folder).rglob("*.sql")
+        path.read_text("utf-8") for folder in (f"engines/{name}", "sql") for path in (home / folder).rglob("*.sql")
     ]
     return sorted({word for text in texts for word in re.findall(r"\b([a-z_0-9]+)\(", text)})
 
@@ -78,7 +80,7 @@ class Scene:
         dsn = self.server.dsn(self.database, user=self.role, password="x")
         connection = await asyncpg.connect(dsn, server_settings={"search_path": f"{schema}, pg_catalog"})
         if schema == "aaa":  # a copy of the engine, before the server's functions are shadowed
-            text = files("queries").joinpath("systems", self.name, "schema.sql").read_text("utf-8")
+            text = files("queries").joinpath("engines", self.name, "schema.sql").read_text("utf-8")
             await connection.execute(text)
             await connection.execute(COPY)
         await connection.execute(HOSTILE)
@@ -124,12 +126,12 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     verbs = {v.name: v for kind in reader.system.spec.kinds for v in reader.verbs(kind.name) if v.writes}
     for verb in verbs.values():
         seen, arguments = candidates(reader, verb, known)
-        rehearsal = await act.rehearse(workspace, reader.label, verb.name, seen, "try", arguments)
+        rehearsal = await perform.rehearse(workspace, reader.label, verb.name, seen, "try", arguments)
         one = next((r.id for r in rehearsal.results if r.outcome is Outcome.CHANGED), None)
         if one is not None:
             changed.add(verb.name)
-            again = await act.rehearse(workspace, reader.label, verb.name, {one: seen[one]}, "try", arguments)
-            await act.commit(workspace, reader.label, verb.name, again, OPERATOR)
+            again = await perform.rehearse(workspace, reader.label, verb.name, {one: seen[one]}, "try", arguments)
+            await perform.commit(workspace, reader.label, verb.name, again, OPERATOR)
     await workspace.ledger()
     return changed
 

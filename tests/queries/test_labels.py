@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from console.config import load
-from queries import ledger
 from queries.model import split_id
 from queries.workspace import UnknownError
+from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.queries.builders import do, opened, seen, told
 from tests.servers import TestbedServer
 
-SYSTEMS = Path(__file__).parents[2] / "queries" / "systems"
+SYSTEMS = Path(__file__).parents[2] / "queries" / "engines"
 DDL = (SYSTEMS / "uni2work" / "schema.sql").read_text()
 JOB = (
     "INSERT INTO {schema}.queued_job (id, content, creation_instance, creation_time, write_last_exec)"
@@ -133,7 +133,7 @@ def test_entries_are_found_by_schema_whatever_the_label_was(
         return [(e["schema"], e["verb"], [r["id"] for r in e["results"]]) for e in read]
 
     if table:
-        server.sql(ledger.ddl(), database)
+        server.sql(audit_log.ddl(), database)
     add("public")
     assert outcome(cancel("uni2work/job:5", database, home=tmp_path)) == {"uni2work/job:5": "changed"}
     add("archive")

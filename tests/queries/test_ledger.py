@@ -12,9 +12,10 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries import act, ledger
+from queries.actions import perform
 from queries.model import LedgerEntry, Outcome
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, told, why
 from tests.servers import TestbedServer, both_versions
 
@@ -37,8 +38,8 @@ async def operator(
     server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> AsyncIterator[asyncpg.Connection]:
     """The ledger's table, and the operator's own connection past the console."""
-    server.sql(ledger.ddl(), eternaltwin)
-    server.sql(ledger.grants(role), eternaltwin)
+    server.sql(audit_log.ddl(), eternaltwin)
+    server.sql(audit_log.grants(role), eternaltwin)
     connection = await asyncpg.connect(as_role(server, eternaltwin, role))
     yield connection
     await connection.close()
@@ -105,7 +106,7 @@ async def test_the_role_is_who_came_in_not_who_he_plays(
     mask = server.unique("mask")
     quoted = '"' + role.replace('"', '""') + '"'
     server.sql(f"CREATE ROLE {mask}; GRANT {mask} TO {quoted}")
-    server.sql(ledger.grants(mask), eternaltwin)
+    server.sql(audit_log.grants(mask), eternaltwin)
     await operator.execute(f"SET ROLE {mask}")
     columns = "os_user, host, application, system, schema, verb, reason, arguments, results, changes"
     await operator.execute(
@@ -117,8 +118,8 @@ async def test_the_role_is_who_came_in_not_who_he_plays(
 @both_versions
 async def test_making_it_twice_changes_nothing(twin: Twin, server: TestbedServer, eternaltwin: str, role: str) -> None:
     for _ in range(2):
-        server.sql(ledger.ddl(), eternaltwin)
-        server.sql(ledger.grants(role), eternaltwin)
+        server.sql(audit_log.ddl(), eternaltwin)
+        server.sql(audit_log.grants(role), eternaltwin)
     assert await twin.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
 
 
@@ -127,7 +128,7 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
     twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
     """Also those of a ledger that was made without it, from its next ``init`` on; what is in it stays readable."""
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     await twin.sql("ALTER TABLE unstick.ledger ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz")
     workspace = await opened(eternaltwin, tmp_path)
     methods = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
@@ -139,7 +140,7 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
         expected.append(outcomes.changes)
         newest = "SELECT pg_column_compression({}) FROM unstick.ledger ORDER BY id DESC LIMIT 1"
         assert await twin.value(newest.format("changes")) == await twin.value(newest.format("results")) == method
-        await ledger.create(workspace.database, [])
+        await audit_log.create(workspace.database, [])
     entries, _ = await workspace.ledger()
     assert [entry.changes for entry in reversed(entries)] == expected
     await workspace.close()
@@ -150,7 +151,7 @@ async def test_pages_of_entries_and_those_about_one_node(
     twin: Twin, eternaltwin: str, tmp_path: Path, place: str
 ) -> None:
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks(await twin.jobs(5), status="Blocked", timer=30)
     for task in tasks:
@@ -186,7 +187,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
     assert rehearsal.ledger == str(path)
     assert not path.exists(), "a rehearsal leaves no trace here either"
-    outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
     assert outcomes.ledger == str(path)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]
@@ -208,10 +209,10 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
 async def test_a_table_that_may_not_be_written_leaves_the_file(
     twin: Twin, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> None:
-    server.sql(ledger.ddl(), eternaltwin)
+    server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
     assert workspace.ledger_place == str(tmp_path / "ledger.jsonl")
-    server.sql(ledger.grants(role), eternaltwin)
+    server.sql(audit_log.grants(role), eternaltwin)
     await workspace.look()
     assert workspace.ledger_place == "table"
     server.sql("DROP SCHEMA unstick CASCADE", eternaltwin)
@@ -263,7 +264,7 @@ async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_
 async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
     twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     await do(workspace, "wake", [twin.id(await twin.task(status="Blocked", timer=60))])
     (entry,), _ = await workspace.ledger()
@@ -271,7 +272,7 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
 
     async def holds(asked: LedgerEntry) -> bool | None:
         async with workspace.database.reading() as transaction:
-            return await ledger.holds(transaction, asked)
+            return await audit_log.holds(transaction, asked)
 
     assert (await holds(entry), await holds(other)) == (True, False)
     await twin.sql(

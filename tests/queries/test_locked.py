@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.database import READ_TIMEOUT
-from queries.fault import BusyError
+from queries.db.database import READ_TIMEOUT
+from queries.errors import BusyError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.queries.builders import Twin, opened, reader

@@ -12,13 +12,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries import act, bulk, frozen, ledger, settle, unfinished
-from queries.bulk import Progress
-from queries.database import Transaction
-from queries.fault import DatabaseError
-from queries.frozen import Frozen
+from queries.actions import bulk, perform, unfinished
+from queries.actions.bulk import Progress
+from queries.db.database import Transaction
+from queries.errors import DatabaseError
 from queries.model import Outcome, Rehearsal, Result
 from queries.workspace import Workspace
+from queries.write import audit_log, bulk_list, commit_status
+from queries.write.bulk_list import Frozen
 from tests.queries.builders import LABEL, OPERATOR, Twin, opened, rehearsed, seen, told
 from tests.servers import TestbedServer
 
@@ -28,13 +29,13 @@ NODES, CHUNK = 300, 10
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(act, "CHUNK", CHUNK)
+    monkeypatch.setattr(perform, "CHUNK", CHUNK)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[Twin, list[str]]:
     twin = await Twin.open(dsn)
     if table:
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     tasks = await twin.tasks([await twin.job()] * NODES, status="Blocked", timer=3600)
     return twin, [twin.id(task) for task in tasks]
 
@@ -56,7 +57,7 @@ async def entered(workspace: Workspace) -> list[str]:
 def steps(
     workspace: Workspace, rehearsal: Rehearsal, stop: asyncio.Event | None = None, going: Frozen | None = None
 ) -> AsyncIterator[Progress]:
-    return act.bulk(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR, stop or asyncio.Event(), going)
+    return perform.bulk(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR, stop or asyncio.Event(), going)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -93,7 +94,7 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer
     assert waited
     assert (await woken(dsn))[0] == set(ids)
     assert sorted(await entered(workspace)) == sorted(ids)
-    assert list(frozen.unfinished(workspace.bulks, workspace.server)) == []
+    assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
     await workspace.close()
 
 
@@ -103,24 +104,24 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
 ) -> None:
     """The server is away for longer than the first questions last. No node is unknown, none is changed twice."""
-    monkeypatch.setattr(settle, "GONE", 0.1)
+    monkeypatch.setattr(commit_status, "GONE", 0.1)
     dsn = own_server.fresh("eternaltwin")
     twin, ids = await filled(dsn, table=table)
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
     rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
-    sent, commits = act._ended, []
+    sent, commits = perform._ended, []
 
     async def lost(transaction: Transaction) -> str | None:
         commits.append(1)
         if len(commits) != 5:
             return await sent(transaction)
         if arrived:
-            assert await sent(transaction) == settle.COMMITTED
+            assert await sent(transaction) == commit_status.COMMITTED
         await asyncio.to_thread(own_server.halt, "immediate")
         return None
 
-    monkeypatch.setattr(act, "_ended", lost)
+    monkeypatch.setattr(perform, "_ended", lost)
     results, pauses = [], 0
     async for progress in steps(workspace, rehearsal):
         results += progress.chunk.results
@@ -159,14 +160,14 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
     assert {r.outcome for r in results} <= {CHANGED, Outcome.UNKNOWN}
     await asyncio.to_thread(own_server.start)
     await workspace.renew()
-    assert [len(one.left) for one in frozen.unfinished(workspace.bulks, workspace.server)] == [NODES - len(done)]
+    assert [len(one.left) for one in bulk_list.unfinished(workspace.bulks, workspace.server)] == [NODES - len(done)]
 
-    with_list = frozen.load(workspace.bulks, progress.bulk, workspace.server)
-    recalled = await act.recall(workspace, with_list)
+    with_list = bulk_list.load(workspace.bulks, progress.bulk, workspace.server)
+    recalled = await perform.recall(workspace, with_list)
     assert {r.id for r in recalled} <= {r.id for r in results if r.outcome is Outcome.UNKNOWN}
     done |= {r.id for r in recalled}
     left = with_list.left
-    again = frozen.rehearsal_of(with_list.head, await rehearsed(workspace, "wake", left), left)
+    again = bulk_list.rehearsal_of(with_list.head, await rehearsed(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, with_list) for r in step.chunk.results]
     assert sorted(r.id for r in rest) == sorted(set(ids) - done)
     assert {r.outcome for r in rest} == {CHANGED}
@@ -224,7 +225,7 @@ async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: P
 async def begun(workspace: Workspace, ids: list[str]) -> Frozen:
     rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
     schema = workspace.systems[LABEL].found.schema
-    return frozen.create(workspace.bulks, workspace.server, LABEL, schema, "wake", rehearsal)
+    return bulk_list.create(workspace.bulks, workspace.server, LABEL, schema, "wake", rehearsal)
 
 
 async def test_a_list_is_private_locked_and_of_one_database(
@@ -237,24 +238,24 @@ async def test_a_list_is_private_locked_and_of_one_database(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(workspace.bulks.stat().st_mode) == 0o700
     with pytest.raises(DatabaseError, match="another console"):
-        frozen.load(workspace.bulks, name, workspace.server)
-    assert list(frozen.unfinished(workspace.bulks, workspace.server)) == []
+        bulk_list.load(workspace.bulks, name, workspace.server)
+    assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
     list_.close()
-    assert [each.head.id for each in frozen.unfinished(workspace.bulks, workspace.server)] == [name]
+    assert [each.head.id for each in bulk_list.unfinished(workspace.bulks, workspace.server)] == [name]
     assert any(name in line for line in unfinished.told(workspace))
 
     elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
-    assert list(frozen.unfinished(workspace.bulks, elsewhere.server)) == []
+    assert list(bulk_list.unfinished(workspace.bulks, elsewhere.server)) == []
     with pytest.raises(DatabaseError, match="belongs to the database"):
-        frozen.load(workspace.bulks, name, elsewhere.server)
+        bulk_list.load(workspace.bulks, name, elsewhere.server)
     path.chmod(0o620)
     with pytest.raises(DatabaseError, match="no unfinished bulk"):
-        frozen.load(workspace.bulks, name, workspace.server)
+        bulk_list.load(workspace.bulks, name, workspace.server)
     path.chmod(0o600)
     path.rename(tmp_path / "list")
     path.symlink_to(tmp_path / "list")
     with pytest.raises(DatabaseError, match="no unfinished bulk"):
-        frozen.load(workspace.bulks, name, workspace.server)
+        bulk_list.load(workspace.bulks, name, workspace.server)
     await elsewhere.close()
     await workspace.close()
 
@@ -266,7 +267,7 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
 ) -> None:
     """Two chunks were committed and one was rolled back; what was noted of the last ones is lost, or torn."""
     if place == "table":
-        await twin.sql(ledger.ddl())
+        await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
     ids = [twin.id(task) for task in tasks]
@@ -288,12 +289,12 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     with path.open("r+b") as file:
         file.truncate()
         file.write(content)
-    list_ = frozen.load(workspace.bulks, progress.bulk, workspace.server)
-    found = await act.recall(workspace, list_)
+    list_ = bulk_list.load(workspace.bulks, progress.bulk, workspace.server)
+    found = await perform.recall(workspace, list_)
     left = list_.left
     assert {r.id for r in found} | set(left) == set(ids)
     assert len(found) == (0 if lines == "head" else 20)
-    again = frozen.rehearsal_of(list_.head, await rehearsed(workspace, "wake", left), left)
+    again = bulk_list.rehearsal_of(list_.head, await rehearsed(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, list_) for r in step.chunk.results]
     outcomes_ = told([*found, *rest])
     assert [i for i, outcome in outcomes_.items() if outcome is not CHANGED] == (
@@ -310,7 +311,7 @@ async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternalt
     rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
     workspace.bulks.write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
-        await act.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()
     await workspace.close()
 
@@ -335,8 +336,8 @@ async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_l
     await workspace.close()
     await asyncio.to_thread(own_server.fall_back)
     workspace = await opened(dsn, tmp_path)
-    with contextlib.closing(frozen.load(workspace.bulks, progress.bulk, workspace.server)) as list_:
-        found = await act.recall(workspace, list_)
+    with contextlib.closing(bulk_list.load(workspace.bulks, progress.bulk, workspace.server)) as list_:
+        found = await perform.recall(workspace, list_)
         assert {r.outcome for r in found} == {Outcome.LOST}
         assert {r.id for r in found} == done - (await woken(dsn))[0]
         assert set(list_.left) == set(ids) - done
@@ -348,9 +349,9 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     assert unfinished.told(workspace) == []
-    monkeypatch.setattr(act, "_tell", lambda *_: None)  # as where the console is killed before it
+    monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
     task = twin.id(await twin.task(status="Blocked", timer=60))
-    await act.commit(workspace, LABEL, "wake", await rehearsed(workspace, "wake", [task]), OPERATOR)
+    await perform.commit(workspace, LABEL, "wake", await rehearsed(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
     assert len(unfinished.told(again)) == 1

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from queries import detect
-from queries.fault import DatabaseError
+from queries.contract import detect
+from queries.errors import DatabaseError
 from queries.model import Honesty, Page, Phase
 from queries.workspace import UnknownError, Workspace
 from tests.queries.builders import LABEL, Twin, opened, reader

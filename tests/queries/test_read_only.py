@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from queries import database
+from queries.db import database
 from queries.model import Outcome
 from tests.queries.builders import Twin, do, opened, reader, rehearsed, told, why
 from tests.servers import TestbedServer, both_versions

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from queries import act, database
-from queries.database import Database, Transaction
+from queries.actions import perform
+from queries.db import database
+from queries.db.database import Database, Transaction
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
@@ -52,7 +53,7 @@ async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(twin: Tw
     fine = [twin.id(task) for task in await twin.tasks(await twin.jobs(6))]
     rehearsal = await rehearsed(workspace, "cancel", [late, odd, *fine])
     assert told(rehearsal) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
-    assert told(await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)) == told(rehearsal)
+    assert told(await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)) == told(rehearsal)
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
 
 
@@ -63,7 +64,7 @@ async def test_session_advisory_locks_of_triggers_are_released(twin: Twin, works
     late = await twin.task(kind="Late")
     rehearsal = await rehearsed(workspace, "cancel", [twin.id(tasks[0])])
     assert await twin.value(ADVISORY) == 0, "after a dry run"
-    await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
     assert (await twin.row(tasks[0]))["status"] == "Complete"
     assert await twin.value(ADVISORY) == 0, "after a commit"
     outcomes = await do(workspace, "cancel", [twin.id(task) for task in (*tasks[1:], late)])
@@ -80,7 +81,7 @@ async def test_a_transaction_has_one_time_limit_for_all_its_statements(
     await twin.sql(SLOW)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
     if commits:
-        outcomes = told(await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
+        outcomes = told(await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
     else:
         outcomes = told(await rehearsed(workspace, "cancel", [task]))
     assert outcomes == {task: REFUSED}
@@ -95,7 +96,7 @@ async def test_halving_has_no_more_time_than_its_chunk(
     await twin.sql(SLOW)
     tasks = [twin.id(task) for task in await twin.tasks(await twin.jobs(16))]
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0)
-    monkeypatch.setattr(act, "NARROWING", 2.0)
+    monkeypatch.setattr(perform, "NARROWING", 2.0)
     limits: list[float | None] = []
     writing = Database.writing
 

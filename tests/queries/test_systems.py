@@ -10,13 +10,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries import files, ledger, system
+from queries.contract import loader
+from queries.contract.loader import System
+from queries.db import shared_sql
 from queries.model import DRAWN, Node
 from queries.statement import Statement
-from queries.system import System
+from queries.write import audit_log
 from tests.servers import TestbedServer, both_versions
 
-HOME = Path(system.__file__).parent
+HOME = Path(loader.__file__).parents[1]
 TYPED = re.compile(r"^-- \$(\d+) \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
 NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} | {"now"}
 COLUMNS = {
@@ -43,7 +45,7 @@ MAY = {
     "refused": {"for_now"},
     "rows": {"ours"},
 }
-systems = pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
+systems = pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
 
 
 @pytest.fixture
@@ -78,10 +80,10 @@ async def prepare(connection: asyncpg.Connection, text: str, header: str) -> Non
 @both_versions
 @systems
 async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: TestbedServer, shipped: System) -> None:
-    for path in sorted((HOME / "systems" / shipped.name).rglob("*.sql")):
+    for path in sorted((HOME / "engines" / shipped.name).rglob("*.sql")):
         if not usable(path, server):
             continue
-        text = system.text(path)
+        text = loader.text(path)
         header, *sections = re.split(r"^-- :\w+$", text, flags=re.MULTILINE)
         for section in sections or [text]:
             try:
@@ -95,7 +97,7 @@ async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: 
 async def test_each_statement_gives_the_columns_it_must(
     engine: asyncpg.Connection, server: TestbedServer, shipped: System
 ) -> None:
-    shipped = system.in_schema(shipped, "public")
+    shipped = loader.in_schema(shipped, "public")
 
     async def columns(statement: Statement) -> set[str]:
         return {a.name for a in (await engine.prepare(statement.text)).get_attributes()}
@@ -121,12 +123,12 @@ async def test_each_statement_gives_the_columns_it_must(
 
 @both_versions
 async def test_each_common_statement_can_be_run_in_psql(server: TestbedServer, database: str) -> None:
-    server.sql(ledger.ddl(), database)
+    server.sql(audit_log.ddl(), database)
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
         if path.name in ("ledger_schema.sql", "ledger_grant.sql"):
             continue
         text = path.read_text()
         await prepare(connection, text, text)
-        await connection.prepare(files.statement(path.stem).text)
+        await connection.prepare(shared_sql.statement(path.stem).text)
     await connection.close()

@@ -19,7 +19,7 @@ from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
 from console.demo.tasker.shapes import complete, enqueued, failed, pending, waiting
 from console.demo.tasker.stuck import make
 from console.demo.tasker.worker import Worker
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome
 from tests.queries.builders import OPERATOR, told
 from tests.queries.tasker_rows import LABEL, Shop
@@ -267,7 +267,7 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
             verb = rng.choice(verbs).name
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
             rehearsal = await shop.rehearse(verb, node.id, *near, **ARGUMENTS.get(verb, {}))
-            outcomes = await act.commit(shop.workspace, LABEL, verb, rehearsal, OPERATOR)
+            outcomes = await perform.commit(shop.workspace, LABEL, verb, rehearsal, OPERATOR)
             done.extend((verb, o) for o in told(outcomes).values())
             await _true(shop, outcomes.changes)
 

@@ -16,9 +16,10 @@ import pytest
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import SQL, Protocol
 from console.demo.tasker.shapes import Shape, claimed, complete, failed, pending, waiting
-from queries import act, settle
-from queries.attempt import Attempt
+from queries.actions import perform
 from queries.model import Outcome
+from queries.write import commit_status
+from queries.write.attempt import Attempt
 from tests.queries.builders import OPERATOR, told
 from tests.queries.tasker_rows import LABEL, Shop
 from tests.servers import TestbedServer, both_versions
@@ -125,7 +126,7 @@ async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            act.commit(shop.workspace, LABEL, case.verb, rehearsal, OPERATOR), *writes, return_exceptions=True
+            perform.commit(shop.workspace, LABEL, case.verb, rehearsal, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
@@ -191,13 +192,13 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
     """Has something done after the verb's last statement and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
-        mark = settle.mark
+        mark = commit_status.mark
 
         async def slow(transaction: Any) -> Any:
             await during()
             return await mark(transaction)
 
-        monkeypatch.setattr(settle, "mark", slow)
+        monkeypatch.setattr(commit_status, "mark", slow)
 
     return hold
 
@@ -246,7 +247,7 @@ async def test_what_the_engine_is_writing_makes_a_node_busy(shop: Shop, engines:
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await act.commit(shop.workspace, LABEL, "skip", rehearsal, OPERATOR)
+    outcomes = await perform.commit(shop.workspace, LABEL, "skip", rehearsal, OPERATOR)
     await transaction.rollback()
     assert told(outcomes) == {ids[0]: BUSY, ids[1]: CHANGED}
 
@@ -315,7 +316,7 @@ async def test_burying_never_holds_the_detector_up(shop: Shop, engines: list[Eng
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(act.commit(shop.workspace, LABEL, "bury", rehearsal, OPERATOR))
+    burying = asyncio.create_task(perform.commit(shop.workspace, LABEL, "bury", rehearsal, OPERATOR))
     await until_waiting(shop, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
     moved = await connection.fetchval(
@@ -365,13 +366,13 @@ async def test_two_operators_decide_on_the_same_letters(shop: Shop, tmp_path: Pa
         one = await shop.rehearse("resolve", *ids, status="cancelled")
         two = await other.rehearse("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
-            act.commit(shop.workspace, LABEL, "resolve", one, OPERATOR),
-            act.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
+            perform.commit(shop.workspace, LABEL, "resolve", one, OPERATOR),
+            perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
         )
         for node in ids:
             mine, theirs = (told(r)[node] for r in results)
             assert {mine, theirs} in ({CHANGED, MOVED}, {CHANGED, BUSY})
-        late = await act.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
+        late = await perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
         assert set(told(late).values()) == {MOVED}
     finally:
         await other.close()
@@ -385,7 +386,7 @@ async def test_five_hundred_letters_at_once(shop: Shop) -> None:
     stop = asyncio.Event()
     rehearsal = await shop.rehearse("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in act.bulk(shop.workspace, LABEL, "resolve", rehearsal, OPERATOR, stop):
+    async for progress in perform.bulk(shop.workspace, LABEL, "resolve", rehearsal, OPERATOR, stop):
         seen.append((progress.done, progress.total, len(progress.chunk.results)))
         stop.set()
     assert seen == [(500, 520, 500)]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from console import graph
 from console.demo.tasker import Tasker
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import RESULTS
@@ -27,7 +26,8 @@ from console.demo.tasker.shapes import (
 )
 from console.demo.tasker.stuck import make
 from console.demo.tasker.templates import Step, Template
-from queries import system
+from console.text import graph
+from queries.contract import loader
 from queries.model import Honesty, Outcome, Phase
 from queries.workspace import Workspace
 from tests.queries.builders import opened, told, why
@@ -540,7 +540,7 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
     assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
 
 
-PART = "systems/tasker/parts/newest_tasks.sql"
+PART = "engines/tasker/parts/newest_tasks.sql"
 FAILED = """
 WITH made AS (
   INSERT INTO tasks (task_uuid, named_task_uuid, requested_at, identity_hash, priority, created_at, updated_at,
@@ -578,7 +578,7 @@ async def test_the_newest_of_each_priority_are_merged_without_reading_all(
     await shop.write(data)
     await shop.sql(FAILED.replace("n, 9,", f"n, {priority},"), 12_000)
     await shop.sql("VACUUM (ANALYZE) tasks")
-    part = "WITH RECURSIVE " + (Path(system.__file__).parent / PART).read_text("utf-8").replace(':"schema".', "")
+    part = "WITH RECURSIVE " + (Path(loader.__file__).parents[1] / PART).read_text("utf-8").replace(':"schema".', "")
     found = await shop.connection.fetch(f"{part} SELECT task_uuid FROM newest_tasks")
     assert found == await shop.connection.fetch(
         "SELECT task_uuid FROM tasks WHERE priority IN (SELECT DISTINCT priority FROM tasks ORDER BY 1 DESC LIMIT 20)"
@@ -869,7 +869,7 @@ async def test_ids_that_cannot_be_give_no_node(shop: Shop, data: Data) -> None:
 
 
 def _schema() -> str:
-    folder = Path(system.__file__).parent / "systems" / "tasker"
+    folder = Path(loader.__file__).parents[1] / "engines" / "tasker"
     return (folder / "schema.sql").read_text()
 
 

@@ -21,7 +21,7 @@ from console.demo.tasker.shapes import (
     reset,
     waiting,
 )
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome, Outcomes, RowChange
 from tests.queries.builders import OPERATOR, told, why
 from tests.queries.tasker_rows import Shop
@@ -580,8 +580,8 @@ async def test_two_who_send_it_again_send_it_once(shop: Shop, data: Data) -> Non
     await shop.write(data)
     step = shop.step(made, "check_return")
     one, two = await shop.rehearse("resend", step), await shop.rehearse("resend", step)
-    assert told(await act.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
-    assert told(await act.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (MOVED, REFUSED)
+    assert told(await perform.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
+    assert told(await perform.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (MOVED, REFUSED)
     assert len(await shop.messages(made.queue)) == 1
 
 
@@ -608,12 +608,12 @@ async def test_a_message_that_is_read_meanwhile_is_archived_and_another_text_is_
     read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
     rehearsal = await shop.rehearse("archive", message)
     await shop.sql(f"{read}, message = message || '{{\"other\": 1}}'")
-    assert told(await act.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: MOVED}
+    assert told(await perform.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: MOVED}
     for _ in range(20):
         await shop.sql(read)
         rehearsal = await shop.rehearse("archive", message)
         await shop.sql(read)
-    assert told(await act.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: CHANGED}
+    assert told(await perform.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: CHANGED}
     assert await shop.messages(ended.queue) == []
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries.fault import DatabaseError
+from queries.errors import DatabaseError
 from queries.workspace import Workspace
 from tests.servers import TestbedServer
 

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries import act, ledger
-from queries.grants import grants
+from queries.actions import perform
 from queries.model import Outcome
+from queries.write import audit_log
+from queries.write.grants import grants
 from tests.command import unstick
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, seen, told, why
 from tests.servers import TestbedServer, both_versions
@@ -107,7 +108,7 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
             server.sql(statement, eternaltwin)
     dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await act.rehearse(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
+    rehearsal = await perform.rehearse(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
     assert told(rehearsal) == {twin.id(task): Outcome.DENIED}
     assert "EXECUTE on public.own_check(bigint)" in why(rehearsal, twin.id(task))
     await workspace.close()
@@ -132,7 +133,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         f"{CODE['trigger']}",
         theirs,
     )
-    outcomes = await act.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
     assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
@@ -142,7 +143,7 @@ async def test_a_ledger_of_a_stranger_is_not_used(
     twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
 ) -> None:
     task = await twin.task()
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     server.sql(f"ALTER TABLE unstick.ledger OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     assert workspace.ledger_file is not None
@@ -157,7 +158,7 @@ async def test_a_trigger_on_the_ledger_is_noticed_while_the_console_is_open(
     twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
 ) -> None:
     task = await twin.task()
-    await twin.sql(ledger.ddl())
+    await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     assert workspace.ledger_file is None
     await twin.sql(

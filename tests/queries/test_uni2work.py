@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from console.demo.uni2work.data import make
-from queries import act
+from queries.actions import perform
 from queries.model import Finding, Honesty, Node, Outcome, Page, Phase
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, opened, rehearsed, told
@@ -272,10 +272,10 @@ async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(uni: Uni, uni_w
     assert told(rehearsal) == {uni.id(job): Outcome.CHANGED}
     await uni.sql("UPDATE queued_job SET id = id")
     await uni.sql("UPDATE queued_job SET content = '{}'")
-    stale = await act.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    stale = await perform.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
     assert told(stale) == {uni.id(job): Outcome.MOVED}
     await uni.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
-    done = await act.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    done = await perform.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
     assert told(done) == {uni.id(job): Outcome.CHANGED}
     assert await uni.row(job) is None
 

@@ -15,10 +15,11 @@ import pytest
 from console.demo.run import Demo
 from console.demo.uni2work import Uni2work
 from console.demo.uni2work.executor import Instance, Job, JobFailed
-from queries import act, ledger
-from queries.database import Transaction
+from queries.actions import perform
+from queries.db.database import Transaction
 from queries.model import LedgerEntry, Node, Outcome
 from queries.workspace import Workspace
+from queries.write import audit_log
 from tests.queries.builders import OPERATOR, do, opened, rehearsed, told
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import both_versions
@@ -167,19 +168,19 @@ async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
 ) -> None:
     """Cron queues nothing that it has queued already; by whom else an equal row is made while the console commits, it
     cannot be locked out: its worker is broken off once, and does it at its next flush."""
-    await uni.sql(ledger.ddl())
+    await uni.sql(audit_log.ddl())
     workspace = await opened(uni.dsn, tmp_path)
     instance, job = Instance(connection, LIVE), await uni.job(ATOMIC, cron=True)
     rehearsal = await rehearsed(workspace, "skip", [uni.id(job)], {}, LABEL)
-    written, go, append = asyncio.Event(), asyncio.Event(), ledger.append
+    written, go, append = asyncio.Event(), asyncio.Event(), audit_log.append
 
     async def slowly(transaction: Transaction, entry: LedgerEntry) -> None:
         await append(transaction, entry)
         written.set()
         await go.wait()
 
-    monkeypatch.setattr(ledger, "append", slowly)
-    skipping = asyncio.create_task(act.commit(workspace, LABEL, "skip", rehearsal, OPERATOR))
+    monkeypatch.setattr(audit_log, "append", slowly)
+    skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", rehearsal, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "until the commit everybody sees the row that is skipped"
     twin, work = await uni.job(ATOMIC, cron=True), Held()
@@ -216,7 +217,7 @@ async def test_a_rehearsal_does_not_break_off_a_slow_worker(
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
-    gone = await act.commit(uni_workspace, LABEL, "release", rehearsal, OPERATOR)
+    gone = await perform.commit(uni_workspace, LABEL, "release", rehearsal, OPERATOR)
     assert told(gone) == {uni.id(job): Outcome.GONE}
 
 
@@ -237,7 +238,7 @@ async def test_a_released_job_is_taken_by_another_instance(
 
 
 async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None:
-    await uni.sql(ledger.ddl())
+    await uni.sql(audit_log.ddl())
     rng = Random(7)
     connections = [await asyncpg.connect(uni.dsn) for _ in range(2)]
 
@@ -299,8 +300,8 @@ async def rain(
         verb, node = await pick(workspace, rng)
         if verb:
             arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
-            rehearsal = await act.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
-            outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+            rehearsal = await perform.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
+            outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
             (outcome,) = told(outcomes).values()
             tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
             if outcome == CHANGED and verb in ("cancel", "skip"):

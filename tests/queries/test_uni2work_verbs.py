@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome, Outcomes, Rehearsal
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, do, opened, rehearsed, seen, told, why
@@ -22,7 +22,7 @@ PRUNE = {"job": "prune-invitations"}
 
 
 async def commit(workspace: Workspace, verb: str, rehearsal: Rehearsal) -> Outcomes:
-    return await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    return await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
 
 
 # Release
@@ -529,5 +529,5 @@ async def test_a_role_without_rights_is_told_so(uni: Uni, server: TestbedServer,
 
 
 def test_nothing_writes_infinity() -> None:
-    folder = Path(__file__).parents[2] / "queries" / "systems" / "uni2work" / "verbs"
+    folder = Path(__file__).parents[2] / "queries" / "engines" / "uni2work" / "actions"
     assert all("infinity" not in f.read_text() for f in folder.iterdir())

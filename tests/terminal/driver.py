@@ -67,7 +67,7 @@ class Terminal:
         *arguments: str,
         home: Path,
         size: tuple[int, int] = (120, 36),
-        command: tuple[str, ...] = (sys.executable, "-m", "console.cli"),
+        command: tuple[str, ...] = (sys.executable, "-m", "console"),
         ignored: Sequence[signal.Signals] = (),
         **env: str,
     ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console import config
 from console.config import Config, ConfigError, Context
 from queries import duration, toml_lines
-from queries.redaction import redact, redact_message
+from queries.db.redaction import redact, redact_message
 
 FILE = Path("/etc/unstick.toml")
 SETTINGS = """\

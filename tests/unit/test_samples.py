@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queries.contract.spec import FindingSpec
 from queries.model import Proof
-from queries.samples import Watcher
-from queries.spec import FindingSpec
+from queries.read.samples import Watcher
 
 LIMITS = {"polls": 3, "silence": 10.0}
 

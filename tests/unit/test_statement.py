@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from queries.contract.loader import PARAMETERS, choose
 from queries.statement import ReadingError, parse_sections, parse_statement
-from queries.system import PARAMETERS, choose
 
 
 def read(text: str, source: str = "x.sql") -> object:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from queries import detect, files, system
+from queries.contract import detect, loader
+from queries.contract.loader import PARAMETERS, BrokenSystemError, System
+from queries.db import shared_sql
 from queries.statement import ReadingError, Statement
-from queries.system import PARAMETERS, BrokenSystemError, System
 
-HOME = Path(system.__file__).parent
-SHIPPED = sorted(p for p in (HOME / "systems").rglob("*.sql") if p.parent.name != "parts")
+HOME = Path(loader.__file__).parents[1]
+SHIPPED = sorted(p for p in (HOME / "engines").rglob("*.sql") if p.parent.name != "parts")
 COMMON = sorted((HOME / "sql").glob("*.sql"))
 PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb?)(: .+)?$", re.MULTILINE)
 
@@ -22,7 +23,7 @@ PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb?)(: .+)?$", 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A system that is well, to be broken."""
-    shutil.copytree(HOME / "systems" / "eternaltwin", tmp_path / "mine")
+    shutil.copytree(HOME / "engines" / "eternaltwin", tmp_path / "mine")
     return tmp_path / "mine"
 
 
@@ -40,7 +41,7 @@ def line_of(path: Path, text: str) -> int:
     return path.read_text().partition(text)[0].count("\n") + 1
 
 
-TOML = "system.toml"
+TOML = "engine.toml"
 BROKEN = [
     (change(TOML, "bulk_needs_index", "bulk_needs_idnex"), TOML, "idnex",
      'is not a setting; did you mean "bulk_needs_index"?'),
@@ -64,7 +65,7 @@ BROKEN = [
     (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "verb release: it is there twice for a task"),
     (change("roots.sql", "-- $1 cursor", "-- $1 curser"), "roots.sql", "curser", "'curser' is not a parameter"),
     (change("children.sql", "needs: task_by_job", "needs: task_by_jib"), "children.sql", "needs:",
-     "needs 'task_by_jib', which system.toml does not define"),
+     "needs 'task_by_jib', which engine.toml does not define"),
     (change("findings/starved.sql", "LIMIT $3", "LIMIT $4"), "findings/starved.sql", "LIMIT $4",
      "$4 is missing in the header"),
     (change("detail/state.sql", "-- kinds: task", "-- kinds: step"), "detail/state.sql", "-- kinds",
@@ -77,10 +78,10 @@ BROKEN = [
      "'pie' is nothing that is drawn; there are graph and timeline"),
     (change(TOML, "[needs.", '[options.by]\ntitle = "t"\nview = true\n\n[needs.'), TOML, "view = true",
      "options.by: a view has choices"),
-    (change("verbs/wake.sql", "-- :refused", "-- :refuse"), "verbs/wake.sql", "-- :refuse",
+    (change("actions/wake.sql", "-- :refused", "-- :refuse"), "actions/wake.sql", "-- :refuse",
      "section 'refuse' is not one of lock, refused, rows, change"),
-    (change("verbs/wake.sql", "-- :rows", "-- "), "verbs/wake.sql", None, "the section :rows is missing"),
-    (change("verbs/delete.sql", "WHERE j.job_id = substr(seen", "WHERE $9 = substr(seen"), "verbs/delete.sql", "$9",
+    (change("actions/wake.sql", "-- :rows", "-- "), "actions/wake.sql", None, "the section :rows is missing"),
+    (change("actions/delete.sql", "WHERE j.job_id = substr(seen", "WHERE $9 = substr(seen"), "actions/delete.sql", "$9",
      "$9 is missing in the header"),
 ]  # fmt: skip
 
@@ -91,7 +92,7 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     breaking(folder)
     with pytest.raises(BrokenSystemError) as caught:
-        system.load(folder, "mine")
+        loader.load(folder, "mine")
     first, last = str(caught.value).splitlines()
     assert first.startswith(f"{folder / file}:{line_of(folder / file, at) if at else ''}")
     assert re.match(r":\d+: ", first.removeprefix(str(folder / file)))
@@ -99,12 +100,12 @@ def test_what_is_wrong_is_named_with_its_line(
     assert last == "The system 'mine' is not usable until that is mended."
 
 
-@pytest.mark.parametrize("file", [*(f"{name}.sql" for name in system.REQUIRED), "verbs/restart.sql", TOML])
+@pytest.mark.parametrize("file", [*(f"{name}.sql" for name in loader.REQUIRED), "actions/restart.sql", TOML])
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     for path in folder.glob(file.replace(".sql", "*.sql")):
         path.unlink()
     with pytest.raises(BrokenSystemError, match=re.escape(str(folder / file))):
-        system.load(folder, "mine")
+        loader.load(folder, "mine")
 
 
 @pytest.mark.parametrize(("old", "said"), [
@@ -115,18 +116,18 @@ def test_a_verb_says_what_it_does_or_why_not(folder: Path, old: str, said: str) 
     lines = (folder / TOML).read_text().splitlines()
     (folder / TOML).write_text("\n".join(line for line in lines if not line.startswith(old)))
     with pytest.raises(BrokenSystemError, match=said):
-        system.load(folder, "mine")
+        loader.load(folder, "mine")
 
 
 def test_text_that_is_not_toml(folder: Path) -> None:
     (folder / TOML).write_text("title = 'x'\nabout = = 1\n")
-    with pytest.raises(BrokenSystemError, match=r"system\.toml: .*line 2"):
-        system.load(folder, "mine")
+    with pytest.raises(BrokenSystemError, match=r"engine\.toml: .*line 2"):
+        loader.load(folder, "mine")
 
 
 def test_thresholds_of_an_operator_come_over_those_of_the_system() -> None:
-    shipped = next(s for s in system.builtin() if s.name == "eternaltwin")
-    changed = system.with_limits(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
+    shipped = next(s for s in loader.builtin() if s.name == "eternaltwin")
+    changed = loader.with_limits(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
     assert changed.limits == {**shipped.limits, "starved": 1.0, "SendEmail": {"starved": 2.0}}
     assert shipped.limits["starved"] == 600
 
@@ -134,9 +135,9 @@ def test_thresholds_of_an_operator_come_over_those_of_the_system() -> None:
 # What ships
 
 
-@pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
+@pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
 def test_a_shipped_system_is_as_its_folder_says(shipped: System) -> None:
-    again = system.load(HOME / "systems" / shipped.name, shipped.name)
+    again = loader.load(HOME / "engines" / shipped.name, shipped.name)
     assert again == shipped, "whatever was kept between runs"
     assert shipped.spec.title
     assert detect.looked_for([shipped])
@@ -158,13 +159,13 @@ def test_a_shipped_system_is_as_its_folder_says(shipped: System) -> None:
 @pytest.mark.parametrize("path", [*SHIPPED, *COMMON], ids=lambda p: str(p.relative_to(HOME)))
 def test_a_header_explains_the_statement(path: Path) -> None:
     """What it answers, each parameter with its type, and the index that serves it or the need it has."""
-    text = system.text(path)
+    text = loader.text(path)
     shared = "\\ir " in path.read_text()  # then the numbers are those of the parts
     header = re.match(r"(--.*\n)+", text)
     assert header is not None, "it begins with what it answers"
     if path.name in ("schema.sql", "ledger_schema.sql", "ledger_grant.sql"):
         return
-    head = text[: text.index("-- :lock")] if path.parent.name == "verbs" else header[0]
+    head = text[: text.index("-- :lock")] if path.parent.name == "actions" else header[0]
     body = "\n".join(line for line in text.removeprefix(head).splitlines() if not line.strip().startswith("--"))
     used = {int(n) for n in re.findall(r"\$(\d+)", body)}
     said = {int(m[1]): m[2] for m in PARAMETER.finditer(head)}
@@ -178,16 +179,16 @@ def test_a_header_explains_the_statement(path: Path) -> None:
 def test_every_common_statement_is_read() -> None:
     for path in COMMON:
         if path.name not in ("ledger_schema.sql", "ledger_grant.sql"):
-            assert files.statement(path.stem).source == str(path)
+            assert shared_sql.statement(path.stem).source == str(path)
     with pytest.raises((ReadingError, OSError)):
-        files.statement("nothing")
+        shared_sql.statement("nothing")
 
 
 CALL = re.compile(r':"schema"\.([a-z_0-9]+)\(')
 
 
-@pytest.mark.parametrize("shipped", system.builtin(), ids=lambda s: s.name)
-def test_each_function_of_the_engine_that_is_called_is_declared(shipped: system.System) -> None:
+@pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
+def test_each_function_of_the_engine_that_is_called_is_declared(shipped: loader.System) -> None:
     """A read through its needs, an action through its needs or EXECUTE: so owner and right are checked before."""
     needs = shipped.spec.needs
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console import timeline, words
-from console.timeline import Change
+from console.text import formatting, timeline
+from console.text.timeline import Change
 from queries.model import Phase
 from tests.command import hidden
 
@@ -60,9 +60,9 @@ def test_what_goes_on_reaches_to_now() -> None:
         change(0, "check", "in_progress", Phase.RUNNING),
     ]
     lane, other, axis = text(found, 70, T + 1021).splitlines()[:3]
-    assert lane.count(words.glyph(Phase.RUNNING)) > 30
+    assert lane.count(formatting.glyph(Phase.RUNNING)) > 30
     assert lane.endswith("in_progress for 17m")
-    assert other.count(words.glyph(Phase.DONE)) == 1
+    assert other.count(formatting.glyph(Phase.DONE)) == 1
     assert "17m01s" in axis
 
 
@@ -108,7 +108,7 @@ def test_each_cell_shows_what_held_longest_in_it(rows: list[tuple[int, Phase]], 
     for at, sign in enumerate(drawn):
         begin, end = first + at * step, first + (at + 1) * step
         there = {
-            words.glyph(c.phase)
+            formatting.glyph(c.phase)
             for c, after in zip(line, [*line[1:], None], strict=True)
             if c.phase and c.at <= end + 1e-6 and (after is None or after.at >= begin - 1e-6)
         }
@@ -138,7 +138,7 @@ def test_odd_values_are_harmless_and_keep_to_the_width(found: list[Change], widt
     drawn = text(found, width, ascii=ascii)
     assert not hidden(drawn.replace("\n", ""))
     if width >= 60:
-        assert max(map(words.width, drawn.split("\n"))) <= width
+        assert max(map(formatting.width, drawn.split("\n"))) <= width
 
 
 def test_many_lanes_and_changes_are_counted() -> None:

@@ -10,10 +10,10 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from console import listing
-from console.forest import Tail, tail_id
-from console.listing import Listing, Shape
-from console.window import PAGES, Window
+from console.model import node_list
+from console.model.forest import Tail, tail_id
+from console.model.node_list import Listing, Shape
+from console.model.page_window import PAGES, Window
 from queries.model import Node, Page, Phase
 
 SIZE = 3  # rows a page
@@ -55,7 +55,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         self.table.keys = list(range(0, 400, 4))
         self.late: set[int] = set()
         self.marked: set[int] = set()
-        self.sifted = mock.patch.object(listing, "SIFTED", SOME)
+        self.sifted = mock.patch.object(node_list, "SIFTED", SOME)
         self.sifted.start()
         asyncio.run(self.listing.first())
 

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from console import words
+from console.text import formatting
 from queries.model import Count, Honesty, Phase
 from queries.safe_text import safe_text
 
@@ -38,7 +38,7 @@ SECONDS = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e10, 1e10
     ],
 )
 def test_age(seconds: float | None, says: str) -> None:
-    assert words.age(seconds) == says
+    assert formatting.age(seconds) == says
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_age(seconds: float | None, says: str) -> None:
     ],
 )
 def test_duration(seconds: float | None, says: str) -> None:
-    assert words.duration(seconds) == says
+    assert formatting.duration(seconds) == says
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_duration(seconds: float | None, says: str) -> None:
     ],
 )
 def test_due(seconds: float | None, says: str) -> None:
-    assert words.due(seconds) == says
+    assert formatting.due(seconds) == says
 
 
 @given(SECONDS)
 def test_times_fit_their_columns(seconds: float | None) -> None:
-    assert len(words.age(seconds)) <= 6
-    assert len(words.age(seconds, 1)) <= 6
-    assert len(words.duration(seconds)) <= 6
-    assert len(words.due(seconds)) <= 10
-    assert words.instant(seconds)
+    assert len(formatting.age(seconds)) <= 6
+    assert len(formatting.age(seconds, 1)) <= 6
+    assert len(formatting.duration(seconds)) <= 6
+    assert len(formatting.due(seconds)) <= 10
+    assert formatting.instant(seconds)
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,23 @@ def test_times_fit_their_columns(seconds: float | None) -> None:
     ],
 )
 def test_instant(epoch: float | None, says: str) -> None:
-    assert words.instant(epoch) == says
+    assert formatting.instant(epoch) == says
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_instant_agrees_with_datetime(moment: datetime) -> None:
     whole = moment.replace(microsecond=0)
-    assert words.instant(whole.timestamp()) == f"{whole.year:04}-" + whole.strftime("%m-%dT%H:%M:%SZ")
+    assert formatting.instant(whole.timestamp()) == f"{whole.year:04}-" + whole.strftime("%m-%dT%H:%M:%SZ")
 
 
 def test_glyphs_are_one_cell_and_tell_phases_apart() -> None:
-    for glyphs in ([words.glyph(phase) for phase in Phase], [words.glyph(phase, ascii=True) for phase in Phase]):
+    for glyphs in (
+        [formatting.glyph(phase) for phase in Phase],
+        [formatting.glyph(phase, ascii=True) for phase in Phase],
+    ):
         assert len(set(glyphs)) == len(Phase)
-        assert all(words.width(glyph) == 1 for glyph in glyphs)
-    assert all(words.glyph(phase, ascii=True).isascii() for phase in Phase)
+        assert all(formatting.width(glyph) == 1 for glyph in glyphs)
+    assert all(formatting.glyph(phase, ascii=True).isascii() for phase in Phase)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +135,17 @@ def test_glyphs_are_one_cell_and_tell_phases_apart() -> None:
     ],
 )
 def test_crop(text: str, cells: int, says: str) -> None:
-    assert words.crop(text, cells) == says
-    assert words.crop(text, cells, ascii=True) == says.replace("…", "~")
+    assert formatting.crop(text, cells) == says
+    assert formatting.crop(text, cells, ascii=True) == says.replace("…", "~")
 
 
 @given(st.text(), st.integers(0, 20), st.sampled_from(["left", "right"]), st.booleans())
-def test_fit_is_exact(text: str, cells: int, align: words.Align, ascii: bool) -> None:
-    assert words.width(words.fit(safe_text(text), cells, align, ascii)) == cells
+def test_fit_is_exact(text: str, cells: int, align: formatting.Align, ascii: bool) -> None:
+    assert formatting.width(formatting.fit(safe_text(text), cells, align, ascii)) == cells
 
 
 def test_a_huge_text_is_cropped_without_being_measured() -> None:
-    assert words.crop("日" * 10_000_000, 10) == "日日日日…"
+    assert formatting.crop("日" * 10_000_000, 10) == "日日日日…"
 
 
 @pytest.mark.parametrize(
@@ -159,8 +162,8 @@ def test_a_huge_text_is_cropped_without_being_measured() -> None:
     ],
 )
 def test_bar(part: float | None, whole: float | None, says: str, ascii: str) -> None:
-    assert words.bar(part, whole, 4) == says
-    assert words.bar(part, whole, 4, ascii=True) == ascii
+    assert formatting.bar(part, whole, 4) == says
+    assert formatting.bar(part, whole, 4, ascii=True) == ascii
 
 
 @pytest.mark.parametrize(
@@ -178,22 +181,22 @@ def test_bar(part: float | None, whole: float | None, says: str, ascii: str) -> 
     ],
 )
 def test_count(n: int | None, honesty: Honesty, says: str) -> None:
-    assert words.count(Count(phase=Phase.READY, n=n, honesty=honesty)) == says
+    assert formatting.count(Count(phase=Phase.READY, n=n, honesty=honesty)) == says
 
 
 @given(st.integers(0, 10**15))
 def test_short_numbers_are_short(number: int) -> None:
-    assert len(words.short(number)) <= 5
+    assert len(formatting.short(number)) <= 5
 
 
 def test_plain_is_ascii() -> None:
     for word in (
-        words.NONE,
+        formatting.NONE,
         "∞",
-        words.duration(1e-6),
-        words.count(Count(phase=Phase.DONE, n=5, honesty=Honesty.ESTIMATED)),
+        formatting.duration(1e-6),
+        formatting.count(Count(phase=Phase.DONE, n=5, honesty=Honesty.ESTIMATED)),
     ):
-        assert words.plain(word).isascii()
+        assert formatting.plain(word).isascii()
 
 
 @pytest.mark.parametrize(
@@ -209,10 +212,10 @@ def test_plain_is_ascii() -> None:
     ],
 )
 def test_a_number_at_the_end_of_a_title_stays(text: str, cells: int, shown: str) -> None:
-    assert words.shorten(text, cells) == shown
-    assert words.width(shown) <= cells
+    assert formatting.shorten(text, cells) == shown
+    assert formatting.width(shown) <= cells
 
 
 @given(st.text(max_size=60), st.integers(0, 80), st.booleans())
 def test_a_shortened_title_fits(text: str, cells: int, ascii: bool) -> None:
-    assert words.width(words.shorten(safe_text(text), cells, ascii)) <= cells
+    assert formatting.width(formatting.shorten(safe_text(text), cells, ascii)) <= cells

@@ -159,12 +159,12 @@ async def test_a_parent_that_is_locked_makes_the_child_busy(rows: Rows, estuary:
 
 async def test_a_parent_may_go_on_between_rehearsal_and_commit(rows: Rows, workspace: Workspace) -> None:
     """What is decided on is the child; its parent's heartbeat may move."""
-    from queries import act
+    from queries.actions import perform
     from tests.queries.builders import OPERATOR
 
     parent = await rows.task(32767, wake=-9, beat=3)
     child = await rows.task(32767, parent=parent)
     rehearsal = await rehearsed(workspace, "delete", [rows.id(child)], None, LABEL)
     await rows.sql("UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8", parent)
-    outcomes = await act.commit(workspace, LABEL, "delete", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "delete", rehearsal, OPERATOR)
     assert told(outcomes) == {rows.id(child): CHANGED}, why(outcomes, rows.id(child))

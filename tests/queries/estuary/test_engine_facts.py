@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from queries.grants import grants
 from queries.model import Outcome
 from queries.workspace import Workspace
+from queries.write.grants import grants
 from tests.queries.builders import do, opened, reader, rehearsed, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.estuary.test_findings import looks

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from queries import samples
 from queries.model import DRAWN, Finding
+from queries.read import samples
 from queries.workspace import Workspace
 from tests.queries.builders import opened, reader
 from tests.queries.estuary.rows import LABEL, ZERO, Rows

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries import act
+from queries.actions import perform
 from queries.model import Finding, Outcome, Rehearsal
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, opened, reader, rehearsed, seen, told
@@ -108,7 +108,7 @@ async def test_the_suggested_action_reaches_a_task_in_a_loop(
         rehearsal = await dry_run(watching, finding, finding.guard)
         if told(rehearsal) == {rows.id(task): CHANGED}:
             await loop.polled()
-            outcomes += told(await act.commit(watching, LABEL, verb, rehearsal, OPERATOR)).values()
+            outcomes += told(await perform.commit(watching, LABEL, verb, rehearsal, OPERATOR)).values()
         else:
             outcomes += told(rehearsal).values()
         loop.task = ""
@@ -143,7 +143,7 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
     loop.task = ""
     await loop_ends(loop)
     await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
-    outcomes = await act.commit(watching, LABEL, str(finding.verb), rehearsal, OPERATOR)
+    outcomes = await perform.commit(watching, LABEL, str(finding.verb), rehearsal, OPERATOR)
     assert told(outcomes) == {rows.id(task): MOVED}
     assert told(await dry_run(watching, finding, finding.guard)) == {rows.id(task): MOVED}
 
@@ -165,5 +165,5 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(ro
     rehearsal = await dry_run(watching, finding, finding.guard)
     assert told(rehearsal) == {rows.id(task): CHANGED}
     await rows.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
-    outcomes = await act.commit(watching, LABEL, "drop", rehearsal, OPERATOR)
+    outcomes = await perform.commit(watching, LABEL, "drop", rehearsal, OPERATOR)
     assert told(outcomes) == {rows.id(task): CHANGED}

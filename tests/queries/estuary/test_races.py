@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from console.demo.estuary.executor import Executor, Held
-from queries import act
+from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, do, rehearsed, seen, told
@@ -255,7 +255,7 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
     assert set(told(rehearsal).values()) == {CHANGED}
     await meanwhile(engine, task)
     before = await rows.digest()
-    outcomes = await act.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
     assert told(outcomes) == {rows.id(task): MOVED}
     assert await rows.digest() == before
 
@@ -263,5 +263,5 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
 async def test_of_two_consoles_one_is_late(rows: Rows, workspace: Workspace) -> None:
     task = await rows.task(wake=600)
     first, second = [await rehearsed(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
-    assert told(await act.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
-    assert told(await act.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): MOVED}
+    assert told(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
+    assert told(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): MOVED}

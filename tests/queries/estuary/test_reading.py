@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from queries import detect
+from queries.contract import detect
+from queries.contract.loader import builtin
 from queries.model import Honesty, Node, Page, Phase
-from queries.read import Reader
-from queries.system import builtin
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries.builders import opened, reader
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.servers import TestbedServer, both_versions
 
 GHOST = "19:00:00:00:00:00:00:01"
-SCHEMA = (Path(__file__).parents[3] / "queries" / "systems" / LABEL / "schema.sql").read_text()
+SCHEMA = (Path(__file__).parents[3] / "queries" / "engines" / LABEL / "schema.sql").read_text()
 
 
 # Detection

@@ -11,11 +11,11 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries import system
-from queries.detect import Found
-from queries.files import statement
+from queries.contract import loader
+from queries.contract.detect import Found
+from queries.db.shared_sql import statement
 from queries.model import Outcome
-from queries.read import Reader
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries.builders import do, opened, rehearsed, told, why
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
@@ -74,7 +74,7 @@ async def made(rows: Rows, columns: dict[str, Any]) -> str:
 
 
 def test_every_action_is_among_them() -> None:
-    (shipped,) = [s for s in system.builtin() if s.name == LABEL]
+    (shipped,) = [s for s in loader.builtin() if s.name == LABEL]
     assert {verb for verb, _, _ in ACTIONS} == {v.name for v in shipped.spec.verbs if v.writes}
 
 
@@ -116,8 +116,8 @@ async def test_what_drops_out_is_in_no_entry(rows: Rows, workspace: Workspace, a
 async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console with an engine's folder whose delete reads the parents through their children alone."""
     folder = tmp_path / LABEL
-    shutil.copytree(Path(system.__file__).parent / "systems" / LABEL, folder)
-    file = folder / "verbs" / "delete.sql"
+    shutil.copytree(Path(loader.__file__).parents[1] / "engines" / LABEL, folder)
+    file = folder / "actions" / "delete.sql"
     text = file.read_text()
     assert "WHERE $6::jsonb IS NULL AND c.task_id" in text
     file.write_text(text.replace("WHERE $6::jsonb IS NULL AND c.task_id", "WHERE c.task_id").replace(
@@ -126,7 +126,7 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     workspace = await opened(estuary, tmp_path)
     own = workspace.systems[LABEL]
     found: Found = own.found
-    bound = system.in_schema(system.load(folder, LABEL), found.schema)
+    bound = loader.in_schema(loader.load(folder, LABEL), found.schema)
     workspace.systems[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, system=bound))
     yield workspace
     await workspace.close()

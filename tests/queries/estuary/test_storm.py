@@ -16,7 +16,7 @@ import asyncpg
 
 from console.demo.estuary import kinds
 from console.demo.estuary.executor import Executor, Held
-from queries import act
+from queries.actions import perform
 from queries.model import Node, Outcome, Phase, Rehearsal
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, opened, reader, rehearsed
@@ -162,7 +162,7 @@ class Storm:
 
     async def commit(self, verb: str, picked: list[Node], rehearsal: Rehearsal) -> None:
         held = {task for e in self.executors for task in e.held}
-        outcomes = await act.commit(self.workspace, LABEL, verb, rehearsal, OPERATOR)
+        outcomes = await perform.commit(self.workspace, LABEL, verb, rehearsal, OPERATOR)
         changed = {r.id.partition("/task:")[2] for r in outcomes.results if r.outcome is Outcome.CHANGED}
         for result in outcomes.results:
             self.outcomes[verb, result.outcome] += 1

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from console.demo.estuary.executor import Executor
-from queries import wait
+from queries.actions import wait
 from queries.model import Outcome, Rehearsal, Result
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, opened, rehearsed, told

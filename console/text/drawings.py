@@ -1,0 +1,16 @@
+"""Sections of a detail page that are better looked at than read, as lines of text."""
+
+from __future__ import annotations
+
+from console.text import formatting, graph, timeline
+from console.text.graph import Spans
+from queries.model import Section
+
+
+def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tuple[str, list[Spans]]:
+    """A note for the title, and the lines for so many cells. ``now`` is the server's time."""
+    if section.drawn == "graph":
+        steps = graph.steps(section.columns, section.rows)
+        note = graph.told(steps)
+        return formatting.plain(note) if ascii else note, graph.draw(steps, width, ascii=ascii)
+    return "", timeline.draw(timeline.changes(section.columns, section.rows), width, now, ascii=ascii)

@@ -1,0 +1,356 @@
+"""A graph of steps as lines of text: one row a step, from the top level down, with rails to it from its parents.
+
+A step's level is the longest way to it from the top, so every rail leads downwards. In a step's row a line from the
+left, or one that ends there, comes from a parent; a line to the right leads to a child. Where a rail passes behind a
+line it stays whole; where it belongs to the row it is joined. The critical path, which takes longest, is drawn heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from console.text import formatting
+from queries.model import Phase, Record
+from queries.safe_text import safe_text
+
+Spans = list[tuple[str, str]]
+"""Texts of one line, each with its style."""
+
+MOST = 500  # steps that are drawn
+RAILS = 24  # columns for rails, where there is room
+BAR = 10  # cells
+# By the weights (0, 1, 2) of the arms up, down, left, right.
+ARMS = " ╶╺╴─╼╸╾━╷┌┍┐┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵└┕┘┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
+LIGHT, HEAVY = 1, 2
+
+
+class Step(Record):
+    """One step. ``seconds``: how long it has taken since its parents were done; None where it is not known."""
+
+    id: str
+    name: str
+    phase: Phase
+    state: str = ""
+    parents: tuple[str, ...] = ()
+    seconds: float | None = None
+    note: str = ""
+
+
+class Row(Record):
+    """One row of the drawing: that of a step, or (None) one where only rails go on.
+
+    ``cells`` are weights of arms (up, down, left, right) by column, ``links`` those of the line between a column and
+    the next. ``told`` are parents to whom there was no room for a rail.
+    """
+
+    step: Step | None
+    cells: tuple[tuple[int, int, int, int], ...]
+    links: tuple[int, ...] = ()
+    at: int = 0  # the step's column
+    level: int | None = None  # None: in a circle, or behind one
+    told: tuple[str, ...] = ()
+    critical: bool = False
+
+
+def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
+    """The rows of a section that is a graph, each id once."""
+    found: dict[str, Step] = {}
+    for row in rows:
+        told = dict(zip(columns, row, strict=True))
+        told |= {"phase": Phase(told["phase"]), "parents": tuple(told["parents"] or ()), "note": told["note"] or ""}
+        found.setdefault(told["id"], Step(**told))
+    return list(found.values())
+
+
+def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
+    """The longest way from the top to each; those in a circle, or behind one, have none."""
+    waits = {key: {p for p in above if p in parents} for key, above in parents.items()}
+    below: dict[str, list[str]] = {}
+    for key, above in waits.items():
+        for parent in above:
+            below.setdefault(parent, []).append(key)
+    found: dict[str, int] = {}
+    free = [key for key, above in waits.items() if not above]
+    while free:
+        for key in free:
+            found[key] = max((found[p] + 1 for p in parents[key] if p in found), default=0)
+        done, free = free, []
+        for key in done:
+            for child in below.get(key, ()):
+                waits[child].discard(key)
+                if not waits[child]:
+                    free.append(child)
+    return found
+
+
+def critical(found: Sequence[Step], level: Mapping[str, int]) -> list[str]:
+    """The way down that took longest; of those that took as long, the one over most levels, then to the worst phase."""
+    best: dict[str, tuple[float, int, int]] = {}
+    worse = {phase: rank for rank, phase in enumerate(reversed(Phase))}
+    before: dict[str, str] = {}
+    for step in sorted((s for s in found if s.id in level), key=lambda s: level[s.id]):
+        above = max((p for p in step.parents if p in best), key=lambda p: best[p], default=None)
+        seconds, length, _ = best[above] if above is not None else (0.0, 0, 0)
+        best[step.id] = (round(seconds + _seconds(step), 3), length + 1, worse[step.phase])
+        if above is not None:
+            before[step.id] = above
+    at = max(best, key=lambda key: best[key], default=None)
+    path: list[str] = []
+    while at is not None:
+        path.append(at)
+        at = before.get(at)
+    return path[::-1]
+
+
+def _seconds(step: Step) -> float:
+    return step.seconds if step.seconds is not None and 0 < step.seconds < math.inf else 0.0
+
+
+class _Rail:
+    """A line downwards: from one step to its children, or to one child from several parents (``into``)."""
+
+    def __init__(self, ends: set[str], *, into: bool) -> None:
+        self.ends = ends  # the children it still has to come to
+        self.into = into
+        self.heavy: str | None = None  # the child to which it is part of the critical path
+
+    @property
+    def weight(self) -> int:
+        return HEAVY if self.heavy is not None else LIGHT
+
+
+def layout(found: Sequence[Step], rails: int = RAILS) -> list[Row]:
+    """The rows, at most ``rails`` columns of rails wide."""
+    level = levels({step.id: step.parents for step in found})
+    by_id = {step.id: step for step in found}
+    path = critical(found, level)
+    order = _ordered(found, level)
+    drawing = _Drawing(by_id, level, set(pairwise(path)), rails)
+    rows: list[Row] = []
+    for depth, group in groupby(order, key=lambda step: level[step.id]):
+        if depth:
+            rows.append(drawing.between())
+        rows += [drawing.row(step, depth, critical=step.id in path) for step in group]
+    circle = sorted((s for s in found if s.id not in level), key=lambda s: (s.name, s.id))
+    if circle and rows:
+        rows.append(drawing.between())
+    return rows + [Row(step=s, cells=((0, 0, 0, 0),), told=s.parents) for s in circle]
+
+
+def _ordered(found: Sequence[Step], level: Mapping[str, int]) -> list[Step]:
+    """Level by level, in each those first whose parents are; so that few rails cross."""
+    place: dict[str, float] = {}
+    order: list[Step] = []
+    drawn = sorted((s for s in found if s.id in level), key=lambda s: (level[s.id], s.name, s.id))
+    for _, group in groupby(drawn, key=lambda s: level[s.id]):
+        line = list(group)
+        means = {s.id: _mean([place[p] for p in s.parents if p in place]) for s in line}
+        for step in sorted(line, key=lambda s: means[s.id]):
+            place[step.id] = len(order)
+            order.append(step)
+    return order
+
+
+def _mean(places: Sequence[float]) -> float:
+    return sum(places) / len(places) if places else 0.0
+
+
+class _Drawing:
+    """The rails as they stand after the rows drawn so far."""
+
+    def __init__(
+        self, steps: Mapping[str, Step], level: Mapping[str, int], path: Collection[tuple[str, str]], rails: int
+    ) -> None:
+        self.above = {key: tuple(dict.fromkeys(step.parents)) for key, step in steps.items()}
+        self.below: dict[str, list[str]] = {}
+        for key in level:
+            for parent in self.above[key]:
+                self.below.setdefault(parent, []).append(key)
+        self.path = path
+        self.drawn: set[tuple[str, str]] = set()  # edges that have a rail
+        self.columns: list[_Rail | None] = [None] * rails
+
+    def between(self) -> Row:
+        """A row in which the rails go on."""
+        return Row(step=None, cells=tuple((r.weight, r.weight, 0, 0) if r else (0, 0, 0, 0) for r in self.columns))
+
+    def row(self, step: Step, level: int, *, critical: bool) -> Row:
+        """The row of a step: rails that lead to it end or are left, those that lead from it begin."""
+        columns, key = self.columns, step.id
+        cells = [[r.weight if r else 0] * 2 + [0, 0] for r in columns] + [[0, 0, 0, 0]]
+        joined: dict[int, int] = {}  # column -> weight of the line between it and the step
+        for at, rail in enumerate(columns):
+            if rail is None or key not in rail.ends:
+                continue
+            joined[at] = HEAVY if rail.heavy == key else LIGHT
+            rail.ends.discard(key)
+            rail.heavy = None if rail.heavy == key else rail.heavy
+            cells[at][1] = rail.weight if rail.ends else 0
+            columns[at] = rail if rail.ends else None
+        left = max((at for at in joined if columns[at] is not None), default=-1)
+        place = next((at for at in range(left + 1, len(columns)) if columns[at] is None), len(columns))
+        self._begin(key, place, joined, cells)
+        return Row(
+            step=step,
+            links=_line(cells, joined, place),
+            cells=tuple((up, down, to_left, to_right) for up, down, to_left, to_right in cells),
+            at=place,
+            level=level,
+            told=tuple(p for p in self.above[key] if (p, key) not in self.drawn),
+            critical=critical,
+        )
+
+    def _begin(self, key: str, place: int, joined: dict[int, int], cells: list[list[int]]) -> None:
+        """Rails from a step that stands in column ``place``: one of its own, or what leads into its only child."""
+        columns, below = self.columns, self.below.get(key, [])
+        if not below or place == len(columns):
+            return
+        path = next((child for child in below if (key, child) in self.path), None)
+        weight = LIGHT if path is None else HEAVY
+        at = self._shared(below[0], place, joined) if len(below) == 1 else None
+        if at is None:
+            columns[place] = rail = _Rail(set(below), into=False)
+        else:
+            rail = columns[at] or _Rail(set(below), into=True)
+            cells[at][:2] = [rail.weight if columns[at] else 0, max(weight, rail.weight)]
+            columns[at], joined[at] = rail, weight
+        rail.heavy = path or rail.heavy
+        self.drawn.update((key, child) for child in below)
+
+    def _shared(self, child: str, place: int, joined: Mapping[int, int]) -> int | None:
+        """The column, right of ``place``, of the rail that leads several parents into their only child."""
+        if len(self.above[child]) < 2:
+            return None
+        rails = enumerate(self.columns)
+        there = next((at for at, rail in rails if rail and rail.into and child in rail.ends), None)
+        if there is not None:
+            return there if there > place else None
+        free = (at for at in range(place + 1, len(self.columns)) if self.columns[at] is None and at not in joined)
+        return next(free, None)
+
+
+def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> tuple[int, ...]:
+    """The line across a row, from all that is joined to the step. What it only passes stays whole."""
+    links = [0] * (len(cells) - 1)
+    for at, weight in joined.items():
+        for gap in range(*sorted((at, place))):
+            links[gap] = max(links[gap], weight)
+    for at, cell in enumerate(cells):
+        if at in joined or not (cell[0] or cell[1]):
+            cell[2:] = [links[at - 1] if at else 0, links[at] if at < len(links) else 0]
+    return tuple(links)
+
+
+def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Spans]:
+    """The lines of the drawing for so many cells."""
+    rows = layout(found[:MOST], min(RAILS, max((width - 36) // 2, 3)))
+    names = {step.id: step.name for step in found}
+    used = 1 + max((row.at for row in rows), default=0)
+    used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
+    look = _Look(found[:MOST], width - 5 - 2 * used, ascii)
+    lines: list[Spans] = []
+    depth: int | None = -1
+    for number, row in enumerate(rows):
+        told = [safe_text(names.get(p, p), ascii) for p in row.told]
+        rails = [(f"{'' if row.level == depth or row.step is None else _level(row.level):>2} ", "$faint")]
+        rails += _rails(row, used, ascii)
+        if row.step is None:
+            lines.append(rails)
+            continue
+        depth = row.level
+        same, below = look.texts(row.step, told, critical=row.critical)
+        lines.append([*rails, *same])
+        if below:
+            after = rows[number + 1].cells if number + 1 < len(rows) else ()
+            lines.append([("   ", ""), *_rails(_between(row, after), used, ascii), *below])
+    if len(found) > MOST:
+        lines.append([(f"   and {len(found) - MOST} more steps", "$faint")])
+    return lines
+
+
+def _level(level: int | None) -> str:
+    return "?" if level is None else str(level)
+
+
+def _between(row: Row, after: Sequence[tuple[int, int, int, int]]) -> Row:
+    """The rails that go on from a row; that of its step shows only in the cells ``after`` it."""
+    down = [cell[1] for cell in row.cells]
+    down[row.at if row.level is not None else 0] = after[row.at][0] if row.at < len(after) else 0
+    return Row(step=None, cells=tuple((weight, weight, 0, 0) for weight in down))
+
+
+def _rails(row: Row, used: int, ascii: bool) -> Spans:
+    """The cells of a row, those of the critical path in another colour."""
+    spans: Spans = []
+    for at in range(used):
+        cell = row.cells[at] if at < len(row.cells) else (0, 0, 0, 0)
+        if row.step is not None and at == row.at:
+            spans.append((formatting.glyph(row.step.phase, ascii), f"bold $phase-{row.step.phase}"))
+        else:
+            spans.append((_arms(cell, ascii), "bold $accent" if HEAVY in cell else "$faint"))
+        link = row.links[at] if at < len(row.links) else 0
+        spans.append((_arms((0, 0, link, link), ascii), "bold $accent" if link == HEAVY else "$faint"))
+    return spans
+
+
+def _arms(cell: tuple[int, int, int, int], ascii: bool) -> str:
+    up, down, left, right = cell
+    if not ascii:
+        return ARMS[27 * up + 9 * down + 3 * left + right]
+    upright, level = bool(up or down), bool(left or right)
+    return ("*" if upright and level else "!" if upright else "=") if HEAVY in cell else " |-+"[upright + 2 * level]
+
+
+class _Look:
+    """How wide what is said of each step is."""
+
+    def __init__(self, found: Sequence[Step], room: int, ascii: bool) -> None:
+        self.ascii = ascii
+        self.longest = max(map(_seconds, found), default=0.0)
+        self.state = min(max((formatting.width(s.state) for s in found), default=0), 20 if room >= 60 else 12)
+        self.bar = BAR if room >= 70 else 0
+        fixed = self.state + 6 + (self.bar + 2 if self.bar else 0) + 4
+        widest = max((formatting.width(safe_text(s.name, ascii)) for s in found), default=0)
+        self.name = min(widest, max(room - fixed, 8))
+        self.note = room - fixed - self.name - 2
+        self.room = room
+
+    def texts(self, step: Step, told: Sequence[str], *, critical: bool) -> tuple[Spans, Spans]:
+        """What stands beside the rails, and what has no room there but below."""
+        ink = f"$phase-{step.phase}"
+        seconds = formatting.duration(step.seconds)
+        spans = [
+            (formatting.fit(safe_text(step.name, self.ascii), self.name, ascii=self.ascii), "bold" if critical else ""),
+            ("  ", ""),
+            (formatting.fit(safe_text(step.state, self.ascii), self.state, ascii=self.ascii), ink),
+            ("  ", ""),
+            (formatting.fit(formatting.plain(seconds) if self.ascii else seconds, 6, "right"), "$faint"),
+        ]
+        if self.bar:
+            length = (
+                formatting.bar(_seconds(step), self.longest or None, self.bar, self.ascii) if _seconds(step) else ""
+            )
+            spans += [("  ", ""), (formatting.fit(length, self.bar), "$accent" if critical else ink)]
+        note = safe_text(step.note, self.ascii)
+        note += f"{'; ' if note else ''}also after {', '.join(told)}" if told else ""
+        if not note:
+            return spans, []
+        if self.note >= 16 or self.note >= formatting.width(note):
+            return [*spans, ("  ", ""), (formatting.crop(note, self.note, self.ascii), "$faint")], []
+        return spans, [(formatting.crop(note, max(self.room, 8), self.ascii), "$faint")]
+
+
+def told(found: Sequence[Step]) -> str:
+    """The graph in a sentence."""
+    level = levels({step.id: step.parents for step in found})
+    by_id = {step.id: step for step in found}
+    path = [by_id[key] for key in critical(found, level)]
+    took = formatting.duration(sum(map(_seconds, path)))
+    return (
+        f"{len(found)} steps on {1 + max(level.values(), default=0)} levels; heavy: the critical path, {took}"
+        if path
+        else f"{len(found)} steps"
+    )

@@ -1,0 +1,195 @@
+"""What changed when, as lines of text: a lane for each thing over one axis of time, and the changes with their waits.
+
+The axis goes from the first change to now while any lane is in a state that holds, else to the last change. The age of
+its last state is said beside each lane.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from console.text import formatting
+from console.text.graph import Spans
+from queries.model import Phase, Record
+from queries.safe_text import safe_text
+
+LANES = 60  # that are drawn
+MOST = 300  # changes that are listed
+BAR = 8  # cells
+ENDS = (Phase.DONE, Phase.CANCELLED)  # nothing is waited for in these
+
+
+class Change(Record):
+    """One change. ``phase`` None: a moment, not the beginning of a state. ``waited``: seconds since the one before."""
+
+    at: float
+    lane: str
+    state: str
+    phase: Phase | None = None
+    waited: float | None = None
+    waited_for: str | None = None
+    note: str | None = None
+
+
+def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Change]:
+    """The rows of a section that is a timeline, those without a time left out."""
+    found = []
+    for row in rows:
+        told = dict(zip(columns, row, strict=True))
+        if told["at"] is not None and math.isfinite(told["at"]):
+            phase = told["phase"]
+            found.append(Change(**{**told, "phase": None if phase is None else Phase(phase)}))
+    return found
+
+
+def draw(found: Sequence[Change], width: int, now: float, *, ascii: bool = False) -> list[Spans]:
+    """The lines for so many cells; ``now`` is the server's time."""
+    lines = _lanes(found, width, now, ascii)
+    return [*lines, [], *_list(found, width, ascii)] if lines else []
+
+
+def _clock(at: float, cells: int = 8) -> str:
+    """The time of day, UTC, to the second or (12) to the millisecond."""
+    day = formatting.instant(at).partition("T")[2][:8]
+    return (f"{day}.{math.floor(at % 1 * 1000):03}")[:cells]
+
+
+# The lanes
+
+
+def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list[Spans]:
+    lanes: dict[str, list[Change]] = {}
+    for change in sorted(found, key=lambda c: c.at):
+        lanes.setdefault(change.lane, []).append(change)
+    if not lanes:
+        return []
+    names = {lane: safe_text(lane, ascii) for lane in lanes}
+    room = min(max(formatting.width(name) for name in names.values()), max(width // 4, 8))
+    says = {lane: _said(line, now, ascii) for lane, line in lanes.items()}
+    side = min(max(formatting.width(text) for text in says.values()), max(width // 3, 8))
+    cells = max(width - room - side - 6, 8)
+    first, last = min(c.at for c in found), max(c.at for c in found)
+    if any(line[-1].phase not in (None, *ENDS) for line in lanes.values()):
+        last = max(last, now)
+    lines: list[Spans] = []
+    for lane, line in list(lanes.items())[:LANES]:
+        ink = f"$phase-{line[-1].phase}" if line[-1].phase else "bold"
+        name = (formatting.fit(names[lane], room, ascii=ascii), "bold" if line[-1].phase not in ENDS else "")
+        said = (formatting.crop(says[lane], side, ascii), ink)
+        lines.append([("  ", ""), name, ("  ", ""), *_lane(line, first, last, cells, ascii), ("  ", ""), said])
+    if len(lanes) > LANES:
+        lines.append([(f"  and {len(lanes) - LANES} more", "$faint")])
+    return [*lines, _axis(first, last, 2 + room + 2, cells, ascii)]
+
+
+def _said(line: Sequence[Change], now: float, ascii: bool) -> str:
+    """What a lane has come to."""
+    last = line[-1]
+    if last.phase is None:
+        return f"{len(line)} times since {_clock(line[0].at)}" if len(line) > 1 else f"once, at {_clock(last.at)}"
+    return f"{safe_text(last.state, ascii)} for {formatting.age(max(now - last.at, 0.0), 1)}"
+
+
+def _lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
+    """One lane: in each cell what held for most of it; ends, failures and moments always show."""
+    step = (last - first) / cells
+
+    def cell(at: float) -> int:
+        return min(int((at - first) / step), cells - 1) if step > 0 else 0
+
+    shares: list[dict[Phase, float]] = [{} for _ in range(cells)]
+    shown: list[Phase | None] = [None] * cells
+    moments: set[int] = set()
+    for change, after in zip(line, [*line[1:], None], strict=True):
+        begin, end = change.at, last if after is None else after.at
+        phase = change.phase
+        if phase is None:
+            moments.add(cell(begin))
+            continue
+        if phase in (*ENDS, Phase.FAILED) or (after is None and begin >= last):
+            shown[cell(begin)] = phase
+        for at in range(cell(begin), cell(end) + 1 if phase not in ENDS else 0):
+            part = min(end, first + (at + 1) * step) - max(begin, first + at * step)
+            shares[at][phase] = shares[at].get(phase, 0.0) + part
+    spans: Spans = []
+    for at, share in enumerate(shares):
+        phase = shown[at] or max((p for p in share if share[p] > 0), key=lambda p: share[p], default=None)
+        if at in moments:
+            spans.append(("*" if ascii else "●", "bold $accent"))
+        elif phase is None:
+            spans.append(("." if ascii else "·", "$line"))
+        else:
+            spans.append((formatting.glyph(phase, ascii), f"$phase-{phase}"))
+    return _joined(spans)
+
+
+def _joined(spans: Spans) -> Spans:
+    """Neighbours of one style as one."""
+    lines: Spans = []
+    for text, ink in spans:
+        if lines and lines[-1][1] == ink:
+            lines[-1] = (lines[-1][0] + text, ink)
+        else:
+            lines.append((text, ink))
+    return lines
+
+
+def _axis(first: float, last: float, indent: int, cells: int, ascii: bool) -> Spans:
+    """From when to when, and how long that is."""
+    span = formatting.duration(last - first)
+    ends = (_clock(first), f" {formatting.plain(span) if ascii else span} ", f"{_clock(last)} UTC")
+    gaps = cells - sum(map(len, ends)) - 2
+    rule = "-" if ascii else "─"
+    if gaps < 2 or last <= first:
+        return [(" " * indent + f"{ends[0]} UTC, {ends[1].strip()}", "$faint")]
+    left = gaps // 2
+    return [(" " * indent + f"{ends[0]} {rule * left}{ends[1]}{rule * (gaps - left)} {ends[2]}", "$faint")]
+
+
+# The changes
+
+
+def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
+    """Newest first as they come; a line tells the day where it is another."""
+    shown = found[:MOST]
+    longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
+    clock = 12 if width >= 80 else 8
+    bar = BAR if width >= 100 else 0
+    several = len({c.lane for c in found}) > 1
+    lane = min(max(formatting.width(safe_text(c.lane, ascii)) for c in shown), 24 if width >= 80 else 14) * several
+    state = min(
+        max(formatting.width(safe_text(c.state, ascii)) for c in shown),
+        36 if width >= 100 else 24 if width >= 80 else 16,
+    )
+    room = width - (2 + clock + 2 + 2 + state + (lane and lane + 2) + 8 + (bar and bar + 1) + 1)
+    lines: list[Spans] = []
+    day = ""
+    for change in shown:
+        if day != (day := formatting.instant(change.at).partition("T")[0]):
+            lines.append([(f"  {day}", "$faint")])
+        ink = f"$phase-{change.phase}" if change.phase else ""
+        mark = formatting.glyph(change.phase, ascii) if change.phase else "*" if ascii else "●"
+        waited = formatting.duration(change.waited) if change.waited is not None else ""
+        length = formatting.bar(change.waited, longest, bar, ascii) if change.waited and bar else ""
+        spans = [
+            (f"  {_clock(change.at, clock)}  ", "$faint"),
+            (f"{mark} {formatting.fit(safe_text(change.state, ascii), state, ascii=ascii)}", ink),
+            (f"  {formatting.fit(safe_text(change.lane, ascii), lane, ascii=ascii)}" if lane else "", ""),
+            (f"  {formatting.fit(formatting.plain(waited) if ascii else waited, 6, 'right')}", "bold"),
+            (f" {formatting.fit('' if length == formatting.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
+        ]
+        lines += _noted(spans, change, room, 2 + clock + 4, width, ascii)
+    if len(found) > MOST:
+        lines.append([(f"  and {len(found) - MOST} older ones", "$faint")])
+    return lines
+
+
+def _noted(spans: Spans, change: Change, room: int, indent: int, width: int, ascii: bool) -> list[Spans]:
+    """What was waited for beside the wait, and the note there or, without room, below."""
+    parts = [safe_text(part, ascii) for part in (change.waited_for, change.note) if part]
+    fits = max((n for n in range(len(parts) + 1) if formatting.width("  ".join(parts[:n])) <= room), default=0)
+    beside, below = "  ".join(parts[:fits]), "  ".join(parts[fits:])
+    spans = [*spans, (f" {beside}", "$faint")] if beside else spans
+    return [spans, [(" " * indent + formatting.crop(below, width - indent, ascii), "$faint")]] if below else [spans]

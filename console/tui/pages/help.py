@@ -1,0 +1,124 @@
+"""The help page: keys, verbs, statuses, findings. All of it comes from the tables that work, none is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from textual.content import Content
+
+from console.text import formatting
+from console.tui import keymap
+from console.tui.keymap import Key
+from console.tui.pages.detail import severity_ink
+from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
+from queries.contract.detect import Declined
+from queries.contract.spec import FindingSpec, Verb
+from queries.model import Phase, Proof, Unchecked
+from queries.read.reader import FINDINGS, Reader
+
+OPENING = (
+    "Lower-case keys look, upper-case keys change the database. Every change is rehearsed first: the verb's real SQL "
+    "runs in a transaction that is rolled back, and you see each row before and after. Nothing is committed until you "
+    "say so."
+)
+FILTER = (
+    ("failed mail", "both words, anywhere in title, id, status, error or owner"),
+    ("status:blocked", "begins so; status:=blocked is that and nothing longer; phase:failed,held either"),
+    ("age:>2h  idle:<30s", "since created, since last changed"),
+    ("revision:>100", "numbers: > >= < <= ="),
+    ("finding:any", "has a finding; finding:overdue one whose code begins so"),
+    ("!phase:done", "negated"),
+)
+
+CUT = f"The first {FINDINGS} of each of these are read; `unstick stuck --limit` shows more."
+
+
+def help_page(
+    width: int,
+    shown: Callable[[Key], str],
+    verb_keys: Mapping[str, Iterable[str]],
+    systems: Iterable[Reader],
+    unchecked: Iterable[Unchecked],
+    capped: Mapping[str, Iterable[str]],
+    declined: Iterable[Declined] = (),
+    *,
+    ascii: bool = False,
+) -> list[Line]:
+    """All of it for the systems that are here, and why others are not. ``shown``: a key as on the keyboard."""
+    lines = [*wrapped(OPENING, width, indent=0), BLANK]
+    for where, table in keymap.TABLES.items():
+        lines += [heading(f"Keys {where}")]
+        lines += pairs([(shown(key), key.about) for key in table], width)
+        lines.append(BLANK)
+    lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
+    lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
+    left = list(unchecked)
+    for reader in systems:
+        lines += _system(reader, width, verb_keys, [u for u in left if u.system == reader.label], ascii)
+        if cut := capped.get(reader.label):
+            lines += [heading(f"{reader.label}: more is stuck than is shown"), *wrapped(CUT, width)]
+            lines += [*wrapped(", ".join(cut), width), BLANK]
+    for other in declined:
+        lines += [heading(other.system, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
+    return lines
+
+
+def _phase(phase: Phase, ascii: bool) -> Line:
+    return Content.assemble(
+        "  ", (formatting.glyph(phase, ascii), f"$phase-{phase}"), " ", (phase.value, f"$phase-{phase}")
+    )
+
+
+def _system(
+    reader: Reader, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+) -> list[Line]:
+    spec = reader.system.spec
+    lines = [
+        heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
+        *wrapped(spec.about, width),
+        *(line for note in reader.notes for line in wrapped(note, width, "bold")),
+        *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),
+        BLANK,
+    ]
+    lines += [heading(f"{reader.label}: what can be done")]
+    for verb in reader.system.verbs_here:
+        key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)
+        lines += [*_verb(verb, key, width), BLANK]
+    lines += [heading(f"{reader.label}: its statuses")]
+    lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
+    lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
+    for finding in spec.findings:
+        lines += _finding(finding, width)
+    if unchecked:
+        lines += [BLANK, heading(f"{reader.label}: not looked for here")]
+        for part in unchecked:
+            lines += wrapped(f"{part.code}: {part.why}", width)
+            lines += [plain(part.ddl, "bold", 4)] if part.ddl else []
+    return [*lines, BLANK]
+
+
+def _verb(verb: Verb, key: str, width: int) -> list[Line]:
+    marks = [verb.support.value] if verb.writes else [f"{verb.support.value}: not from here"]
+    marks += ["assumed of the engine"] if verb.writes and verb.proof is Proof.ASSUMED else []
+    marks += [verb.danger.value] if verb.writes else []
+    head = Content.assemble(
+        "  ",
+        (key, "bold $accent" if verb.writes else "$faint"),
+        " ",
+        (verb.title, "bold" if verb.writes else "$faint"),
+        (f"  {', '.join(verb.kinds)}  ", ""),
+        (" · ".join(marks), "$faint"),
+    )
+    lines = [head]
+    for text in (verb.effect, verb.next):
+        lines += wrapped(text, width, "", 4) if text else []
+    return [*lines, *(wrapped(f"{verb.support}: {verb.why}", width, "$faint", 4) if verb.why else [])]
+
+
+def _finding(finding: FindingSpec, width: int) -> list[Line]:
+    sure = "assumed" if finding.proof is Proof.ASSUMED else "verified"
+    helps = f"  {finding.verb} helps" if finding.verb else ""
+    head = Content.assemble(
+        "  ", (finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")
+    )
+    return [head, *wrapped(finding.sentence, width, "", 4)]

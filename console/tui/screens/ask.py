@@ -1,0 +1,138 @@
+"""Before a rehearsal: why, and what else the verb wants to know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Button, Input, Select
+
+from console.tui.pages import action as pages
+from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.widgets.checkbox import Flag
+from console.tui.widgets.line_view import Page
+from queries.contract.spec import Argument
+from queries.model import Record
+from queries.safe_text import safe_text
+
+if TYPE_CHECKING:
+    from console.tui.screens.action import Plan
+
+
+class Asked(Record):
+    """The operator's answers."""
+
+    reason: str
+    arguments: dict[str, Any] = {}
+
+
+class AskScreen(Dialog[Asked]):
+    """Nothing is changed and nothing is rehearsed before a reason is given."""
+
+    BINDINGS = [Binding("enter", "go", "rehearse", show=False)]
+
+    def __init__(self, plan: Plan, before: Asked | None = None) -> None:
+        super().__init__()
+        self._plan = plan
+        self._before = before or Asked(reason="")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="fitting"):
+            yield Title(self._plan.what, self.unstick)
+            yield Page(id="page")
+            with VerticalScroll(id="fields"):
+                yield text("Reason, for the ledger", classes="label")
+                yield _line("reason", self._before.reason)
+                for argument in self._plan.verb.arguments:
+                    yield from _field(argument, _given(argument, self._before))
+            yield text("", id="wrong")
+            with Horizontal(classes="buttons"):
+                yield Button("Leave as is", id="cancel")
+                yield Button("Rehearse", id="go", variant="primary")
+            yield text("enter rehearses: that changes nothing · esc leaves", classes="keys")
+
+    def on_mount(self) -> None:
+        plan = self._plan
+        self.query_one(Page).put(lambda width: pages.about(plan.verb, plan.nodes, plan.left_out, width))
+        self.query_one("#reason").focus()
+
+    @on(Input.Submitted)
+    @on(Button.Pressed, "#go")
+    def action_go(self) -> None:
+        try:
+            self.dismiss(self._answers())
+        except ValueError as error:
+            self.query_one("#wrong").update(safe_text(str(error)))  # type: ignore[attr-defined]
+            self.call_after_refresh(self.fit)
+
+    @on(Button.Pressed, "#cancel")
+    def _cancel(self) -> None:
+        self.dismiss(None)
+
+    def _answers(self) -> Asked:
+        """Raises ValueError, in words for the operator, where something is missing or not of its type."""
+        reason = self.query_one("#reason", Input).value.strip()
+        if not reason:
+            self.query_one("#reason").focus()
+            raise ValueError("A reason is needed: it goes into the ledger.")
+        arguments = {}
+        for argument in self._plan.verb.arguments:
+            field = self.query_one(f"#argument-{argument.name}")
+            value = answer(argument, field.value)  # type: ignore[attr-defined]
+            if value is not None:
+                arguments[argument.name] = value
+        return Asked(reason=reason, arguments=arguments)
+
+
+def _line(id: str, value: str, placeholder: str = "") -> Input:
+    line = Input(value=value, id=id, placeholder=placeholder)
+    line.cursor_blink = False
+    return line
+
+
+def _given(argument: Argument, before: Asked) -> str:
+    """What was answered last time, as it is typed; the default where nothing was."""
+    value = before.arguments.get(argument.name)
+    if value is None:
+        return argument.default
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _field(argument: Argument, given: str) -> Iterable[Widget]:
+    name = f"argument-{argument.name}"
+    if argument.type == "flag":
+        yield Flag(argument.title, given == "true", id=name)
+        return
+    yield text(f"{argument.title}{'' if argument.required else ' (may stay empty)'}", classes="label")
+    if argument.type == "choice":
+        chosen = given or (argument.choices[0] if argument.required and argument.choices else "")
+        options = [(choice, choice) for choice in argument.choices]
+        yield Select(options, value=chosen or Select.NULL, allow_blank=not argument.required, id=name)
+    else:
+        yield _line(name, given, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
+
+
+def answer(argument: Argument, value: object) -> Any:
+    """What was put into a field as the verb takes it; None where it stayed empty. Raises ValueError."""
+    if argument.type == "flag":
+        return True if value else None
+    given = value.strip() if isinstance(value, str) else ""
+    if not given:
+        if argument.required:
+            raise ValueError(f"{argument.name} is needed: {argument.title}.")
+        return None
+    try:
+        if argument.type == "int":
+            return int(given)
+        if argument.type == "json":
+            return json.loads(given)
+    except ValueError:
+        kind = "a whole number" if argument.type == "int" else "JSON"
+        raise ValueError(f"{argument.name} must be {kind}.") from None
+    return given

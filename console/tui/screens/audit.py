@@ -1,0 +1,114 @@
+"""The ledger: who did what to which rows, when, why, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.content import Content
+
+from console.text import formatting
+from console.tui import keymap
+from console.tui.pages.row_diff import tally
+from console.tui.screens.audit_entry import EntryScreen
+from console.tui.screens.base import Frame, bindings
+from console.tui.widgets.placeholder import Notice
+from console.tui.widgets.table import Column, Table
+from queries.errors import DatabaseError
+from queries.model import LedgerEntry
+from queries.safe_text import safe_text
+from queries.write import audit_log
+
+
+class LedgerScreen(Frame):
+    """Entries newest first; older pages come as the cursor nears the end."""
+
+    MODE = "ledger"
+    KEYS = keymap.LEDGER
+    BINDINGS = bindings(keymap.LEDGER)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: dict[str, LedgerEntry] = {}
+        self._cursor: str | None = None
+        self._read = False
+        self._fetching = False
+
+    @property
+    def table(self) -> Table[LedgerEntry]:
+        return self.query_one("#entries", Table)
+
+    def body(self) -> Iterable[object]:
+        yield Notice(id="notice")
+        columns: list[Column[LedgerEntry]] = [
+            Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
+            Column("verb", 9, lambda entry: Content.styled(safe_text(entry.verb), "bold $accent")),
+            Column("outcome", 18, lambda entry: tally(entry.results)),
+            Column("who", 18, _who, 80),
+            Column("system", 14, lambda entry: Content(safe_text(entry.system)), 104),
+            Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
+        ]
+        yield Table[LedgerEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
+
+    def on_mount(self) -> None:
+        self.table.focus()
+
+    def note(self) -> str:
+        workspace = self.session.workspace
+        if workspace is None:
+            return ""
+        place = workspace.ledger_place
+        return "in the database" if place == audit_log.TABLE else f"in the file {place}"
+
+    async def look(self) -> None:
+        workspace = self.session.workspace
+        if workspace is None:
+            return
+        entries, cursor = await workspace.ledger()
+        if not self._read:
+            self._cursor, self._read = cursor, True
+        self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
+
+    def show_body(self) -> None:
+        notice = self.query_one(Notice)
+        self.table.put(sorted(self._entries.values(), key=lambda entry: -entry.at))
+        self.table.display = bool(self._entries)
+        if self._entries:
+            notice.hide()
+        elif self._read and self.session.workspace is not None and self.session.workspace.ledger_closed:
+            notice.show("The ledger may not be read.", self.session.workspace.ledger_closed)
+        elif self._read:
+            notice.show("Nothing was changed from here yet.", "Every change is noted here: who, when, why, which rows.")
+        else:
+            notice.show("Reading …", self.session.trouble)
+
+    @on(Table.NearEnd)
+    def _near_end(self) -> None:
+        if self._cursor is not None and not self._fetching:
+            self._fetching = True
+            self.run_worker(self._more(self._cursor), group="ledger", exit_on_error=True)
+
+    async def _more(self, cursor: str) -> None:
+        try:
+            if self.session.workspace is not None:
+                entries, self._cursor = await self.session.workspace.ledger(cursor)
+                self._entries |= {entry.id: entry for entry in entries}
+                self.renew()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+        finally:
+            self._fetching = False
+
+    @on(Table.Chosen)
+    def _chosen(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        entry = self.table.current
+        if entry is not None:
+            self.unstick.push_screen(EntryScreen(entry))
+
+
+def _who(entry: LedgerEntry) -> Content:
+    return Content(safe_text(f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role))

@@ -1,0 +1,39 @@
+"""One entry of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.text import formatting
+from console.tui import keymap
+from console.tui.pages.audit_entry import entry_page
+from console.tui.screens.base import Frame, bindings
+from console.tui.widgets.line_view import Page
+from queries.model import LedgerEntry
+
+
+class EntryScreen(Frame):
+    """An entry never changes, so nothing is read again."""
+
+    MODE = "ledger"
+    KEYS = keymap.ENTRY
+    BINDINGS = bindings(keymap.ENTRY)
+
+    def __init__(self, entry: LedgerEntry) -> None:
+        super().__init__()
+        self._entry = entry
+
+    def body(self) -> Iterable[object]:
+        yield Page(id="page")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+
+    def crumbs(self) -> Sequence[str]:
+        return [f"{self._entry.verb} at {formatting.instant(self._entry.at)}"]
+
+    def show_body(self) -> None:
+        self.query_one(Page).put(lambda width: entry_page(self._entry, width))
+
+    def action_back(self) -> None:
+        self.dismiss()

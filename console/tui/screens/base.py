@@ -1,0 +1,309 @@
+"""What every page has around it: header, systems, tabs, status line, footer; and how a page is told what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import ScreenResume
+from textual.geometry import Size
+from textual.screen import Screen
+
+from console.model.session import Link, Session
+from console.tui import keymap, theme
+from console.tui.keymap import Key
+from console.tui.widgets.engines_bar import SystemLine, SystemsBar
+from console.tui.widgets.footer import FooterBar, Hint
+from console.tui.widgets.header import Header, HeaderBar
+from console.tui.widgets.status_bar import StatusBar
+from console.tui.widgets.tabs import TabsBar
+from queries.contract.loader import System
+from queries.contract.spec import Verb
+from queries.db.database import Server
+from queries.model import Node
+from queries.workspace import Workspace
+
+if TYPE_CHECKING:
+    from console.tui.app import UnstickApp
+
+MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "ledger"), ("?", "help"))
+
+
+def bindings(table: Iterable[Key]) -> list[BindingType]:
+    """A key table as Textual takes it."""
+    return [
+        Binding(k.keys, k.action, k.title, id=k.id, tooltip=k.about, show=bool(k.rank), priority=k.always)
+        for k in table
+        if k.action
+    ]
+
+
+class Frame(Screen[None]):
+    """A page. Subclasses give its body, its keys and the nodes a verb would act on."""
+
+    MODE: ClassVar[str] = ""
+    KEYS: ClassVar[tuple[Key, ...]] = ()
+    DEFAULT_CSS = """
+    Frame.-low SystemsBar { max-height: 1; }
+    Frame.-low TabsBar, Frame.-low Preview { display: none; }
+    """
+
+    _ready = False  # whether all widgets are there
+    _shown = False  # whether it was ever in front
+    _laid_out: Size | None = None  # the size it was last told
+
+    @property
+    def unstick(self) -> UnstickApp:
+        """The app, by its type."""
+        return cast("UnstickApp", self.app)
+
+    @property
+    def session(self) -> Session:
+        """The database being watched."""
+        return self.unstick.session
+
+    # what a page says of itself
+
+    def body(self) -> Iterable[object]:
+        """Its widgets."""
+        return ()
+
+    def mode(self) -> str:
+        """The mode the page belongs to."""
+        return self.MODE
+
+    def crumbs(self) -> Sequence[str]:
+        """Where in the mode the operator is."""
+        return ()
+
+    def note(self) -> str:
+        """A short note at the right of the tabs: how much is shown."""
+        return ""
+
+    def label(self) -> str | None:
+        """The system in the foreground."""
+        return None
+
+    @property
+    def system(self) -> System | None:
+        """The same, as it is here."""
+        reader = self.session.systems.get(self.label() or "")
+        return reader.system if reader else None
+
+    def targets(self) -> list[Node]:
+        """The nodes a verb would act on; the first one is the one under the cursor, if that is among them."""
+        return []
+
+    def cursor(self) -> Node | None:
+        """The node under the cursor, as it was last read."""
+        targets = self.targets()
+        return targets[0] if targets else None
+
+    def offers(self, key: Key) -> bool:
+        """Whether the footer should name a key of the page now."""
+        return bool(key.rank)
+
+    def acted(self) -> None:
+        """A verb was carried out on the targets."""
+
+    async def look(self) -> None:
+        """Read again what is on the screen. Raises DatabaseError."""
+
+    def show_body(self) -> None:
+        """Paint the body from what the session knows now."""
+
+    # the frame
+
+    def compose(self) -> ComposeResult:
+        sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
+        for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
+            self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
+        self._laid_out = self.app.size
+        yield HeaderBar(id="header")
+        yield SystemsBar(id="systems", ascii=self.unstick.ascii)
+        yield TabsBar(MODES, id="tabs")
+        yield from self.body()  # type: ignore[misc]
+        yield StatusBar(id="status")
+        yield FooterBar(id="footer")
+
+    def on_mount(self) -> None:
+        self._ready = True
+        self.renew()
+
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        event.refresh_styles = self._shown  # they are fresh the first time
+        self._shown = True
+        self.renew()
+        self.session.hurry()
+
+    def on_key(self, event: events.Key) -> None:
+        """Refuse keys for which text is typed elsewhere: the text that may follow must not run as commands."""
+        if event.key in self.active_bindings:
+            return
+        if (event.character or "").isupper():
+            self.unstick.refuse(f"{event.character} does nothing here. ? lists the keys.")
+        elif event.key in self.unstick.field_keys:
+            self.unstick.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Text pasted outside a field never runs commands."""
+        self.say("Pasted text does nothing here. f in the tree finds it.", "warn")
+
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out anew
+            event.prevent_default()
+        else:
+            self._laid_out = event.size
+            self.renew_footer()
+
+    def lay_out(self) -> None:
+        """Give every widget its room now, rather than after the next painting."""
+        self._laid_out = None
+        self.post_message(events.Resize(self.app.size, self.app.size))
+
+    def _compositor_refresh(self) -> None:
+        """Textual's, which would also work out what to paint while painting is put off, for nothing."""
+        if not self.app._batch_count:
+            super()._compositor_refresh()
+
+    def renew(self) -> None:
+        """Something is new in the session: paint what differs."""
+        if not self._ready or self.unstick.held:
+            return
+        self.renew_header()
+        self.show_body()
+        self.renew_place()
+
+    def renew_place(self) -> None:
+        """The cursor is elsewhere, or marks have changed: the system in front, crumbs and footer follow."""
+        self._renew_systems()
+        found = sum(1 for _ in self.session.findings())
+        badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
+        self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
+        self.renew_footer()
+
+    def renew_header(self) -> None:
+        """Only the first line: time goes on."""
+        if self._ready:
+            for bar in self.query(HeaderBar):  # it may be gone already, while the page is being closed
+                bar.show(self._header())
+
+    def renew_footer(self) -> None:
+        """Which keys do something here."""
+        if self._ready:
+            looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
+            shown = [(self.unstick.key_shown(key), key) for key in looks if self.offers(key)]
+            hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
+            self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.app.size.height < 16)
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say something in the status line."""
+        if self._ready:
+            self.query_one(StatusBar).say(text, tone)
+
+    def verbs(self) -> list[tuple[str, Verb]]:
+        """The verbs for the node under the cursor, each with its key."""
+        node = self.cursor()
+        reader = self.session.reader(node.id) if node else None
+        if node is None or reader is None:
+            return []
+        of_kind = {verb.name: verb for verb in reader.verbs(node.kind)}
+        found = [
+            (key, of_kind[name]) for key, names in self.unstick.verb_keys.items() for name in names if name in of_kind
+        ]
+        order = {name: place for place, name in enumerate(of_kind)}
+        return sorted(found, key=lambda pair: order[pair[1].name])
+
+    def verb_hints(self) -> list[Hint]:
+        """The footer's line of verbs: what cannot be done is there too, grey, with the reason."""
+        node = self.cursor()
+        reader = self.session.reader(node.id) if node else None
+        if node is None or reader is None:
+            return []
+        hints = []
+        for rank, (key, verb) in enumerate(self.verbs()):
+            available = reader.availability(verb, node)
+            hints.append(Hint(key=key, title=verb.title, why="" if available.ok else available.why, rank=rank))
+        return hints
+
+    def helps(self) -> dict[str, str]:
+        """How to reach a verb, by its name: ``W Wake``."""
+        return {verb.name: f"{key} {verb.title}" for key, verb in self.verbs()}
+
+    def action_copy(self) -> None:
+        """Offer what can be copied of the node under the cursor."""
+        from console.tui.screens.copy import CopyScreen, offers
+
+        node = self.cursor()
+        if node is None:
+            self.say("There is no node here to copy from.", "warn")
+            return
+        self.unstick.push_screen(CopyScreen(offers(self.session, node)), self._copied)
+
+    def _copied(self, said: str | None) -> None:
+        if said:
+            self.say(said, "good")
+
+    def _renew_systems(self) -> None:
+        stuck = dict.fromkeys(self.session.systems, 0)
+        unread, more = self.session.unread, self.session.more
+        for finding in self.session.findings():
+            if finding.system in stuck:
+                stuck[finding.system] += 1
+        self.query_one(SystemsBar).show(
+            [
+                SystemLine(
+                    label=f"{label} ({reader.system.variant})" if reader.system.variant else label,
+                    counts=self.session.counts.get(label),
+                    stuck=stuck[label] if self.session.looked else None,
+                    more_stuck=label in more,
+                    unread=label in unread,
+                    policies=bool(reader.found.policies),
+                    chosen=label == self.label(),
+                )
+                for label, reader in self.session.systems.items()
+            ]
+        )
+
+    def _header(self) -> Header:
+        session, context = self.session, self.unstick.context
+        workspace = session.workspace
+        server = workspace.server if workspace else None
+        production = bool(context and context.production)
+        return Header(
+            context=context.name if context else "",
+            color=theme.context_color(context.color, production=production) if context else "",
+            production=production,
+            server=_address(server) if server else "",
+            standby=bool(server and server.standby),
+            lag=server.lag if server else None,
+            superuser=bool(server and server.superuser),
+            unencrypted=bool(server and not server.encrypted and not server.local),
+            read_only=_read_only(workspace) if workspace else "",
+            link=session.link,
+            retry=session.retry_in if session.link is not Link.LIVE else 0.0,
+            paused=session.paused,
+            unread=bool(session.page_trouble),
+            age=session.age,
+            interval=session.interval,
+            pace=session.pace,
+            share=session.share,
+        )
+
+
+def _read_only(workspace: Workspace) -> str:
+    """Return why the console changes nothing, in a few words. A standby has its own word in the header."""
+    if workspace.read_only:
+        return "read-only"
+    server, database = workspace.server, workspace.database
+    return "read-only: server default" if server.read_only and not database.override_read_only else ""
+
+
+def _address(server: Server) -> str:
+    port = f":{server.port}" if server.port else ""
+    version = server.version_text.partition(" ")[0]
+    address = f"{server.role}@{server.host}{port}/{server.database}"
+    return "  ".join(filter(None, (address, server.tls, f"PostgreSQL {version}")))

@@ -1,0 +1,115 @@
+"""The page of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.tui import keymap
+from console.tui.keymap import Key
+from console.tui.pages import detail as pages
+from console.tui.pages.lines import BLANK, Line, heading, wrapped
+from console.tui.screens.base import Frame, bindings
+from console.tui.widgets.line_view import Page
+from queries.model import Detail, LedgerEntry, Node
+from queries.read import payload
+from queries.read.reader import HEAD
+
+
+class DetailScreen(Frame):
+    """Reads its node again at every tick. ``mode`` is the one it was opened from."""
+
+    KEYS = keymap.DETAIL
+    BINDINGS = bindings(keymap.DETAIL)
+
+    def __init__(self, node: Node, mode: str) -> None:
+        super().__init__()
+        self._node = node
+        self._mode = mode
+        self._detail: Detail | None = None
+        self._entries: Sequence[LedgerEntry] = ()
+        self._unread = ""
+        self._bytes = HEAD
+        self._gone = False
+
+    def body(self) -> Iterable[object]:
+        yield Page(id="page")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+
+    def mode(self) -> str:
+        return self._mode
+
+    def label(self) -> str | None:
+        return self._node.system
+
+    def crumbs(self) -> Sequence[str]:
+        return [self._node.system, f"{self._node.kind} {self._node.title}"]
+
+    def targets(self) -> list[Node]:
+        return [] if self._gone else [self._node]
+
+    async def look(self) -> None:
+        reader = self.session.reader(self._node.id)
+        workspace = self.session.workspace
+        if reader is None or workspace is None:
+            return
+        detail = await reader.detail(self._node.id, self._bytes)
+        self._gone = detail is None
+        if detail is not None:
+            self._detail, self._node = detail, detail.node
+            self.session.read(detail.at)
+        self._entries, self._unread = await workspace.done(self._node.id, 20)
+
+    def show_body(self) -> None:
+        if self._gone:
+            seen = "; this is how it was last seen" if self._detail else ""
+            self.say(f"It does not exist any more{seen}.", "warn")
+        self.query_one(Page).put(self._lines)
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        if self._detail is None:
+            text = "It does not exist any more." if self._gone else "Reading …"
+            return [heading(self._node.title), BLANK, *wrapped(text, width)]
+        reader = self.session.reader(self._node.id)
+        spec = reader.system.spec if reader else None
+        node = self._node
+        statuses = [s for s in spec.statuses if s.native == node.status and s.phase == node.phase] if spec else []
+        return pages.detail(
+            self._detail,
+            width,
+            now=self.session.at,
+            kind=reader.system.kind(node.kind) if reader else None,
+            status=statuses[0] if statuses else None,
+            helps=self.helps(),
+            entries=self._entries,
+            unread=self._unread,
+            ascii=self.unstick.ascii,
+        )
+
+    # keys
+
+    def action_back(self) -> None:
+        self.dismiss()
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "detail.more" or min(self._largest(), pages.MOST) > self._bytes)
+
+    def _largest(self) -> int:
+        """The size of the largest stored value, in bytes."""
+        sections = self._detail.sections if self._detail else ()
+        return max((section.payload.size for section in sections if section.payload), default=0)
+
+    def action_more(self) -> None:
+        if self._largest() <= self._bytes:
+            self.say("All stored bytes are here already.", "faint")
+            return
+        if self._bytes >= pages.MOST:
+            self.say(f"No more than the first {payload.size(pages.MOST)} can be shown here.", "faint")
+            return
+        self._bytes = min(self._bytes * 8, pages.MOST)
+        self.say("Fetching more …", "faint")
+        self.session.hurry()
+
+    def action_reveal(self) -> None:
+        self.unstick.reveal(self._node)

@@ -1,0 +1,37 @@
+"""The help page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.tui.pages.help import help_page
+from console.tui.pages.lines import Line
+from console.tui.screens.base import Frame
+from console.tui.widgets.line_view import Page
+
+
+class HelpScreen(Frame):
+    """Everything there is to press, and what it means."""
+
+    MODE = "help"
+
+    def body(self) -> Iterable[object]:
+        yield Page(id="page")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+
+    def show_body(self) -> None:
+        self.query_one(Page).put(self._lines)
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        return help_page(
+            width,
+            self.unstick.keys_shown,
+            self.unstick.verb_keys,
+            self.session.systems.values(),
+            self.session.unchecked,
+            self.session.capped,
+            self.session.workspace.declined if self.session.workspace else (),
+            ascii=self.unstick.ascii,
+        )

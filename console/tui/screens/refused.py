@@ -1,0 +1,28 @@
+"""The dialog that says why a key does nothing here. It takes the keys that were meant for the dialog it replaces."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from console.tui.pages.lines import wrapped
+from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.widgets.line_view import Page
+
+
+class RefusedScreen(Dialog[None]):
+    """Closed by escape only: a reason typed too early ends with enter, and none of its keys may run a command."""
+
+    def __init__(self, title: str, why: str) -> None:
+        super().__init__()
+        self._title = title
+        self._why = why
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="fitting"):
+            yield Title(self._title, self.unstick)
+            yield Page(id="page")
+            yield text("esc closes · no other key does anything here", classes="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(Page).put(lambda width: wrapped(self._why, width, "$warning", 0))

@@ -1,0 +1,204 @@
+"""What is stuck, in all systems, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.content import Content
+
+from console.text import formatting
+from console.tui import keymap
+from console.tui.pages.detail import severity_ink
+from console.tui.pages.lines import Line, wrapped
+from console.tui.screens.base import Frame, bindings
+from console.tui.screens.detail import DetailScreen
+from console.tui.widgets.placeholder import Notice
+from console.tui.widgets.preview import Preview
+from console.tui.widgets.table import Column, Table
+from queries.errors import DatabaseError
+from queries.model import Finding, Node, Proof, split_id
+from queries.safe_text import safe_text
+
+ASSUMED = "Assumed: how this engine's runner works is not known for certain."
+
+
+def row_key(finding: Finding) -> str:
+    """A node may have several findings."""
+    return f"{finding.node_id} {finding.code}"
+
+
+class StuckScreen(Frame):
+    """Findings come from the session; the nodes they are about are read here, those near the cursor only."""
+
+    MODE = "stuck"
+    KEYS = keymap.STUCK
+    BINDINGS = bindings(keymap.STUCK)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, Node] = {}
+        self._gone: set[str] = set()
+        self._hurried = ""  # the node for which the last look was hurried
+
+    @property
+    def table(self) -> Table[Finding]:
+        return self.query_one("#findings", Table)
+
+    def body(self) -> Iterable[object]:
+        yield Notice(id="notice")
+        yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.unstick.ascii)
+        yield Preview(id="preview")
+
+    def _columns(self) -> list[Column[Finding]]:
+        return [
+            Column("finding", 19, self._title),
+            Column("node", 24, self._named, spare=True),
+            Column("", 11, self._phase, 76),
+            Column("for", 6, self._since, right=True),
+            Column("helps", 10, self._helps, 56),
+            Column("why", 0, lambda finding: Content.styled(safe_text(finding.sentence), "$faint"), 90),
+        ]
+
+    def on_mount(self) -> None:
+        self.table.focus()
+
+    def label(self) -> str | None:
+        finding = self.table.current if self._ready else None
+        return finding.system if finding else None
+
+    def note(self) -> str:
+        left, cut = len(self.session.unchecked), sum(map(len, self.session.capped.values()))
+        told = [f"{left} not looked for"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
+        return f"{', '.join(told)}, see help" if told else ""
+
+    def targets(self) -> list[Node]:
+        finding = self.table.current
+        node = self._known.get(finding.node_id) if finding else None
+        return [node] if node is not None else []
+
+    async def look(self) -> None:
+        wanted: dict[str, list[str]] = {}
+        for node_id in dict.fromkeys(finding.node_id for finding in self.table.around()):
+            wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
+        nodes: dict[str, Node] = {}
+        for label, ids in wanted.items():
+            reader = self.session.systems.get(label)
+            if reader is not None:
+                page = await reader.nodes(ids)
+                nodes |= {node.id: node for node in page.nodes}
+                self._gone |= set(ids) - set(nodes)
+        self._known |= nodes
+        self._gone -= set(nodes)
+
+    def show_body(self) -> None:
+        found = self.session.findings()
+        self.table.put(found)
+        self.table.display = bool(found)
+        self._notice(bool(found))
+        self.table.repaint()
+        self._preview()
+        self._read_unknown()
+
+    def _notice(self, any_: bool) -> None:
+        notice = self.query_one(Notice)
+        if any_:
+            notice.hide()
+        elif not self.session.looked:
+            notice.show("Looking for what is stuck …", self.session.trouble)
+        else:
+            left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.unchecked)
+            sure = "Nothing is stuck, as far as the database can tell."
+            notice.show("Nothing was found where it could be looked for." if self.session.more else sure, left)
+
+    def _read_unknown(self) -> None:
+        """The cursor is on a node that was not read yet: do not wait for the next tick, unless that failed before."""
+        finding = self.table.current
+        at = finding.node_id if finding is not None else ""
+        if at and at != self._hurried and at not in self._known and at not in self._gone:
+            self._hurried = at
+            self.session.hurry()
+
+    @on(Table.Moved)
+    def _moved(self) -> None:
+        self._preview()
+        self._read_unknown()
+        self.renew_place()
+
+    @on(Table.Chosen)
+    def _chosen(self) -> None:
+        self.action_open()
+
+    def _preview(self) -> None:
+        finding = self.table.current
+        self.query_one(Preview).put(None if finding is None else lambda width: self._told(finding, width))
+
+    def _told(self, finding: Finding, width: int) -> list[Line]:
+        evidence = "  ".join(f"{key}={value}" for key, value in finding.evidence.items())
+        lines = wrapped(finding.sentence, width, "", 0) + wrapped(evidence, width, "$faint", 0)
+        return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if finding.proof is Proof.ASSUMED else [])
+
+    # cells
+
+    def _title(self, finding: Finding) -> Content:
+        return Content.styled(safe_text(finding.title), f"bold {severity_ink(finding.severity)}")
+
+    def _named(self, finding: Finding) -> Content:
+        node = self._known.get(finding.node_id)
+        if node is not None:
+            return Content(safe_text(node.title))
+        _, kind, key = split_id(finding.node_id)
+        return Content.styled(safe_text(f"{kind} {key}"), "$faint")
+
+    def _phase(self, finding: Finding) -> Content:
+        node = self._known.get(finding.node_id)
+        if node is None:
+            return Content.styled("gone" if finding.node_id in self._gone else "", "$faint")
+        ink = f"$phase-{node.phase}"
+        return Content.assemble((formatting.glyph(node.phase, self.unstick.ascii), ink), " ", (node.phase.value, ink))
+
+    def _since(self, finding: Finding) -> Content:
+        return Content(
+            formatting.age(self.session.at - finding.since) if finding.since is not None else formatting.NONE
+        )
+
+    def _helps(self, finding: Finding) -> Content:
+        if finding.verb is None:
+            return Content.styled(formatting.NONE, "$faint")
+        key = next((key for key, names in self.unstick.verb_keys.items() if finding.verb in names), "")
+        return Content.assemble((key, "bold $accent"), " ", finding.verb)
+
+    # keys
+
+    def action_open(self) -> None:
+        finding = self.table.current
+        node = self._known.get(finding.node_id) if finding else None
+        if node is not None:
+            self.unstick.push_screen(DetailScreen(node, self.MODE))
+        elif finding is not None and finding.node_id in self._gone:
+            self.say("It does not exist any more.", "warn")
+        elif finding is not None:
+            self.say("Reading …", "faint")
+            self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
+
+    async def _open_unread(self, node_id: str) -> None:
+        """The cursor was quicker than what it is on could be read; enter is not to be pressed again for that."""
+        reader = self.session.reader(node_id)
+        try:
+            nodes = (await reader.nodes([node_id])).nodes if reader else ()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        finding = self.table.current
+        if finding is None or finding.node_id != node_id or not self.is_current:
+            return
+        self.say("" if nodes else "It does not exist any more.", "warn")
+        self._known |= {node.id: node for node in nodes}
+        if nodes:
+            self.unstick.push_screen(DetailScreen(nodes[0], self.MODE))
+
+    def action_reveal(self) -> None:
+        node = self.cursor()
+        if node is not None:
+            self.unstick.reveal(node)

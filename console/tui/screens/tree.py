@@ -1,0 +1,372 @@
+"""The tree of one system's jobs and tasks, or the flat list of what is unfinished, or of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import events, on
+from textual.widgets import Input
+
+from console.model.node_list import FAR, Listing, News, Shape
+from console.model.session import in_front
+from console.text import formatting
+from console.tui import keymap
+from console.tui.keymap import Key
+from console.tui.pages import empty_state
+from console.tui.screens.base import bindings
+from console.tui.screens.tree_paging import Reading
+from console.tui.widgets.columns import TASKS, Column, recorded
+from console.tui.widgets.placeholder import Notice
+from console.tui.widgets.tree_table import TreeTable
+from queries.contract import engine_options
+from queries.errors import DatabaseError
+from queries.model import Node
+from queries.safe_text import safe_text
+
+MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the node does not
+
+
+class TreeScreen(Reading):
+    """Each system keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
+
+    MODE = "tree"
+    KEYS = (*keymap.LIST[:2], *keymap.TREE)
+    BINDINGS = bindings(keymap.TREE)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._label: str | None = None
+        self._shape = Shape.TREE
+        self._listings: dict[tuple[str, Shape], Listing] = {}
+        self._news: News | None = None
+
+    @property
+    def listing(self) -> Listing | None:
+        """The list in the foreground."""
+        return None if self._label is None else self._listings.get((self._label, self._shape))
+
+    def body(self) -> Iterable[object]:
+        yield Notice(id="notice")
+        table = TreeTable(ascii=self.unstick.ascii, id="tree")
+        table.display = False
+        yield table
+
+    # what the page says of itself
+
+    def label(self) -> str | None:
+        return self._label
+
+    def crumbs(self) -> Sequence[str]:
+        if self._label is None:
+            return []
+        listing = self.listing
+        all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.system)[1])))
+        live = formatting.only(listing.only) if listing and listing.only else "most urgent first"
+        shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, {live}"}.get(self._shape)
+        found = f"found: {listing.text}" if listing else ""
+        filtered = [f"filter: {self._filter}"] if self._filter else []
+        return [self._label, shape or found, *filtered]
+
+    def offers(self, key: Key) -> bool:
+        idle = {"tree.view": not engine_options.view(self.system)[0], "tree.system": len(self.session.systems) < 2}
+        return super().offers(key) and not idle.get(key.id)
+
+    def note(self) -> str:
+        listing = self.listing
+        if listing is None or not listing.read:
+            return ""
+        forest = listing.forest
+        marked = f"{len(forest.marks)} marked  " if forest.marks else ""
+        more = "+" if listing.has_more(None) or listing.only else ""
+        if self._filter:
+            return f"{marked}{forest.matched} of {forest.loaded}{more}"
+        return f"{marked}{forest.loaded}{more}"
+
+    def cursor(self) -> Node | None:
+        listing = self.listing
+        at = self.table.cursor
+        return listing.forest.node(at) if listing is not None and at is not None else None
+
+    def targets(self) -> list[Node]:
+        listing = self.listing
+        if listing is None:
+            return []
+        forest, cursor = listing.forest, self.cursor()
+        if not forest.marks:
+            return [] if cursor is None else [cursor]
+        return sorted(forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
+
+    # reading
+
+    async def look(self) -> None:
+        listing = self._current()
+        if listing is None:
+            return
+        news = await listing.refresh(self.table.visible_ids)
+        self.session.read(listing.at)
+        if listing is self.listing:
+            self._news = news
+
+    def _current(self) -> Listing | None:
+        """The list to show; where the systems have just become known, the tree of the context's or of the first."""
+        systems = self.session.systems
+        if self._label not in systems:
+            self._label = in_front(systems, self.unstick.context)
+        if self._label is None:
+            return None
+        key = (self._label, self._shape)
+        if key not in self._listings:
+            self._put(key, "")
+        return self._listings[key]
+
+    def _put(self, key: tuple[str, Shape], text: str) -> None:
+        label = key[0]
+        self._listings[key] = Listing(lambda: self.session.systems.get(label), key[1], text)
+
+    def show_body(self) -> None:
+        listing = self._current()
+        table, codes = self.table, self.session.codes()
+        if listing is not None and table.forest is not listing.forest:
+            table.show(listing.forest, self._columns())
+            self._apply_filter()
+        if listing is not None and self._news is not None:
+            if self._filter and any(term.field in MOVING for term in self._filter.terms):
+                self._apply_filter()
+            table.sync(self._news.cells, now=listing.at, codes=codes)
+            if self._news.lost is not None:
+                self.say(f"{self._news.lost.kind} {self._news.lost.title} does not exist any more.", "warn")
+            self._news = None
+        elif codes != self._codes:
+            table.sync(codes=codes)
+        self._codes = codes
+        self._notice(listing)
+
+    _codes: dict[str, tuple[str, ...]] | None = None
+
+    def _columns(self) -> Sequence[Column]:
+        system = self.system
+        return recorded(TASKS, system.not_recorded, (s.native for s in system.spec.statuses)) if system else TASKS
+
+    def _notice(self, listing: Listing | None) -> None:
+        notice = self.query_one(Notice)
+        session = self.session
+        shown = listing is not None and listing.read and len(listing.forest) > 0
+        if shown != self.table.display:
+            self.table.display = shown
+            if shown and not self._filtering:
+                self.table.focus()
+        if shown:
+            notice.hide()
+        else:
+            notice.show(*empty_state.why(session, listing, filtered=bool(self._filter)))
+
+    def renew_header(self) -> None:
+        super().renew_header()
+        if self._ready and self.session.workspace is None:
+            self._notice(None)
+
+    # what the tree asks for
+
+    @on(TreeTable.Cursor)
+    def _cursor(self) -> None:
+        self._ending = False
+        self.say("")
+        self.renew_place()
+
+    @on(TreeTable.Marked)
+    def _marked(self) -> None:
+        self.renew_place()
+
+    @on(TreeTable.Open)
+    def _open(self, message: TreeTable.Open) -> None:
+        from console.tui.screens.detail import DetailScreen
+
+        node = message.table.forest.node(message.id)
+        if node is not None:
+            self.unstick.push_screen(DetailScreen(node, self.MODE))
+
+    # keys
+
+    def action_next_view(self) -> None:
+        reader = self.session.systems.get(self._label or "")
+        option, value = engine_options.next_view(reader.system) if reader else ("", "")
+        if reader is None or not option:
+            self.say("This system has one tree only.", "faint")
+            return
+        reader.choose(option, value)
+        self._listings.pop((reader.label, Shape.TREE), None)
+        self._shape = Shape.TREE
+        self._switched()
+
+    def action_step_system(self, step: int) -> None:
+        labels = list(self.session.systems)
+        if len(labels) > 1 and self._label in labels:
+            self._label = labels[(labels.index(self._label) + step) % len(labels)]
+            self._switched()
+        else:
+            self.say("There is one system only in this database." if labels else "No system was found.", "faint")
+
+    def action_live(self) -> None:
+        self._shape = Shape.TREE if self._shape is Shape.LIVE else Shape.LIVE
+        if self._shape is Shape.LIVE and self._label is not None:
+            self._put((self._label, Shape.LIVE), "")  # urgency has changed since it was last looked at
+        self._switched()
+
+    def action_find(self) -> None:
+        self._find("")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Text pasted outside a field is something to find."""
+        event.prevent_default()
+        self._find(" ".join(event.text.split()))
+
+    def _find(self, text: str) -> None:
+        from console.tui.screens.prompt import PromptScreen
+
+        question = "An id, the beginning of one, or a kind; the database is asked."
+        title = f"Find in {self._label}" if self._label else "Find"
+        self.unstick.push_screen(PromptScreen(title, question, text), self._found)
+
+    def _found(self, text: str | None) -> None:
+        if not text:
+            return
+        if self._label is None:
+            self.say("There is no system to search yet.", "warn")
+            return
+        label = text.partition("/")[0]
+        if "/" in text and label in self.session.systems:
+            self._label = label
+        self._shape = Shape.FOUND
+        self._put((self._label, Shape.FOUND), text)
+        self._switched()
+
+    def _switched(self) -> None:
+        self.say("")
+        self._news = None
+        self.renew()
+        self.session.hurry()
+
+    def action_mark_all(self) -> None:
+        listing = self.listing
+        if listing is None:
+            return
+        if listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+            return
+        self.table.mark(listing.forest.matching())
+        unread = " of those read so far; more may match" if listing.has_more(None) else ""
+        self.say(f"{len(listing.forest.marks)} marked{unread}.")
+
+    def action_back(self) -> None:
+        listing = self.listing
+        if self._filter or self._filtering:
+            self._clear_filter()
+        elif listing is not None and listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+        elif self._shape is not Shape.TREE:
+            self._shape = Shape.TREE
+            self._switched()
+
+    # the filter: what it is, and the line it is typed in, are imported when they are first wanted
+
+    @property
+    def _filtering(self) -> bool:
+        """Whether there is the line in which a filter is typed: it is made when it is first wanted."""
+        return any(line.display for line in self.query("#filter"))
+
+    async def action_filter(self) -> None:
+        if not self.query("#filter"):
+            from console.tui.widgets.filter_line import FilterLine
+
+            await self.mount(FilterLine(id="filter"), after=self.table)
+        line = self.query_one("#filter")
+        line.display = True
+        line.focus()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, message: Input.Changed) -> None:
+        from console.model import filter as filters
+
+        try:
+            typed = filters.parse(message.value)
+        except filters.FilterError as error:
+            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            return
+        self._filter = typed if typed.terms else None
+        self.say(empty_state.UNOPENED if self._filter and self._shape is Shape.TREE else "", "faint")
+        self._eager = 0
+        self._apply_filter()
+        self.table.sync()
+        self._notice(self.listing)
+        self.renew_place()
+
+    def _apply_filter(self) -> None:
+        listing = self.listing
+        if listing is None:
+            return
+        chosen = self._filter
+        if chosen is None:
+            listing.forest.set_filter(None)
+            return
+        from console.model.filter import matches
+
+        codes, at = self.session.codes(), listing.at
+        listing.forest.set_filter(lambda node: matches(chosen, node, at, codes))
+
+    def on_filter_line_kept(self) -> None:
+        self.query_one("#filter").display = bool(self._filter)
+        self.table.focus()
+
+    def on_filter_line_left(self) -> None:
+        self._clear_filter()
+
+    def _clear_filter(self) -> None:
+        line = self.query_one("#filter", Input)
+        line.value = ""
+        line.display = False
+        self._filter = None
+        self._apply_filter()
+        self.table.sync()
+        self.say("")
+        self._notice(self.listing)
+        self.renew_place()
+        self.table.focus()
+
+    # from elsewhere
+
+    def acted(self) -> None:
+        listing = self.listing
+        if listing is not None and listing.forest.marks:
+            self.table.mark(list(listing.forest.marks), on=False)
+
+    def reveal(self, node: Node) -> None:
+        """Show a node in its system's tree, reading what leads to it."""
+        self._label, self._shape = node.system, Shape.TREE
+        self._switched()
+        listing = self._current()
+        if listing is not None:
+            self.run_worker(self._reveal(listing, node), group="read", exit_on_error=True)
+
+    def _on_the_way(self, levels: int) -> bool:
+        if levels > FAR:
+            self.say(f"Reading what leads to it: {levels:,} levels so far. An arrow key stops here.")
+        return self._ending
+
+    async def _reveal(self, listing: Listing, node: Node) -> None:
+        try:
+            if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
+                page = await self.session.systems[node.system].nodes([node.job_id])
+                node = next(iter(page.nodes), node)
+            self._ending = True
+            found = await listing.reveal(node, self._on_the_way)
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        if not self._ending:
+            return
+        self._news = News()
+        self.renew()
+        if not (found and self.table.go_to(node.id)):
+            name = safe_text(f"{node.kind} {node.title}")
+            self.say(f"{name} is not in the tree: it is gone, or the filter hides it.", "warn")

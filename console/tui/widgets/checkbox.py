@@ -1,0 +1,34 @@
+"""A yes or no with its question beside it; what it is set to does not rest on a colour."""
+
+from __future__ import annotations
+
+from textual.binding import Binding
+from textual.content import Content
+
+from console.tui.widgets.text_bar import Bar
+from queries.safe_text import safe_text
+
+
+class Flag(Bar, can_focus=True):
+    """``[x] question``. Space, or a click, turns it."""
+
+    DEFAULT_CSS = """
+    Flag { height: auto; text-wrap: wrap; }
+    Flag:focus { background: $primary 20%; }
+    """
+    BINDINGS = [Binding("space", "turn", "turn", show=False)]
+
+    def __init__(self, question: str, value: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._question = question
+        self.value = value
+
+    def compose_line(self, width: int) -> Content:
+        return Content.assemble(("[x] " if self.value else "[ ] ", "bold"), safe_text(self._question))
+
+    def action_turn(self) -> None:
+        self.value = not self.value
+        self.renew()
+
+    def on_click(self) -> None:
+        self.action_turn()

@@ -1,0 +1,190 @@
+"""The columns of the tree as data: what a node says in each, how wide it is, and which go first on a narrow screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from msgspec import structs
+
+from console.text import formatting
+from queries.model import Node, Record
+
+GAP = 1
+GLYPH = 2  # cells of a phase's glyph, before a status
+LEAST = 20  # cells that the first column keeps as long as another can go instead
+
+Cell = tuple[str, str]
+"""Text, and the name of its style (empty for none)."""
+
+
+class Look(Record):
+    """What a cell may need besides its node. ``now``: the server's clock. ``codes``: the console's own findings."""
+
+    now: float = 0.0
+    ascii: bool = False
+    codes: Mapping[str, Collection[str]] = {}
+
+
+class Column(Record):
+    """One column. ``fields``: those of ``Node`` whose change is a change of this cell. The lowest ``priority`` goes
+    first where there is no room. ``flex`` is its share of the room that is left over. ``foreign``: the text is not
+    ours, anything may be in it."""
+
+    key: str
+    title: str
+    width: int
+    render: Callable[[Node, Look], Cell]
+    fields: frozenset[str] = frozenset()
+    align: formatting.Align = "left"
+    priority: int = 0
+    flex: int = 0
+    foreign: bool = False
+
+
+def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
+    """The columns for one engine: none that is empty in every row, ``missing`` being the fields of which it keeps none.
+    The status has a share of the room to spare where the engine's own words for it, ``statuses``, are long."""
+    empty = set(missing) - {"status"}  # in whose place its phase is shown
+    long = max(map(formatting.width, statuses), default=0) + GLYPH
+    return [
+        structs.replace(column, flex=2) if column.key == "status" and long > column.width else column
+        for column in columns
+        if not column.fields & empty
+    ]
+
+
+Layout = tuple[tuple[Column, int], ...]
+
+
+def layout(columns: Sequence[Column], width: int) -> Layout:
+    """The columns that fit into ``width`` cells, each with its width. The first always does."""
+    kept = list(columns)
+    while len(kept) > 1 and _needed(kept) > width:
+        kept.remove(min(kept[1:], key=lambda column: column.priority))
+    spare = max(width - _needed(kept), 0)
+    shares = sum(column.flex for column in kept)
+    widths = [column.width + (spare * column.flex // shares if shares else 0) for column in kept]
+    widths[0] = max(width - sum(widths[1:]) - GAP * (len(kept) - 1), 1)
+    return tuple(zip(kept, widths, strict=True))
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    first, *rest = columns
+    return min(first.width, LEAST) + sum(column.width + GAP for column in rest)
+
+
+def _title(node: Node, look: Look) -> Cell:
+    return node.title, ""
+
+
+def _status(node: Node, look: Look) -> Cell:
+    word = node.phase if node.status is None else node.status
+    return f"{formatting.glyph(node.phase, look.ascii)} {word}", f"phase-{node.phase}"
+
+
+def _number(value: int | None) -> Cell:
+    return (
+        (formatting.NONE, "muted")
+        if value is None
+        else (str(value) if value < 100_000 else formatting.short(value), "")
+    )
+
+
+def _duration(seconds: float | None) -> Cell:
+    return formatting.duration(seconds), "muted" if not seconds else ""
+
+
+def _share(node: Node, look: Look) -> Cell:
+    text = formatting.bar(node.cpu, node.poll, 6, look.ascii)
+    return text, "muted" if text == formatting.NONE else "bar"
+
+
+def _since(instant: float | None, look: Look) -> Cell:
+    return formatting.age(None if instant is None else look.now - instant), "muted" if instant is None else ""
+
+
+def _due(node: Node, look: Look) -> Cell:
+    if node.due_at is None:
+        return formatting.NONE, "muted"
+    left = node.due_at - look.now
+    return formatting.due(left), "late" if left < 0 else ""
+
+
+def _findings(node: Node, look: Look) -> Cell:
+    ours = look.codes.get(node.id, ())
+    if not node.findings and not ours:
+        return "", ""
+    codes = list(dict.fromkeys((*node.findings, *ours)))
+    more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
+    return f"{codes[0].replace('_', ' ')}{more}", "finding"
+
+
+TASKS: tuple[Column, ...] = (
+    Column(key="title", title="task", width=24, render=_title, fields=frozenset({"title"}), flex=3, foreign=True),
+    Column(
+        key="status",
+        title="status",
+        width=14,
+        render=_status,
+        fields=frozenset({"status", "phase"}),
+        priority=90,
+        foreign=True,
+    ),
+    Column(
+        key="revision",
+        title="rev",
+        width=5,
+        render=lambda node, _: _number(node.revision),
+        fields=frozenset({"revision"}),
+        align="right",
+        priority=40,
+    ),
+    Column(
+        key="cpu",
+        title="cpu",
+        width=6,
+        render=lambda node, _: _duration(node.cpu),
+        fields=frozenset({"cpu"}),
+        align="right",
+        priority=20,
+    ),
+    Column(
+        key="poll",
+        title="poll",
+        width=6,
+        render=lambda node, _: _duration(node.poll),
+        fields=frozenset({"poll"}),
+        align="right",
+        priority=30,
+    ),
+    Column(key="share", title="cpu %", width=6, render=_share, fields=frozenset({"cpu", "poll"}), priority=10),
+    Column(
+        key="age",
+        title="age",
+        width=6,
+        render=lambda node, look: _since(node.created_at, look),
+        fields=frozenset({"created_at"}),
+        align="right",
+        priority=50,
+    ),
+    Column(
+        key="changed",
+        title="idle",
+        width=6,
+        render=lambda node, look: _since(node.changed_at, look),
+        fields=frozenset({"changed_at"}),
+        align="right",
+        priority=60,
+    ),
+    Column(key="due", title="due", width=9, render=_due, fields=frozenset({"due_at"}), align="right", priority=70),
+    Column(
+        key="findings",
+        title="findings",
+        width=15,
+        render=_findings,
+        fields=frozenset({"findings"}),
+        priority=80,
+        flex=1,
+        foreign=True,
+    ),
+)

@@ -1,0 +1,126 @@
+"""One line a system: how many nodes are in which phase, and how many are stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from console.text import formatting
+from console.tui.widgets.text_bar import Bar, spread, squeeze
+from queries.model import Count, Honesty, Phase, Record
+from queries.safe_text import safe_text
+
+# Phases in the order in which work runs through them; what matters most when there is no room comes by rank.
+ORDER = (
+    Phase.READY,
+    Phase.RUNNING,
+    Phase.SCHEDULED,
+    Phase.BLOCKED,
+    Phase.HELD,
+    Phase.FAILED,
+    Phase.UNKNOWN,
+    Phase.CANCELLED,
+    Phase.DONE,
+)
+NARROW = 80  # cells below which all is said in fewer words
+MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets have it
+RANK = {phase: rank for rank, phase in enumerate(Phase)}
+
+
+class SystemLine(Record):
+    """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
+    ``unread``: the last look could not read all of it, so that this may be old.
+    ``policies``: row-level security may hide rows, so that there may be more."""
+
+    label: str
+    counts: tuple[Count, ...] | None
+    stuck: int | None
+    more_stuck: bool = False
+    unread: bool = False
+    chosen: bool = False
+    policies: bool = False
+
+
+class SystemsBar(Bar):
+    """Paints :class:`SystemLine` records."""
+
+    DEFAULT_CSS = "SystemsBar { height: auto; max-height: 6; }"
+
+    def __init__(self, id: str | None = None, *, ascii: bool = False) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[SystemLine] = ()
+        self._ascii = ascii
+
+    def show(self, lines: Sequence[SystemLine]) -> None:
+        """Paint other lines."""
+        if lines != self._lines:
+            self._lines = lines
+            self.display = bool(lines)
+            self.renew()
+
+    def compose_line(self, width: int) -> Content:
+        low = self.screen.has_class("-low") and len(self._lines) > 1
+        number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
+        lines = self._seen()
+        room = min(max((formatting.width(line.label) for line in lines), default=0), 20)
+        here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
+        heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
+        ends = [_end(line, wide=width >= NARROW) for line in lines]
+        rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
+        whole = [self._counts(line, words_too=True) for line in lines]
+        # Words for all or for none, so that one line reads as the others.
+        fit = all(sum(p.cell_length + 3 for _, p in counts) - 3 <= r for counts, r in zip(whole, rooms, strict=True))
+        counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
+        return Content("\n").join(
+            spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width)
+            for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
+        )
+
+    def _seen(self) -> Sequence[SystemLine]:
+        """As many lines as there may be, with the chosen one among them."""
+        most = LOW if self.screen.has_class("-low") else MOST
+        chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
+        start = max(chosen + 1 - most, 0)
+        return self._lines[start : start + most]
+
+    def _head(self, line: SystemLine, mark: str, room: int) -> Content:
+        return Content.assemble(
+            (mark, "bold $primary"),
+            (formatting.fit(safe_text(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
+            "  ",
+        )
+
+    def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
+        if line.counts is None:
+            return [(0, Content.styled("" if line.unread else "counting…", "$faint"))]
+        found = {count.phase: count for count in line.counts}
+        shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
+        if not shown:
+            return [(0, Content.styled("none shown" if line.policies else "empty", "$faint"))]
+        return [(RANK[count.phase], self._count(count, words_too=words_too)) for count in shown]
+
+    def _count(self, count: Count, *, words_too: bool) -> Content:
+        ink = f"$phase-{count.phase}"
+        number = formatting.count(count)
+        return Content.assemble(
+            (formatting.glyph(count.phase, self._ascii), ink),
+            " ",
+            (formatting.plain(number) if self._ascii else number, f"bold {ink}"),
+            (f" {count.phase.value}" if words_too else "", "$faint"),
+        )
+
+
+def _certain(count: Count) -> bool:
+    return count.honesty is Honesty.EXACT
+
+
+def _end(line: SystemLine, *, wide: bool) -> Content:
+    """The end of a line: how much of the system is stuck, and whether that could be read."""
+    said = "policies  " * line.policies + "not read  " * line.unread
+    unread = Content.styled(said, "bold $warning")
+    if line.stuck is None:
+        return unread
+    if not line.stuck and not line.unread and not line.more_stuck:
+        return unread + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
+    return unread + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -1,0 +1,127 @@
+"""The first line: which database this is, and how fresh what is shown of it."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from console.text import formatting
+from console.tui.widgets.text_bar import Bar, Part, spread
+from queries.model import Record
+from queries.safe_text import safe_text
+
+STALE = 3.0  # intervals after which a picture counts as old
+
+
+class Header(Record):
+    """What the header tells. ``age`` in seconds, ``lag`` in seconds on a standby, ``share`` 0..1 of wall time."""
+
+    context: str = ""
+    color: str = ""  # #rrggbb of the context
+    production: bool = False
+    server: str = ""
+    standby: bool = False
+    lag: float | None = None
+    superuser: bool = False
+    unencrypted: bool = False
+    read_only: str = ""  # in a few words, why no action is possible
+    link: str = "connecting"
+    retry: float = 0.0  # seconds until the next attempt
+    paused: bool = False
+    unread: bool = False  # the page in front could not be read the last time
+    age: float | None = None
+    interval: float = 2.0
+    pace: float = 2.0
+    share: float | None = None
+
+
+class HeaderBar(Bar):
+    """Paints a :class:`Header`."""
+
+    DEFAULT_CSS = "HeaderBar { background: $panel; &.-production { color: auto 95%; } }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._header = Header()
+
+    def show(self, header: Header) -> None:
+        """Paint another header."""
+        if header.production and header.color:
+            self.add_class("-production")
+            self.styles.background = header.color
+        self._header = header
+        self.renew()
+
+    def compose_line(self, width: int) -> Content:
+        header = self._header
+        faint = "" if header.production else "$faint"
+        left: list[Part] = [_chip(header), " ", *_cautions(header)]
+        if header.server:
+            left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
+        right: list[Part] = [*_state(header, wide=width >= 90), " "]
+        return spread(left, right, width)
+
+
+def _chip(header: Header) -> Content:
+    name = safe_text(header.context) or "unstick"
+    if header.production:
+        return Content.styled(f" {name} · PRODUCTION ", "bold reverse")
+    return Content.styled(f" {name} ", f"bold auto on {header.color}" if header.color else "bold reverse")
+
+
+def _role(header: Header, faint: str) -> list[Part]:
+    parts: list[Part] = []
+    if header.standby:
+        behind = f", {formatting.duration(header.lag)} behind" if header.lag is not None else ""
+        parts.append((f"standby{behind}", "bold $warning" if faint else "bold"))
+    else:
+        parts.append(("primary", faint))
+    return parts
+
+
+def _cautions(header: Header) -> list[Part]:
+    """Facts that change what an action may do. They stand first, because a narrow header is cut at its end."""
+    parts: list[Part] = []
+    for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
+        parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []
+    if header.read_only:
+        parts += [(header.read_only, "bold reverse"), "  "]
+    return parts
+
+
+def _state(header: Header, *, wide: bool) -> list[Part]:
+    parts: list[Part] = []
+    plain = header.production
+    if wide and header.link == "live":
+        slowed = header.pace > header.interval * 1.5
+        every = f"every {_seconds(header.pace)}, slowed down" if slowed else f"every {_seconds(header.interval)}"
+        load = f"load {_percent(header.share)}  " if header.share is not None else ""
+        parts.append((f"{load}{every}  ", "" if plain else "$faint"))
+    old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
+    if header.link == "live" and header.paused:
+        parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
+    elif header.link == "live" and header.unread:
+        parts.append(("page not read", "bold" if plain else "bold $warning"))
+    elif header.link == "live":
+        stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)
+        parts.append((old, "bold" if plain else "bold $warning") if stale else ("● live", "" if plain else "$success"))
+    elif header.age is None:
+        again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
+        parts.append((again, "bold" if plain else "$warning"))
+    else:
+        again = f", again in {header.retry:.0f}s" if header.retry >= 1 else ", reconnecting"
+        parts.append((f"no connection, {old}{again}", "bold" if plain else "bold $error"))
+    return parts
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f}%" if share < 0.0995 else f"{share * 100:.0f}%"
+
+
+def _seconds(seconds: float) -> str:
+    return (
+        formatting.duration(seconds)
+        if seconds >= 60
+        else f"{seconds:g}s"
+        if seconds == int(seconds)
+        else f"{seconds:.1f}s"
+    )

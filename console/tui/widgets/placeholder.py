@@ -1,0 +1,36 @@
+"""What stands where a list would be while there is none: what is awaited, or why there is nothing."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from console.tui.widgets.text_bar import Bar
+from queries.safe_text import safe_text
+
+
+class Notice(Bar):
+    """A headline and an explanation, in the middle."""
+
+    DEFAULT_CSS = """
+    Notice { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
+    """
+
+    _headline = ""
+    _text = ""
+
+    def show(self, headline: str, text: str = "") -> None:
+        """Stand there and say this. Lines of ``text`` stay lines."""
+        self._headline, self._text = headline, text
+        self.display = True
+        self.renew()
+
+    def hide(self) -> None:
+        """Make room for the list."""
+        self.display = False
+
+    def compose_line(self, width: int) -> Content:
+        lines = [safe_text(line) for line in self._text.splitlines()]
+        said = Content.styled(safe_text(self._headline), "bold")
+        return Content("\n").join(
+            [said, *([Content("")] if lines else []), *(Content.styled(line, "$faint") for line in lines)]
+        )

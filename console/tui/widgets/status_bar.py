@@ -1,0 +1,35 @@
+"""The line that talks: what just happened, why a key did nothing, what is wrong."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from console.text import formatting
+from console.tui.widgets.text_bar import Bar
+from queries.safe_text import safe_text
+
+TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold $error", "faint": "$faint"}
+
+
+class StatusBar(Bar):
+    """One line. What was said stays until something else is said."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = ""
+        self._tone = ""
+
+    @property
+    def text(self) -> str:
+        """What it says now."""
+        return self._text
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say something. ``tone`` is one of TONES."""
+        if (text, tone) != (self._text, self._tone):
+            self._text, self._tone = text, tone
+            self.renew()
+
+    def compose_line(self, width: int) -> Content:
+        line = safe_text(self._text.replace("\n", " "))
+        return Content.styled(" " + formatting.crop(line, width - 2), TONES[self._tone])

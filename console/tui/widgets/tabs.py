@@ -1,0 +1,48 @@
+"""The modes, and where in one the operator is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from console.tui.widgets.text_bar import Bar, spread
+from queries.safe_text import safe_text
+
+
+class TabsBar(Bar):
+    """``tree  stuck 7  ledger  help`` on the left, crumbs on the right of it, a note at the end."""
+
+    DEFAULT_CSS = "TabsBar { background: $surface; }"
+
+    def __init__(self, modes: Sequence[tuple[str, str]], id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._modes = modes  # key, name
+        self._chosen = ""
+        self._badges: dict[str, str] = {}
+        self._crumbs: Sequence[str] = ()
+        self._note = ""
+
+    def show(self, chosen: str, badges: dict[str, str], crumbs: Sequence[str], note: str = "") -> None:
+        """Paint another place. ``badges`` are small numbers behind a mode's name."""
+        if (chosen, badges, crumbs, note) != (self._chosen, self._badges, self._crumbs, self._note):
+            self._chosen, self._badges, self._crumbs, self._note = chosen, badges, crumbs, note
+            self.renew()
+
+    def compose_line(self, width: int) -> Content:
+        narrow = width < 64
+        tabs = [self._tab(key, name) for key, name in self._modes if not narrow or name == self._chosen]
+        crumbs: list[tuple[str, str]] = []
+        for crumb in self._crumbs:
+            crumbs += [(" › ", "$faint"), (safe_text(crumb), "")]
+        return spread([" ", *tabs, *crumbs], [(safe_text(self._note), "$faint"), " "] if self._note else [], width)
+
+    def _tab(self, key: str, name: str) -> Content:
+        badge = self._badges.get(name, "")
+        chosen = name == self._chosen
+        return Content.assemble(
+            (f" {key} ", "$faint"),
+            (name, "bold underline $primary" if chosen else "$faint"),
+            (f" {badge}" if badge else "", "bold $phase-blocked"),
+            " ",
+        )

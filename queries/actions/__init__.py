@@ -1,0 +1,1 @@
+"""Dry runs, commits and bulks of actions."""

@@ -1,0 +1,102 @@
+"""Wait for nodes that an executor has at the moment, and act on each as soon as it is free.
+
+A task whose poll fails again and again is idle for seconds only, between its timeout and the next retry. No operator
+hits that window by hand. What the operator agreed to is tried again at short intervals, up to a limit. Each try is one
+transaction that takes the node in the version it finds, because the retries themselves change that. What must not
+change meanwhile is the node's ``steady`` text, which the action's ``lock`` section gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from queries.actions import perform
+from queries.actions.bulk import Progress
+from queries.model import Outcome, Outcomes, Rehearsal, Result
+from queries.workspace import Workspace
+from queries.write import audit_log
+from queries.write.attempt import CHANGED_MEANWHILE
+from queries.write.bulk_list import Frozen
+
+PAUSE = 0.1  # seconds between two tries; one try takes about 5 ms
+MOST = 3600.0  # seconds a wait may last
+
+STILL_HELD = "it was not free within {limit:.0f} s: {why}"
+
+
+async def bulk(
+    workspace: Workspace,
+    rehearsal: Rehearsal,
+    operator: audit_log.Operator,
+    stop: asyncio.Event,
+    frozen: Frozen | None = None,
+) -> AsyncIterator[Progress]:
+    """Do what was rehearsed, then wait up to ``rehearsal.wait`` seconds for the nodes that were refused for now.
+
+    Once ``stop`` is set no further try begins. Without anything to wait for this is
+    :func:`queries.actions.perform.bulk`.
+    """
+    limit = min(rehearsal.wait, MOST)
+    waiting = set(rehearsal.for_now) & rehearsal.versions.keys() if limit > 0 else set()
+    now = {i: version for i, version in rehearsal.versions.items() if i not in waiting}
+    total = len(rehearsal.versions)
+    label, verb = rehearsal.system, rehearsal.verb
+    if now:
+        part = msgspec.structs.replace(rehearsal, versions=now)
+        async with contextlib.aclosing(perform.bulk(workspace, label, verb, part, operator, stop, frozen)) as steps:
+            async for progress in steps:
+                yield msgspec.structs.replace(progress, total=total)
+                if progress.given_up:
+                    return
+    until, done = time.monotonic() + limit, len(now)
+    why = {r.id: r.why for r in rehearsal.results}
+    while waiting and not stop.is_set():
+        chunk = await _tried(workspace, rehearsal, sorted(waiting), operator, why)
+        waiting -= {result.id for result in chunk.results}
+        done += len(chunk.results)
+        left = until - time.monotonic()
+        yield Progress(done=done, total=total, chunk=chunk, held=max(left, 0.0) if waiting else None)
+        if left <= 0:
+            late = [
+                Result(id=i, outcome=Outcome.REFUSED, why=STILL_HELD.format(limit=limit, why=why[i]))
+                for i in sorted(waiting)
+            ]
+            if late:
+                yield Progress(done=total, total=total, chunk=Outcomes(results=tuple(late)))
+            return
+        if waiting:
+            await _pause(stop, min(PAUSE, left))
+
+
+async def _tried(
+    workspace: Workspace, wanted: Rehearsal, ids: list[str], operator: audit_log.Operator, why: dict[str, str]
+) -> Outcomes:
+    """Try once, in one transaction. Return the outcomes of the nodes that need not be waited for any longer."""
+    versions = {i: wanted.versions[i] for i in ids}
+    part = msgspec.structs.replace(wanted, versions=versions, results=(), witness={}, waited=True)
+    done = await perform.commit(workspace, wanted.system, wanted.verb, part, operator)
+    ended = []
+    for result in done.results:
+        if result.id in done.for_now:
+            why[result.id] = result.why
+        elif result.outcome is not Outcome.BUSY and not _slipped(result):
+            ended.append(result)
+    return msgspec.structs.replace(done, results=tuple(ended))
+
+
+def _slipped(result: Result) -> bool:
+    """Return True if the node was taken under the statement, and not changed before it."""
+    return result.outcome is Outcome.MOVED and result.why != CHANGED_MEANWHILE
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,1 @@
+"""What an engine folder may contain, and which engines a database holds."""

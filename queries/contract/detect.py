@@ -1,0 +1,394 @@
+"""Which systems live in this database, in which schema, with which privileges, indexes and variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.contract.loader import System, in_schema
+from queries.contract.spec import Need, Recognise
+from queries.contract.trust import Trust
+from queries.db.batched_query import Question
+from queries.db.shared_sql import statement
+from queries.model import Record
+from queries.safe_text import percent
+
+# A table of at most this many 8 kB blocks (8 MB) is read whole without being asked: some milliseconds, at every look.
+SMALL = 1024
+
+_NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}  # by pg_class.relkind
+
+
+class Relation(Record):
+    """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none.
+
+    ``pages`` are as of the last VACUUM or ANALYZE. ``policies``: row-level security may hide rows from this role.
+    ``locked``: exclusively, by another session; its constraints and predicates were not read then. ``usable``: the
+    role has USAGE on the schema.
+    """
+
+    schema: str
+    relation: str
+    kind: str
+    locked: bool
+    usable: bool
+    policies: bool
+    pages: int
+    tuples: float
+    columns: dict[str, str]
+    indexes: tuple[dict[str, Any], ...]
+    checks: str
+    privileges: tuple[str, ...]
+
+
+class Found(Record):
+    """A system in a schema; ``label`` names the schema where several hold the system.
+
+    ``have`` are its needs that are met, ``indexed`` those met by a real index.
+    """
+
+    label: str
+    schema: str
+    system: System
+    relations: Mapping[str, Relation]
+    have: frozenset[str]
+    indexed: frozenset[str]
+    executable: Mapping[str, bool] = {}  # functions that its actions call -> whether this role may execute them
+    unsafe: Mapping[str, str] = {}  # tables and functions ("": any) -> why an action must not change or call them
+    lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> rights that this also needs and the role lacks
+
+    @property
+    def full(self) -> str:
+        """The label with the schema in it, whether or not that is needed here."""
+        return f"{self.system.name}@{_plain(self.schema)}"
+
+    @property
+    def action_schema(self) -> str:
+        """The schema on the search_path of actions: that of an engine whose own code uses unqualified names, or ""."""
+        return self.schema if self.system.spec.unqualified else ""
+
+    def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
+        """Return what the role lacks for these: ``"UPDATE task"`` (on some columns at least), ``"EXECUTE send"``."""
+        lacks: list[str] = []
+        for privilege in privileges:
+            word, _, name = privilege.partition(" ")
+            if word == "EXECUTE":
+                held = self.executable.get(name, False)
+            else:
+                held = name in self.relations and word in self.relations[name].privileges
+            lacks += self.lacking.get(privilege, ()) if held else (privilege,)
+        return tuple(dict.fromkeys(lacks))
+
+    def why_unsafe(self, privileges: Iterable[str]) -> str:
+        """Return why code of a role that is not trusted could run where these are used, "" if it could not."""
+        names = ["", *(p.partition(" ")[2] for p in privileges)]
+        return next((self.unsafe[name] for name in names if name in self.unsafe), "")
+
+    @property
+    def usable(self) -> bool:
+        """Whether the role has USAGE on the schema; without it, it may read none of the relations."""
+        return all(r.usable for r in self.relations.values())
+
+    @property
+    def readable(self) -> bool:
+        """Whether the role may read all of the relations."""
+        return self.usable and not self.denied
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Relations of which row-level security shows this role only some rows, or lets it change only some."""
+        return tuple(name for name, r in self.relations.items() if r.policies)
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """Relations of the system that the role may not read."""
+        return tuple(name for name, r in self.relations.items() if "SELECT" not in r.privileges)
+
+    def missing(self) -> tuple[Need, ...]:
+        """Needs that only an index would meet, that no index meets."""
+        needs = self.system.spec.needs
+        return tuple(n for name, n in needs.items() if n.ddl and name not in self.indexed)
+
+
+class Declined(Record):
+    """A schema that looked like a system and is not, or not one that can be handled."""
+
+    system: str
+    schema: str
+    why: str
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Detection(Record):
+    """What :func:`detect` found."""
+
+    found: tuple[Found, ...]
+    declined: tuple[Declined, ...]
+    locked: frozenset[str] = frozenset()  # relations of which not all was read, because another session locks them
+
+
+def questions(systems: Sequence[System], trusted: Sequence[str] = ()) -> list[Question]:
+    """Return what :func:`detect` needs to know about ``systems``. ``trusted`` are roles that the operator trusts."""
+    recognised = [s.spec.recognise for s in systems]
+    names = {n for s in systems for n in _relations(s)}
+    names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
+    types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
+    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+    return [
+        Question(statement("catalog"), {"query": sorted(names)}),
+        Question(statement("types"), {"query": sorted(types | called)}),
+        code(systems, trusted),
+    ]
+
+
+def code(systems: Sequence[System], trusted: Sequence[str]) -> Question:
+    """Ask whose code statements on the tables of ``systems`` would run; the answer is for :class:`Trust`."""
+    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+    args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
+    names = {"ledger", *(n for s in systems for n in _relations(s))}  # entries are written in the action's transaction
+    return Question(statement("code"), {"query": sorted(names), "args": args})
+
+
+def _relations(system: System) -> set[str]:
+    """Names of the relations that a system's statements use, without schema."""
+    needed = {n.relation.rpartition(".")[2] for n in system.spec.needs.values() if n.relation}
+    return {*system.spec.recognise.relations, *needed}
+
+
+def _called(system: System) -> set[str]:
+    """Names of the functions that a system's statements call, with their schema where it is not the system's."""
+    executed = {p.partition(" ")[2] for v in system.spec.verbs for p in v.privileges if p.startswith("EXECUTE ")}
+    return executed | {name for need in system.spec.needs.values() for name in need.functions}
+
+
+def detect(systems: Sequence[System], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
+    """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`.
+
+    ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
+    """
+    trust = Trust(doubts)
+    schemas: dict[str, dict[str, Relation]] = {}
+    for row in catalog:
+        relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
+        schemas.setdefault(relation.schema, {})[relation.relation] = relation
+    parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
+    usable: dict[tuple[str, str], bool] = {}  # of functions of one name all must be: which is called depends on types
+    for row in made:
+        if row["sort"] == "function":
+            key = (row["schema"], row["name"].partition("(")[0])
+            usable[key] = usable.get(key, True) and row["usable"]
+    found, declined = [], []
+    for system in systems:
+        here: list[Found] = []
+        for schema, relations in schemas.items():
+            why = _why_not(system, schema, relations, parts)
+            why = trust.unread(schema, system.spec.recognise.relations) or None if why is None else why
+            if why is None:
+                here.append(_found(system, schema, schemas, usable, trust))
+            elif why:
+                declined.append(Declined(system=system.name, schema=schema, why=why))
+        if len(here) > 1:
+            # A label that the order of names decides would go to another schema as soon as one is created.
+            here = [msgspec.structs.replace(one, label=one.full) for one in here]
+        if chosen in {one.schema for one in here}:
+            why = f"the schema {chosen} was chosen"
+            declined += [Declined(system=o.system.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
+            here = [one for one in here if one.schema == chosen]
+        found += here
+    schemas_ = {(one.system.name, one.schema) for one in found} | {(one.system, one.schema) for one in declined}
+    locked = {
+        name
+        for system in systems
+        for name in system.spec.recognise.relations
+        for schema, relations in schemas.items()
+        if (system.name, schema) in schemas_ and name in relations and relations[name].locked
+    }
+    return Detection(found=tuple(found), declined=tuple(declined), locked=frozenset(locked))
+
+
+def _found(
+    system: System,
+    schema: str,
+    schemas: Mapping[str, Mapping[str, Relation]],
+    usable: Mapping[tuple[str, str], bool],
+    trust: Trust,
+) -> Found:
+    relations = schemas[schema]
+    kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
+    have, indexed, whys = _met(system, schema, schemas, usable, trust)
+    needs = {
+        name: msgspec.structs.replace(need, **whys[name]) if name in whys else need
+        for name, need in system.spec.needs.items()
+    }
+    bound = in_schema(system, schema)
+    called = {name: (name.rpartition(".")[0] or schema, name.rpartition(".")[2]) for name in _called(system)}
+    lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
+    return Found(
+        label=system.name,
+        schema=schema,
+        system=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
+        relations=kept,
+        have=have,
+        indexed=indexed,
+        executable={name: usable.get(place, False) for name, place in called.items()},
+        unsafe=unsafe(system, schema, trust),
+        lacking=lacking,
+    )
+
+
+def unsafe(system: System, schema: str, trust: Trust) -> dict[str, str]:
+    """Return why an action must not change a table or call a function, by name; by "" what forbids every action."""
+    whys = {name: trust.unwritten(schema, name) for name in system.spec.recognise.relations}
+    for name in _called(system):
+        where, _, function = name.rpartition(".")
+        whys[name] = trust.uncalled(where or schema, [function])
+    if system.spec.unqualified:  # the schema is on the search_path of every action
+        whys[""] = trust.uncalled(schema)
+    return {name: why for name, why in whys.items() if why}
+
+
+def _plain(schema: str) -> str:
+    """Return a schema's name as part of an id: without slashes, which end the label, and without hidden characters."""
+    return percent(schema, also="/")
+
+
+def looked_for(systems: Iterable[System]) -> tuple[str, ...]:
+    """One line a system: the relations that would have told it."""
+    return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in systems)
+
+
+Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
+
+
+def _why_not(system: System, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
+    """None where the schema holds the system, "" where it does not remind of it, else what tells it apart."""
+    wanted = system.spec.recognise
+    for decline in system.spec.declines:
+        if decline.relations and all(name in relations for name in decline.relations):
+            return decline.why
+    missing = [n for n in wanted.relations if n not in relations and n not in wanted.optional]
+    if missing and not _reminds(wanted, relations):
+        return ""
+    for decline in system.spec.declines:
+        for name, columns in decline.columns.items():
+            if name in relations and any(c in relations[name].columns for c in columns):
+                return decline.why
+    if missing:
+        return (
+            f"there is no {' and no '.join(missing)} beside {', '.join(n for n in wanted.relations if n in relations)}"
+        )
+    wrong = _wrong_columns(wanted, relations)
+    return wrong if wrong is not None else _not_a_table(wanted, relations) or _wrong_types(wanted, schema, parts)
+
+
+def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+    """Its rows could not be locked, or told apart by version."""
+    for name in wanted.relations:
+        word = _NO_TABLE.get(relations[name].kind) if name in relations else None
+        if word is not None:
+            return f"{name} is {word}, not a table: its rows cannot be locked or told apart by version"
+    return None
+
+
+def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
+    """Whether one relation at least has most of its columns: a name alone reminds of nothing."""
+    for name, columns in wanted.relations.items():
+        there = relations[name].columns if name in relations and name not in wanted.optional else {}
+        if len(columns) > 1 and sum(c in there for c in columns) * 2 > len(columns):
+            return True
+    return False
+
+
+def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+    for name, columns in wanted.relations.items():
+        if name not in relations:
+            continue
+        there = relations[name]
+        known = sum(c in there.columns for c in columns)
+        for column, kind in columns.items():
+            if f"{name}.{column}" in wanted.optional and column not in there.columns:
+                continue
+            if there.columns.get(column) not in (kind.split("|") if kind != "*" else there.columns.values()):
+                if known * 2 <= len(columns) and not _reminds(wanted, relations):
+                    return ""
+                is_ = there.columns.get(column)
+                return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
+        for column in wanted.absent.get(name, ()):
+            if column in there.columns:
+                return f"{name} has a column {column}, which this engine's has not"
+        if why := _wrong_checks(wanted, name, there):
+            return why
+        unique = wanted.unique.get(name)
+        if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
+            return f"{name} has no unique index on ({', '.join(unique)})"
+    return None
+
+
+def _wrong_checks(wanted: Recognise, name: str, there: Relation) -> str:
+    unnamed = [word for word in wanted.literals.get(name, ()) if f"'{word}'" not in there.checks]
+    if unnamed and there.locked:
+        return f"another session locks {name}, so its constraints, which tell the engine, were not read"
+    return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
+
+
+def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
+    for sort, shapes in (("enum", wanted.enums), ("composite", wanted.composites)):
+        for name, labels in shapes.items():
+            is_ = parts.get((schema, name, sort))
+            if is_ is None or sorted(is_) != sorted(labels):
+                says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
+                return f"the {sort} type {name} {says}"
+    functions = {name for _, name, sort in parts if sort == "function"}
+    for function in wanted.functions:
+        signature = f"{function.name}({', '.join(function.arguments)})"
+        if signature not in functions:
+            return f"the function {signature} is missing"
+    return None
+
+
+def _met(
+    system: System,
+    schema: str,
+    schemas: Mapping[str, Mapping[str, Relation]],
+    usable: Mapping[tuple[str, str], bool],
+    trust: Trust,
+) -> tuple[frozenset[str], frozenset[str], dict[str, dict[str, str]]]:
+    """Return the needs that are met, those of them that not only a small table meets, and why others are not met here.
+
+    The last are fields of Need: a reason and a remedy of this schema instead of the general ones.
+    """
+    have, indexed = set(), set()
+    whys: dict[str, dict[str, str]] = {}
+    for name, need in system.spec.needs.items():
+        table = schemas.get(schema, {}).get(need.table)
+        where, _, relation = need.relation.rpartition(".")
+        if need.functions or need.relation:
+            place = where or schema
+            doubt = trust.uncalled(place, need.functions) or (need.relation and trust.unread(place, [relation]))
+            if doubt:
+                whys[name] = {"why": doubt, "ddl": trust.remedy(place)}
+                continue
+        firm = bool(
+            (need.functions and all(usable.get((schema, name)) for name in need.functions))
+            or (need.relation and relation in schemas.get(where or schema, {}))
+            or (table and need.column in table.columns)
+            or (table and need.columns and any(_serves(index, need) for index in table.indexes))
+        )
+        if firm:
+            indexed.add(name)
+        if firm or (table and need.whole and not need.column and table.pages <= SMALL):
+            have.add(name)
+    return frozenset(have), frozenset(indexed), whys
+
+
+def _serves(index: Mapping[str, Any], need: Need) -> bool:
+    """Whether an index leads with the columns of a need, and has what the need is about.
+
+    One of other rows, or in another order, would be read from end to end.
+    """
+    here = need.full if index["partial"] is None else index["partial"] in need.partial
+    return here and index["columns"][: len(need.columns)] == list(need.columns)

@@ -1,0 +1,31 @@
+"""The options of a system: what they may be, and what they say about how it is looked at."""
+
+from __future__ import annotations
+
+from queries.contract.loader import System
+from queries.errors import DatabaseError
+
+
+def check(system: System, label: str, option: str, value: object) -> None:
+    """Raise DatabaseError where ``label`` has no such option, or not with that value."""
+    options = system.spec.options
+    if option not in options:
+        raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
+    choices = options[option].choices
+    if choices and value not in choices:
+        raise DatabaseError(f"{label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
+
+
+def view(system: System | None) -> tuple[str, str]:
+    """The option by which its trees are grouped, and its value; empty where there is one way only."""
+    if system is None:
+        return "", ""
+    views = (name for name, option in system.spec.options.items() if option.view)
+    return next(((name, str(system.limits[name])) for name in views), ("", ""))
+
+
+def next_view(system: System) -> tuple[str, str]:
+    """The same with the value that comes next."""
+    name, value = view(system)
+    choices = system.spec.options[name].choices if name else ("",)
+    return name, choices[(choices.index(value) + 1) % len(choices)]

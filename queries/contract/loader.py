@@ -1,0 +1,298 @@
+"""A system is a folder: ``engine.toml`` and plain ``.sql`` files. Loads and checks it; no I/O besides those files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from queries import duration
+from queries.contract.spec import Kind, Spec, Verb
+from queries.contract.spec_cache import kept
+from queries.model import DRAWN, Record
+from queries.statement import PARAMETERS, ReadingError, Statement, parse_sections, parse_statement
+
+
+class BrokenSystemError(Exception):
+    """A system's folder is not as the contract says; str() names the file and the line."""
+
+
+class System(Record):
+    """A loaded system. Statements come as variants; :func:`choose` takes the one this database can serve best."""
+
+    name: str
+    spec: Spec
+    limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, as the statements get them
+    statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
+    verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
+
+    def verb(self, name: str, kind: str) -> Verb | None:
+        """The verb of that name for nodes of that kind, or None."""
+        return next((v for v in self.verbs_of(kind) if v.name == name), None)
+
+    @property
+    def verbs_here(self) -> tuple[Verb, ...]:
+        """All verbs in this variant of the engine."""
+        options = self.limits.items()
+        return tuple(v for v in self.spec.verbs if v.when.items() <= options)
+
+    def verbs_of(self, kind: str) -> tuple[Verb, ...]:
+        """Those of them for nodes of that kind."""
+        return tuple(v for v in self.verbs_here if kind in v.kinds)
+
+    @property
+    def variant(self) -> str:
+        """Which variant this is, in a word or two: the options that verbs depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
+
+    def kind(self, name: str) -> Kind | None:
+        """The node kind of that name, or None."""
+        return next((k for k in self.spec.kinds if k.name == name), None)
+
+    @property
+    def not_recorded(self) -> frozenset[str]:
+        """Fields of ``Node`` that are None in every node, whatever its kind."""
+        return frozenset.intersection(*(frozenset(kind.not_recorded) for kind in self.spec.kinds))
+
+
+REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
+SECTIONS = ("lock", "refused", "rows", "change")
+
+
+def choose(variants: Iterable[Statement], have: frozenset[str], version: int, kind: str = "") -> Statement | None:
+    """The variant for ``kind`` with the most needs, all met, and the highest server version at most ``version``.
+
+    One that names the kind goes before one for any kind. None if there is none.
+    """
+    usable = [s for s in variants if s.needs <= have and s.server <= version and s.is_for(kind)]
+    return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
+
+
+def load(folder: Path, name: str) -> System:
+    """Load and check one system's folder. Raises BrokenSystemError naming file and line of what is wrong."""
+    from queries import strict_toml
+
+    try:
+        path = folder / "engine.toml"
+        spec = strict_toml.decode(path.read_text("utf-8"), Spec, str(path))
+        statements = _statements(folder)
+        for faults in (
+            _threshold_faults(spec),
+            _option_faults(spec),
+            _verb_faults(spec),
+            _finding_faults(spec, statements),
+        ):
+            for at, message in faults:
+                raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
+        _check_statements(folder, spec, statements)
+        verbs = {s: _verb(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
+        for at, message in _guard_faults(spec, verbs):
+            raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
+        limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
+        limits |= {key: option.default for key, option in spec.options.items()}
+    except (strict_toml.TomlError, ReadingError, OSError, ValueError) as error:
+        raise BrokenSystemError(f"{error}\nThe system {name!r} is not usable until that is mended.") from error
+    return System(name=name, spec=spec, limits=limits, statements=statements, verbs=verbs)
+
+
+@cache
+def builtin() -> tuple[System, ...]:
+    """The systems that come with the program, in the order of their names."""
+    home = Path(__file__).parents[1] / "engines"
+    folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)
+    return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
+
+
+def in_schema(system: System, schema: str) -> System:
+    """Bind a system's SQL to a schema: ``:"schema"`` becomes its quoted name, ``:'schema'`` a string literal.
+
+    Both are psql's spelling of a variable, so the files also run in psql after ``\\set schema ...``.
+    """
+    name = '"' + schema.replace('"', '""') + '"'
+    literal = "'" + schema.replace("'", "''") + "'"
+    if "\\" in schema:
+        literal = " E" + literal.replace("\\", "\\\\")  # correct whatever standard_conforming_strings is
+
+    closed = {need for need, spec in system.spec.needs.items() if spec.closed}
+
+    def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                s,
+                text=s.text.replace(':"schema"', name).replace(":'schema'", literal),
+                schema=schema if s.needs & closed else "",
+            )
+            for s in statements
+        )
+
+    return msgspec.structs.replace(
+        system,
+        statements={key: bind(variants) for key, variants in system.statements.items()},
+        verbs={script: {name: bind(run) for name, run in parts.items()} for script, parts in system.verbs.items()},
+    )
+
+
+def _limit(value: Any) -> Any:
+    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
+
+
+def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
+    found: dict[str, list[Statement]] = {}
+    for place, prefix in ((folder, ""), *((folder / d, f"{d}/") for d in ("findings", "samples", "detail"))):
+        if not place.is_dir():
+            continue
+        for file in sorted(place.iterdir(), key=lambda f: f.name):
+            if file.name.endswith(".sql") and file.name != "schema.sql":
+                statement = parse_statement(text(file), str(file), PARAMETERS)
+                key = prefix + re.split(r"[.@]", file.name, maxsplit=1)[0]
+                found.setdefault(key, []).append(statement)
+    return {key: tuple(variants) for key, variants in found.items()}
+
+
+def text(file: Path) -> str:
+    r"""A file with what it includes: a line ``\ir parts/x.sql`` stands for that file, as psql has it."""
+    included = re.compile(r"^\\ir (\S+)$", re.MULTILINE)
+    return included.sub(lambda m: text(file.parent / m[1]), file.read_text("utf-8"))
+
+
+def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
+    if not file.is_file():
+        raise ReadingError(f"{file}: the file is missing")
+    sections = parse_sections(text(file), str(file), PARAMETERS)
+    for section in sections:
+        if section not in SECTIONS:
+            line = _line_with(file, f"-- :{section}")
+            raise ReadingError(f"{file}:{line}: section {section!r} is not one of {', '.join(SECTIONS)}")
+    for section in ("lock", "rows", "change"):
+        if section not in sections:
+            raise ReadingError(f"{file}:1: the section :{section} is missing")
+    return sections
+
+
+def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
+    """What the types cannot say: files that must be there, names in their headers that must point at something."""
+    kinds = {k.name for k in spec.kinds}
+    for name in REQUIRED:
+        if name not in statements:
+            raise ReadingError(f"{folder / (name + '.sql')}: the file is missing")
+    for key, variants in statements.items():
+        for statement in variants:
+            file = Path(statement.source)
+            for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
+                line = _line_with(file, "-- needs:")
+                raise ReadingError(f"{file}:{line}: needs {need!r}, which engine.toml does not define")
+            if key.startswith("detail/"):
+                if not statement.title or not statement.kinds:
+                    raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                if statement.drawn and statement.drawn not in DRAWN:
+                    line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
+                    raise ReadingError(
+                        f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
+                    )
+            for kind in sorted(set(statement.kinds) - kinds):
+                raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
+
+
+Fault = tuple[tuple[str | int, ...], str]  # where in engine.toml, and a sentence
+
+
+def _threshold_faults(spec: Spec) -> Iterator[Fault]:
+    for name, value in spec.thresholds.items():
+        try:
+            _limit(value)
+        except ValueError as error:
+            yield ("thresholds", name), f"thresholds.{name}: {error}"
+
+
+def _option_faults(spec: Spec) -> Iterator[Fault]:
+    """Views that no key can go through."""
+    views = [name for name, option in spec.options.items() if option.view]
+    for name in views:
+        if len(spec.options[name].choices) < 2:
+            yield ("options", name, "view"), f"options.{name}: a view has choices"
+        if name != views[0]:
+            yield (
+                ("options", name, "view"),
+                f"options.{name}: {views[0]} is a view already, and one key goes through it",
+            )
+
+
+def _verb_faults(spec: Spec) -> Iterator[Fault]:
+    """Verbs that point at nothing, say too little or are there twice."""
+    kinds, seen = {k.name for k in spec.kinds}, set()
+    for n, verb in enumerate(spec.verbs):
+        for kind in sorted(set(verb.kinds) - kinds):
+            yield ("verbs", n, "kinds"), f"verb {verb.name}: there is no node kind {kind!r}"
+        for need in sorted(set(verb.needs) - set(spec.needs)):
+            yield ("verbs", n, "needs"), f"verb {verb.name}: needs {need!r}, which is not defined"
+        if not verb.writes and not verb.why:
+            yield ("verbs", n), f"verb {verb.name}: it is {verb.support}, so it must say why"
+        if verb.writes and not verb.effect:
+            yield ("verbs", n), f"verb {verb.name}: its effect is missing"
+        for kind in verb.kinds:
+            known = (verb.name, kind, tuple(sorted(verb.when.items())))
+            if known in seen:
+                yield ("verbs", n, "name"), f"verb {verb.name}: it is there twice for a {kind}"
+            seen.add(known)
+
+
+def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fault]:
+    verbs = {v.name for v in spec.verbs}
+    for n, finding in enumerate(spec.findings):
+        if finding.verb and finding.verb not in verbs:
+            yield ("findings", n, "verb"), f"finding {finding.code}: there is no verb {finding.verb!r}"
+        known = {a.name for v in spec.verbs if v.name == finding.verb for a in v.arguments}
+        for name in sorted(set(finding.arguments) - known):
+            yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.verb} has no argument {name!r}"
+        source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
+        if source not in statements:
+            yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
+        if (finding.step is None) != (finding.least is None):
+            yield ("findings", n), f"finding {finding.code}: step and least go together"
+        if finding.per_minute and not finding.grows:
+            yield ("findings", n, "per_minute"), f"finding {finding.code}: per_minute wants grows"
+        thresholds = (("times", finding.times), ("seconds", finding.seconds), ("per_minute", finding.per_minute))
+        for field, threshold in thresholds:
+            if threshold and threshold not in spec.thresholds:
+                yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
+
+
+def _guard_faults(spec: Spec, verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
+    """Findings whose action does not compare what stays the same, so that it would never be done."""
+    for n, finding in enumerate(spec.findings):
+        scripts = [verbs[v.script] for v in spec.verbs if v.name == finding.verb and v.writes]
+        locks = [part.text for script in scripts for part in script["lock"]]
+        if finding.same and scripts and not any(re.search(r"\bAS same\b", text) for text in locks):
+            yield (
+                ("findings", n, "same"),
+                f"finding {finding.code}: the lock section of {finding.verb} has no column `same`",
+            )
+
+
+def _line_in_toml(file: Path, at: tuple[str | int, ...]) -> int:
+    from queries import toml_lines
+
+    return toml_lines.line_of(toml_lines.lines(file.read_text("utf-8")), at)
+
+
+def _line_with(file: Path, words: str) -> int:
+    rows = enumerate(file.read_text("utf-8").splitlines(), 1)
+    return next((n for n, row in rows if row.startswith(words)), 1)
+
+
+def with_limits(system: System, overrides: Mapping[str, object]) -> System:
+    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
+    return msgspec.structs.replace(system, limits=merged(system.limits, overrides))
+
+
+def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both sets of limits; the specific one wins. Tables (thresholds of a kind, maps) are merged key by key."""
+    limits = dict(general)
+    for name, value in specific.items():
+        own = limits.get(name)
+        limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return limits

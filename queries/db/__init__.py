@@ -1,0 +1,1 @@
+"""Connections. The only room that imports asyncpg."""

@@ -1,0 +1,148 @@
+"""Connection strings as psql takes them: a URI, ``key=value`` words, or the bare name of a database.
+
+The driver knows most of it. Here is what it does otherwise than libpq: words it would take for settings of the server,
+services (with a ``%`` in a password it fails, without the service it goes on elsewhere), a few variables.
+No message repeats what was given: it may be a password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+from pathlib import Path
+from urllib.parse import quote, unquote, urlencode
+
+from queries.db.redaction import redact
+from queries.model import Record
+
+_WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
+_ALIKE = """
+    host port dbname user password passfile options target_session_attrs sslmode sslnegotiation sslcert sslkey
+    sslpassword sslrootcert sslcrl ssl_min_protocol_version ssl_max_protocol_version krbsrvname gsslib
+"""
+_LIBPQ_ONLY = """
+    keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout gssencmode gssdelegation
+    sslcompression sslsni sslcrldir sslcertmode sslkeylogfile channel_binding load_balance_hosts requirepeer
+    require_auth fallback_application_name application_name client_encoding connect_timeout replication
+    min_protocol_version max_protocol_version scram_client_key scram_server_key oauth_issuer oauth_client_id
+    oauth_client_secret oauth_scope
+"""
+_PASSED_ON = frozenset(_ALIKE.split())
+_LEFT_OUT = frozenset(_LIBPQ_ONLY.split())  # sent on, the server would refuse them as settings of its own
+_SEEN_TO = frozenset({"service", "servicefile", "hostaddr", "database"})  # here
+_VARIABLES = {"hostaddr": "PGHOSTADDR", "options": "PGOPTIONS"}  # those that the driver does not read
+
+
+class Target(Record):
+    """Where to connect: a URI for the driver ("" is the libpq environment alone) and how long to try, in seconds."""
+
+    uri: str
+    timeout: float
+
+
+def parse(text: str) -> Target:
+    """What ``text`` names. Raises ValueError, with a message that ends a sentence, where it cannot be read."""
+    if _URI.match(text.lstrip()) or "://" in text.partition("=")[0]:
+        base, _, query = text.strip().partition("?")
+        _check_uri(base)
+        pairs = (part.partition("=") for part in query.partition("#")[0].split("&") if part)
+        return _target(base, _known({unquote(key): unquote(value) for key, _, value in pairs}))
+    if "=" not in text:
+        if redact(text) != text:  # no database is named like this; the server's answer and log would repeat it
+            raise ValueError("it must begin with postgresql://")
+        return _target(f"postgresql:///{quote(text, safe='')}", {})
+    words, end = {}, 0
+    for match in re.finditer(_WORD, text):
+        if match.start() != end:
+            break
+        value = match[2]
+        words[match[1]] = re.sub(r"\\(.)", r"\1", value[1:-1] if value.startswith("'") else value, flags=re.DOTALL)
+        end = match.end()
+    if text[end:].strip():
+        after = f" after {[*words][-1]}" if words else ""
+        raise ValueError(f"it cannot be read{after}: key=value words are wanted, with quotes around spaces")
+    return _target("postgresql://", _known(words))
+
+
+def _check_uri(base: str) -> None:
+    """The driver would take a part of a password for a host or a port, and say so aloud."""
+    match = _URI.match(base)
+    if match is None or match[1] not in ("postgres", "postgresql"):
+        raise ValueError("it must begin with postgresql://")
+    user, at, hosts = match[2].rpartition("@")
+    for host in hosts.split(","):
+        if not re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?", host) or "@" in user:
+            what = "user or password" if at else "host or port"
+            raise ValueError(f"its {what} cannot be read: characters such as / ? # : @ must be percent-encoded there")
+
+
+def _known(words: Mapping[str, str]) -> dict[str, str]:
+    known = _PASSED_ON | _LEFT_OUT | _SEEN_TO
+    for word in words:
+        if word not in known:
+            import difflib
+
+            near = difflib.get_close_matches(word, known, n=1)
+            raise ValueError("it has a word that psql does not know" + (f'; did you mean "{near[0]}"?' if near else ""))
+    return dict(words)
+
+
+def _target(base: str, words: dict[str, str]) -> Target:
+    """``base`` with the words that the driver knows, and with what it does not see to by itself."""
+    name = words.get("service") or os.environ.get("PGSERVICE")
+    service = _service(name, words.get("servicefile")) if name else {}
+    if service.keys() | words.keys() & {"hostaddr", "port"}:
+        # The driver has no word for an address, and overlooks a port that does not stand beside its host.
+        base, beside = _without_hosts(base)
+        words = {**service, **beside, **words}
+    for word, variable in _VARIABLES.items():
+        if word not in words and os.environ.get(variable):
+            words[word] = os.environ[variable]
+    if words.get("hostaddr"):
+        base, beside = _without_hosts(base)
+        words = {**beside, **words, "host": words["hostaddr"]}
+    if "database" in words:
+        words.setdefault("dbname", words["database"])
+    kept = {k: v for k, v in words.items() if k in _PASSED_ON and v}
+    # A path that is there but empty would name the database "", where psql goes on to look elsewhere.
+    uri = base.removesuffix("/") if base.count("/") == 3 else base
+    query = urlencode(kept, quote_via=quote)
+    timeout = _timeout(words.get("connect_timeout"))
+    return Target(uri=f"{uri}?{query}" if query else "" if uri == "postgresql://" else uri, timeout=timeout)
+
+
+def _without_hosts(base: str) -> tuple[str, dict[str, str]]:
+    """A URI without its hosts, and these and their ports as words."""
+    scheme, slashes, rest = base.partition("//")
+    authority, slash, path = rest.partition("/")
+    user, at, hosts = authority.rpartition("@")
+    parts = [re.sub(r":(\d*)$", r" \1", host).partition(" ") for host in hosts.split(",")]
+    words = {"host": unquote(",".join(p[0] for p in parts)), "port": ",".join(p[2] for p in parts)}
+    return f"{scheme}{slashes}{user}{at}{slash}{path}", {k: v for k, v in words.items() if v.strip(",")}
+
+
+def _service(name: str, file: str | None) -> dict[str, str]:
+    """The words of a service: from the user's file, else from the machine's."""
+    own = Path(file or os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
+    shared = os.environ.get("PGSYSCONFDIR")
+    for path in (own, *([Path(shared) / "pg_service.conf"] if shared else [])):
+        services = ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#",), default_section="\0")
+        try:
+            services.read(path)
+        except (OSError, UnicodeError, ConfigParserError) as error:
+            raise ValueError(f"the service file {path} cannot be read ({type(error).__name__})") from None
+        if name in services:
+            return _known(dict(services[name]))
+    raise ValueError(f"there is no service {name!r} in {own}")
+
+
+def _timeout(given: str | None) -> float:
+    try:
+        seconds = float(given or os.environ.get("PGCONNECT_TIMEOUT") or 10)
+    except ValueError:
+        raise ValueError("connect_timeout must be a number of seconds") from None
+    return seconds if seconds > 0 else 3600.0

@@ -1,0 +1,1 @@
+"""Nodes, findings, dead letters and details."""

@@ -1,0 +1,1 @@
+"""One transaction that changes rows, and what became of it."""

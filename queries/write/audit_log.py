@@ -1,0 +1,212 @@
+"""Who did what to which rows, when, why, with which outcome: a table in the database, else a local file."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from queries import user_dirs
+from queries.db.database import APPLICATION, Database, Transaction
+from queries.db.shared_sql import FOLDER, statement
+from queries.errors import DatabaseError
+from queries.model import LedgerEntry, Origin, Outcome, Record, Result, RowChange
+from queries.safe_text import safe_sql
+from queries.state_file import open_private
+
+TABLE = "table"
+
+
+class Operator(Record):
+    """The person at the console, as far as the machine knows."""
+
+    os_user: str
+    host: str
+    application: str = APPLICATION
+
+
+def operator() -> Operator:
+    """Whoever runs this process."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return Operator(os_user=user, host=socket.gethostname())
+
+
+class State(Record):
+    """What the database has of the ledger."""
+
+    exists: bool
+    writable: bool
+    readable: bool
+
+
+class Subject(Record):
+    """The node that entries are about: its schema, and its id in each form of its label, the present one first."""
+
+    schema: str
+    ids: tuple[str, ...]
+
+    def named(self, entry: LedgerEntry) -> LedgerEntry:
+        """Return the entry with the node's present id in place of the others."""
+        now = self.ids[0]
+        return msgspec.structs.replace(
+            entry,
+            results=tuple(msgspec.structs.replace(r, id=now) if r.id in self.ids else r for r in entry.results),
+            changes=tuple(msgspec.structs.replace(c, id=now) if c.id in self.ids else c for c in entry.changes),
+        )
+
+
+async def append(transaction: Transaction, entry: LedgerEntry) -> None:
+    """Write an entry in the verb's own transaction. Raises DatabaseError."""
+    told = {**_plain(entry), "changes": ()}
+    values = {"args": msgspec.json.encode(told).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
+    await transaction.rows(statement("ledger_append"), values)
+
+
+async def holds(transaction: Transaction, entry: LedgerEntry) -> bool | None:
+    """Return True if the table has this entry, so that its transaction was committed; None if that is not known.
+
+    Raises DatabaseError.
+    """
+    told = {**_plain(entry), "changes": ()}
+    values = {"id": entry.xid, "args": msgspec.json.encode(told).decode()}
+    found: bool | None = (await transaction.rows(statement("ledger_holds"), values))[0]["holds"]
+    return found
+
+
+def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
+    return {**msgspec.structs.asdict(entry), "application": APPLICATION}
+
+
+async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[LedgerEntry, ...]:
+    """Entries of the table, newest first; about one node where it is given. Raises DatabaseError."""
+    about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
+    async with database.reading() as transaction:
+        rows = await transaction.rows(statement("ledger_page"), {"cursor": cursor, "page": size, **about})
+    entries = (_entry(row) for row in rows)
+    return tuple(entries if node is None else map(node.named, entries))
+
+
+def _entry(row: Mapping[str, Any]) -> LedgerEntry:
+    return LedgerEntry(
+        **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
+        | {
+            "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
+            "changes": msgspec.json.decode(row["changes"], type=tuple[RowChange, ...]),
+        }
+    )
+
+
+def ddl() -> str:
+    """What ``unstick init`` runs."""
+    return (FOLDER / "ledger_schema.sql").read_text("utf-8")
+
+
+def grants(role: str) -> str:
+    """What lets ``role`` write to the ledger."""
+    quoted = safe_sql('"' + role.replace('"', '""') + '"')
+    return (FOLDER / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+
+
+def script(operators: Iterable[str]) -> str:
+    """All that ``unstick init`` runs: the table, and the rights of these roles."""
+    return "\n".join([ddl(), *map(grants, operators)])
+
+
+async def publications(database: Database) -> tuple[str, ...]:
+    """Return the publications FOR ALL TABLES, which would publish a new ledger table too. Raises DatabaseError."""
+    async with database.reading() as transaction:
+        return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
+
+
+async def create(database: Database, operators: Iterable[str]) -> None:
+    """Run the script, all or nothing; a ledger that is there keeps its entries. Raises DatabaseError."""
+    async with database.writing() as transaction:
+        await transaction.control(script(operators))
+        await transaction.control("COMMIT")
+
+
+class File:
+    """The ledger of a database that has no table for it: JSON lines, appended and flushed to disk.
+
+    A line is written before COMMIT ("intended") and one after it with the outcome, so a crash between leaves a trace.
+    """
+
+    def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
+        """``origin`` returns the database that is open now: its entries alone are read, and it is noted with each."""
+        self.path = path or user_dirs.folder("state") / "ledger.jsonl"
+        self._origin = origin
+
+    def append(self, entry: LedgerEntry, *, intended: bool) -> None:
+        """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""
+        line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
+        try:
+            with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
+                end = file.seek(0, os.SEEK_END)
+                # A full disk or a crash leaves half a line, which would make the next line unreadable too.
+                torn = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
+                _write(file.fileno(), b"\n" + line if torn else line)
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DatabaseError(
+                f"The ledger file {self.path} cannot be used: {error.strerror}.",
+                "`unstick init` makes a ledger table in the database instead.",
+            ) from error
+
+    def entries(self, node: Subject | None = None) -> Iterator[LedgerEntry]:
+        """Yield this database's entries, newest first; an intent without outcome counts, as unknown.
+
+        An entry that does not say which database it is about belongs to none. Raises DatabaseError.
+        """
+        try:
+            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+                lines = file.read().split(b"\n")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise DatabaseError(f"The ledger file {self.path} cannot be read: {error.strerror}.") from error
+        here = self._origin()
+        told: set[str] = set()
+        for line in reversed(lines):
+            try:
+                fields = msgspec.json.decode(line)
+                entry = msgspec.convert(fields, LedgerEntry, strict=False)
+                intended = bool(fields["intended"])
+            except (msgspec.MsgspecError, ValueError, KeyError):
+                continue
+            if entry.id in told or entry.origin is None or not entry.origin.same(here):
+                continue
+            told.add(entry.id)
+            if intended:
+                entry = msgspec.structs.replace(entry, results=tuple(map(_untold, entry.results)))
+            if node is None:
+                yield entry
+            elif entry.schema == node.schema and any(r.id in node.ids for r in entry.results):
+                yield node.named(entry)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Write all of ``data``, in one system call where the disk takes it: several consoles append to one file."""
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _untold(result: Result) -> Result:
+    """What an intent alone tells of a node."""
+    if result.outcome is not Outcome.CHANGED:
+        return result
+    why = "what came of it was not written down: the console or its disk failed around COMMIT"
+    return Result(id=result.id, outcome=Outcome.UNKNOWN, why=why)
+
+
+def entry_id() -> str:
+    """An id for an entry of the file, in the order of time."""
+    return f"{time.time_ns():x}-{os.getpid():x}"
