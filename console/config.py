@@ -49,7 +49,7 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     production: bool = False
     read_only: bool = False
     override_read_only: bool = False
-    system: str = ""
+    engine: str = ""
     schema: str = ""
     trusted_owners: tuple[str, ...] = ()
 
@@ -57,7 +57,7 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 class Context(_ContextSettings, frozen=True, kw_only=True):
     """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or "".
 
-    ``system`` is the label of the one whose tree is shown first. ``schema`` is the one to use where several schemas of
+    ``engine`` is the label of the one whose tree is shown first. ``schema`` is the one to use where several schemas of
     the database hold the same engine. ``trusted_owners`` are roles whose tables are read although they may carry code.
     """
 
@@ -78,12 +78,12 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings, checked as far as they can be without knowing the systems: see :meth:`check`."""
+    """All settings, checked as far as they can be without knowing the engines: see :meth:`check`."""
 
     path: Path
     contexts: dict[str, Context] = {}
-    thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # system -> name -> value, or kind -> name -> value
-    options: dict[str, dict[str, str | dict[str, str]]] = {}  # system -> name -> value, or a table of texts
+    thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # engine -> name -> value, or kind -> name -> value
+    options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
     keys: dict[str, str] = {}  # id of a binding -> its keys, with commas between
     theme: str | None = None
     ascii: bool = False
@@ -100,8 +100,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     def overrides(self) -> dict[str, dict[str, object]]:
         """Thresholds and options by engine or by ``engine@schema``, as a workspace takes them."""
-        systems = {*self.thresholds, *self.options}
-        return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in systems}
+        engines = {*self.thresholds, *self.options}
+        return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in engines}
 
     def check(
         self,
@@ -110,37 +110,37 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         keys: Collection[str] | None = None,
         themes: Collection[str] | None = None,
     ) -> None:
-        """Check names against what there is: thresholds and options by system, bindings, themes. Raises ConfigError.
+        """Check names against what there is: thresholds and options by engine, bindings, themes. Raises ConfigError.
 
-        A system may be named as it is labelled where two schemas hold it: ``eternaltwin@billing``.
+        An engine may be named as it is labelled where two schemas hold it: ``eternaltwin@billing``.
         """
         self._check_contexts(thresholds)
         for label, settings in self.thresholds.items():
-            system = label.partition("@")[0]
-            if system not in thresholds:
-                self._fail(("thresholds", label), f"is not a system{_nearest(system, thresholds)}")
+            engine = label.partition("@")[0]
+            if engine not in thresholds:
+                self._fail(("thresholds", label), f"is not an engine{_nearest(engine, thresholds)}")
             for path in _names(settings):
-                if path[-1] not in thresholds[system]:
-                    problem = f"is not a threshold of {system}{_nearest(path[-1], thresholds[system])}"
+                if path[-1] not in thresholds[engine]:
+                    problem = f"is not a threshold of {engine}{_nearest(path[-1], thresholds[engine])}"
                     self._fail(("thresholds", label, *path), problem)
         for label, chosen in self.options.items():
-            system = label.partition("@")[0]
-            known = (options or {}).get(system, ())
+            engine = label.partition("@")[0]
+            known = (options or {}).get(engine, ())
             for name in chosen if options is not None else ():
                 if name not in known:
-                    self._fail(("options", label, name), f"is not an option of {system}{_nearest(name, known)}")
+                    self._fail(("options", label, name), f"is not an option of {engine}{_nearest(name, known)}")
         for name in self.keys:
             if keys is not None and name not in keys:
                 self._fail(("keys", name), f"is not something a key can do{_nearest(name, keys)}")
         if themes is not None and self.theme is not None and self.theme not in themes:
             self._fail(("theme",), f"{_quoted(self.theme)} is not a theme{_nearest(self.theme, themes)}")
 
-    def _check_contexts(self, systems: Collection[str]) -> None:
+    def _check_contexts(self, engines: Collection[str]) -> None:
         for name, context in self.contexts.items():
-            system = context.system.partition("@")[0]
-            if system and system not in systems:
-                problem = f"{_quoted(system)} is not a system{_nearest(system, systems)}"
-                self._fail(("contexts", name, "system"), problem)
+            engine = context.engine.partition("@")[0]
+            if engine and engine not in engines:
+                problem = f"{_quoted(engine)} is not an engine{_nearest(engine, engines)}"
+                self._fail(("contexts", name, "engine"), problem)
 
     def _fail(self, place: Place, problem: str) -> NoReturn:
         raise _wrong(self.path, self.lines, place, problem)
@@ -194,7 +194,7 @@ class _Reader:
         return Config(
             path=self.path,
             contexts={name: self._context(name, value) for name, value in settings.contexts.items()},
-            thresholds={name: self._system(name, value) for name, value in settings.thresholds.items()},
+            thresholds={name: self._engine(name, value) for name, value in settings.thresholds.items()},
             options={name: self._options(name, value) for name, value in settings.options.items()},
             keys={name: self._value(value, str, ("keys", name)) for name, value in settings.keys.items()},
             theme=settings.theme or None,
@@ -214,7 +214,7 @@ class _Reader:
             self._fail((*place, "color"), f"{_quoted(color)} is not a color{known}")
         return Context(name=name, **msgspec.structs.asdict(settings))
 
-    def _system(self, name: str, value: object) -> dict[str, float | dict[str, float]]:
+    def _engine(self, name: str, value: object) -> dict[str, float | dict[str, float]]:
         place = ("thresholds", name)
         return {
             key: self._kind(inner, (*place, key)) if isinstance(inner, dict) else self._duration(inner, (*place, key))
@@ -286,7 +286,7 @@ def _wrong(path: Path, lines: Mapping[Place, int], place: Place, problem: str) -
 
 
 def _names(settings: Mapping[str, float | Mapping[str, float]]) -> Iterable[tuple[str, ...]]:
-    """The path of every threshold in a system's table."""
+    """The path of every threshold in an engine's table."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from ((name, inner) for inner in value)

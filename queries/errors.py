@@ -41,7 +41,7 @@ class DeniedError(DatabaseError):
     """The role lacks a privilege."""
 
 
-class BusyError(DatabaseError):
+class LockedError(DatabaseError):
     """Somebody else holds a lock that is needed."""
 
 
@@ -88,7 +88,7 @@ def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
     if code == "42501":
         return DeniedError(f"{said[:1].upper()}{said[1:]}.", code=code)
     if code == "55P03":
-        return BusyError("Another session holds a lock that is needed.", code=code)
+        return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {said}.", code=code)
     if code == "25006":

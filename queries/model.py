@@ -35,7 +35,7 @@ class Phase(StrEnum):
     DONE = "done"
 
 
-class Honesty(StrEnum):
+class Precision(StrEnum):
     """How a number was come by."""
 
     EXACT = "exact"
@@ -45,12 +45,12 @@ class Honesty(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What happened to one node when a verb was applied to it."""
+    """What happened to one node when an action was applied to it."""
 
     CHANGED = "changed"
-    MOVED = "moved"  # somebody else changed it since the operator saw it
+    STALE = "stale"  # somebody else changed it since the operator saw it
     GONE = "gone"
-    BUSY = "busy"  # locked by another transaction right now
+    LOCKED = "locked"  # locked by another transaction right now
     REFUSED = "refused"
     DENIED = "denied"  # a privilege is missing
     CONFLICT = "conflict"  # the database broke the transaction off (unique key, deadlock, serialization)
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
 
 
 class Support(StrEnum):
-    """How an engine takes part in a verb."""
+    """How an engine takes part in an action."""
 
     NATIVE = "native"
     EMULATED = "emulated"
@@ -68,7 +68,7 @@ class Support(StrEnum):
 
 
 class Danger(StrEnum):
-    """What it costs to be wrong. Decides how a verb is confirmed."""
+    """What it costs to be wrong. Decides how an action is confirmed."""
 
     SAFE = "safe"
     CAUTION = "caution"
@@ -76,16 +76,16 @@ class Danger(StrEnum):
 
 
 class Proof(StrEnum):
-    """Whether what a verb or finding relies on was checked against the engine, or inferred."""
+    """Whether what an action or finding relies on was checked against the engine, or inferred."""
 
     VERIFIED = "verified"
     ASSUMED = "assumed"
 
 
 class Node(Record):
-    """Anything in a tree that has a status. ``id`` reads ``system/kind:key``; ``version`` is what was seen, opaque."""
+    """Anything in a tree that has a status. ``id`` reads ``engine/kind:key``; ``version`` is what was seen, opaque."""
 
-    system: str
+    engine: str
     id: str
     kind: str
     title: str
@@ -109,11 +109,11 @@ class Node(Record):
 
 
 class Count(Record):
-    """How many nodes are in a phase. ``n`` is None where ``honesty`` is unknown; a capped count is "at least n"."""
+    """How many nodes are in a phase. ``n`` is None where ``precision`` is unknown; a capped count is "at least n"."""
 
     phase: Phase
     n: int | None
-    honesty: Honesty
+    precision: Precision
 
 
 class Costly(Record):
@@ -129,7 +129,7 @@ class Costly(Record):
 
 
 class Availability(Record):
-    """Whether a verb can be done (to a node), and if not, why, in one line."""
+    """Whether an action can be done (to a node), and if not, why, in one line."""
 
     ok: bool
     why: str = ""
@@ -148,7 +148,7 @@ class Page(Record):
     costly: Costly | None = None
 
 
-class Letter(Record):
+class DeadLetter(Record):
     """Work that its engine has given up on, and that nobody has decided on. Its id is that of ``node``.
 
     Those with one ``fingerprint`` died of the same, ids and numbers aside. ``was`` is the state that was noted when it
@@ -164,10 +164,10 @@ class Letter(Record):
     is_now: str | None = None
 
 
-class Letters(Record):
+class DeadLetters(Record):
     """Dead letters, worst and oldest first, read at ``at``; ``cursor``, ``only`` and ``costly`` as in a `Page`."""
 
-    letters: tuple[Letter, ...]
+    dead_letters: tuple[DeadLetter, ...]
     at: float
     cursor: str | None = None
     only: str = ""
@@ -183,9 +183,9 @@ class Fate(Record):
 
 
 class Group(Record):
-    """Dead letters of one system with the same fingerprint. ``capped``: there may be more, not all were read."""
+    """Dead letters of one engine with the same fingerprint. ``capped``: there may be more, not all were read."""
 
-    system: str
+    engine: str
     fingerprint: str
     severity: int  # the worst
     n: int
@@ -196,12 +196,12 @@ class Group(Record):
 
 
 class Dead(Record):
-    """One system's dead letters: what that means in its engine, the letters, and the same in groups, worst first."""
+    """Dead letters of one engine: what they are there, the list, and its groups, worst first."""
 
-    system: str
+    engine: str
     meaning: str
     at: float | None = None
-    letters: tuple[Letter, ...] = ()
+    dead_letters: tuple[DeadLetter, ...] = ()
     groups: tuple[Group, ...] = ()
     capped: bool = False  # there are more, or may be
     only: str = ""  # as in a `Page`
@@ -215,7 +215,7 @@ OPEN = "..."  # an argument that a suggested action needs and the operator decid
 class Finding(Record):
     """A reason to look at a node."""
 
-    system: str
+    engine: str
     node_id: str
     code: str
     title: str
@@ -223,16 +223,16 @@ class Finding(Record):
     severity: int  # 1 (look when there is time) .. 9 (nothing moves)
     proof: Proof
     since: float | None = None
-    verb: str | None = None  # the verb that helps, if there is one
-    arguments: dict[str, str] = {}  # what that verb is to be given, from the evidence; `OPEN`: to be decided
-    guard: str = ""  # what that verb is to be guarded with in place of the node's version; opaque
+    action: str | None = None  # the action that helps, if there is one
+    arguments: dict[str, str] = {}  # what that action is to be given, from the evidence; `OPEN`: to be decided
+    guard: str = ""  # what that action is to be guarded with in place of the node's version; opaque
     evidence: dict[str, Any] = {}
 
 
 class Unchecked(Record):
     """A finding that was not looked for, and why. ``failed``: it was tried, and ``why`` is what the server said."""
 
-    system: str
+    engine: str
     code: str
     why: str
     ddl: str | None = None
@@ -292,7 +292,7 @@ class Detail(Record):
 
 
 class Result(Record, gc=False):
-    """The outcome of a verb for one node; ``why`` says it in a sentence where it is not ``changed``."""
+    """The outcome of an action for one node; ``why`` says it in a sentence where it is not ``changed``."""
 
     id: str
     outcome: Outcome
@@ -300,7 +300,7 @@ class Result(Record, gc=False):
 
 
 class RowChange(Record, gc=False):
-    """One row a verb touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
+    """One row an action touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
 
     id: str
     table: str
@@ -317,15 +317,15 @@ def _read(row: Any) -> Any:
     return msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
 
 
-class Rehearsal(Record):
-    """A verb's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with.
+class DryRun(Record):
+    """An action's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with.
 
     ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.actions.wait` can wait for them.
     ``steady``: by node, what must not change meanwhile.
     """
 
-    system: str
-    verb: str
+    engine: str
+    action: str
     reason: str
     arguments: dict[str, Any]
     results: tuple[Result, ...]  # `changed` here means: would change
@@ -333,7 +333,7 @@ class Rehearsal(Record):
     versions: dict[str, str]
     witness: dict[str, str]
     at: float
-    ledger: str  # where the entry will go: "table" or a file's path
+    audit_log: str  # where the entry will go: "table" or a file's path
     for_now: tuple[str, ...] = ()
     steady: dict[str, str | None] = {}
     wait: float = 0.0  # seconds that the operator agreed to wait for them
@@ -348,7 +348,7 @@ class Outcomes(Record):
     results: tuple[Result, ...]
     changes: tuple[RowChange, ...] = ()
     xid: str | None = None
-    ledger: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
+    audit_log: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
     for_now: tuple[str, ...] = ()  # refused nodes that an executor has at the moment
 
 
@@ -373,7 +373,7 @@ class Origin(Record):
         return server and self.database == other.database
 
 
-class LedgerEntry(Record):
+class AuditLogEntry(Record):
     """Who did what to which rows, when, why, and what became of it. ``origin`` is set in the local file only."""
 
     id: str
@@ -381,9 +381,9 @@ class LedgerEntry(Record):
     role: str
     os_user: str
     host: str
-    system: str
+    engine: str
     schema: str
-    verb: str
+    action: str
     reason: str
     arguments: dict[str, Any] = {}
     xid: str | None = None
@@ -393,9 +393,9 @@ class LedgerEntry(Record):
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:
-    """``system/kind:key`` into its three parts. Raises ValueError where it is not of that form."""
-    system, slash, local = node_id.partition("/")
+    """``engine/kind:key`` into its three parts. Raises ValueError where it is not of that form."""
+    engine, slash, local = node_id.partition("/")
     kind, colon, key = local.partition(":")
-    if not (system and slash and kind and colon and key):
-        raise ValueError(f"not a node id: {node_id!r} (they read system/kind:key)")
-    return system, kind, key
+    if not (engine and slash and kind and colon and key):
+        raise ValueError(f"not a node id: {node_id!r} (they read engine/kind:key)")
+    return engine, kind, key

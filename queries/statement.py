@@ -10,7 +10,7 @@ PARAMETERS = frozenset(
 
 
 class ReadingError(Exception):
-    """A file of a system is not as the contract says; str() names file and line."""
+    """A file of an engine is not as the contract says; str() names file and line."""
 
 
 class Statement(Record):
@@ -18,7 +18,7 @@ class Statement(Record):
     to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
     section its ``-- title:`` and what it is ``-- drawn:`` as (:data:`queries.model.DRAWN` tells the columns), and which
     ``-- kinds:`` of nodes (of parents) it is about: a finding is not looked for among others.
-    A part of a verb that tells its own needs is left out where they are not met.
+    A part of an action that tells its own needs is left out where they are not met.
 
     ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
     are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.

@@ -61,7 +61,7 @@ class TestbedServer(Server):
         self._numbers = itertools.count(1)
         self._templates: set[str] = set()
         self._admin: asyncpg.Connection[Any] | None = None
-        self._busy = asyncio.Lock()  # a database may still be dropped while the next test begins
+        self._locked = asyncio.Lock()  # a database may still be dropped while the next test begins
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="testbed")
         self._thread.start()
@@ -74,13 +74,13 @@ class TestbedServer(Server):
         """Run statements as superuser in the database ``postgres`` or that of ``dsn``. Returns the last one's tag."""
         return self._await(self._execute(text, dsn))
 
-    def fresh(self, system: str | None = None, *, filled: bool = False) -> str:
-        """The DSN of a new database: empty, or with a system's ``schema.sql``, or that and the demo's data (seed 1)."""
-        template = self._template(system) if system else "template0"
+    def fresh(self, engine: str | None = None, *, filled: bool = False) -> str:
+        """Return the DSN of a new database: empty, with an engine's ``schema.sql``, or also the demo's data (seed 1)."""
+        template = self._template(engine) if engine else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
-        if system and filled:  # not from a template: its ages are counted back from now, and its timers come due
-            self._await(_build(self.dsn(name), system, filled=True))
+        if engine and filled:  # not from a template: its ages are counted back from now, and its timers come due
+            self._await(_build(self.dsn(name), engine, filled=True))
         return self.dsn(name)
 
     def drop(self, dsn: str) -> None:
@@ -144,11 +144,11 @@ class TestbedServer(Server):
         self._thread.join()
         self._loop.close()
 
-    def _template(self, system: str) -> str:
-        name = f"template_{system}"
+    def _template(self, engine: str) -> str:
+        name = f"template_{engine}"
         if name not in self._templates:
             self.sql(f"CREATE DATABASE {name} TEMPLATE template0 {self._strategy()}")
-            self._await(_build(self.dsn(name), system))
+            self._await(_build(self.dsn(name), engine))
             self._templates.add(name)
         return name
 
@@ -165,7 +165,7 @@ class TestbedServer(Server):
                 return str(await connection.execute(text))
             finally:
                 await connection.close()
-        async with self._busy:
+        async with self._locked:
             if self._admin is None or self._admin.is_closed():
                 self._admin = await asyncpg.connect(self.dsn())
             return str(await self._admin.execute(text))
@@ -179,25 +179,25 @@ class TestbedServer(Server):
 async def together(server: TestbedServer, *names: str) -> str:
     """Return the DSN of a new database with the demo's data of these engines (none: all), each in its own schema."""
     dsn = server.fresh()
-    for engine in ENGINES:
-        if not names or engine.name in names:
-            connection = await connect(dsn, engine.name)
+    for filler in ENGINES:
+        if not names or filler.name in names:
+            connection = await connect(dsn, filler.name)
             await connection.execute(SETUP["schema"])
-            one = engine()
+            one = filler()
             await one.install(connection)
             await one.fill(connection, 1)
             await connection.close()
     return dsn
 
 
-async def _build(dsn: str, system: str, *, filled: bool = False) -> str:
-    engine = next(engine for engine in ENGINES if engine.name == system)()
+async def _build(dsn: str, engine: str, *, filled: bool = False) -> str:
+    filler = next(one for one in ENGINES if one.name == engine)()
     connection = await asyncpg.connect(dsn)
     try:
         if filled:
-            await engine.fill(connection, 1)
+            await filler.fill(connection, 1)
         else:
-            await engine.install(connection)
+            await filler.install(connection)
         return str(await connection.execute("ANALYZE"))
     finally:
         await connection.close()

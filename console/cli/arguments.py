@@ -1,4 +1,4 @@
-"""``--arg name=value`` as the verb's arguments, of their types."""
+"""``--arg name=value`` as the action's arguments, of their types."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import click
 import msgspec
 
-from queries.contract.spec import Argument, Verb
+from queries.contract.spec import Action, Argument
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-def arguments_of(variants: Sequence[Verb], given: Sequence[str]) -> dict[str, Any]:
-    """The values for a verb's arguments. Raises UsageError for one unknown, missing or of another type."""
-    known = {argument.name: argument for verb in variants for argument in verb.arguments}
+def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, Any]:
+    """The values for an action's arguments. Raises UsageError for one unknown, missing or of another type."""
+    known = {argument.name: argument for action in variants for argument in action.arguments}
     values: dict[str, Any] = {}
     for word in given:
         name, equals, text = word.partition("=")
@@ -37,7 +37,7 @@ def arguments_of(variants: Sequence[Verb], given: Sequence[str]) -> dict[str, An
 
 def _unknown(name: str, known: dict[str, Argument]) -> str:
     if not known:
-        return f"This verb takes no arguments, so no {name!r}."
+        return f"This action takes no arguments, so no {name!r}."
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return f"There is no argument {name!r}.{hint} There are {', '.join(known)}."

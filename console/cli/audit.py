@@ -1,4 +1,4 @@
-"""``ledger``: who changed what, when and why."""
+"""``audit_log``: who changed what, when and why."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterator
 from console.cli import tables
 from console.cli.output import say
 from console.cli.target import Target, named, opened
-from queries.model import LedgerEntry, Record
+from queries.model import AuditLogEntry, Record
 
 
 class Entries(Record):
-    """A page of the ledger, newest first; ``cursor`` is for the next."""
+    """A page of the audit log, newest first; ``cursor`` is for the next."""
 
-    entries: tuple[LedgerEntry, ...]
+    entries: tuple[AuditLogEntry, ...]
     cursor: str | None
     place: str  # "table", or the file's path
     unreadable: str = ""  # why the table's entries are missing
 
 
-async def ledger(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
+async def audit_log(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
     """Show entries, about one node with the rows it changed. The exit code."""
     async with opened(target, empty=True) as workspace:
         if node_id is not None:
             there = await named(workspace.reader(node_id), [node_id])
             node_id = there[node_id].id if there else node_id
-        entries, cursor = await workspace.ledger(after, limit, node_id)
-        place, closed = workspace.ledger_place, workspace.ledger_closed
+        entries, cursor = await workspace.audit_entries(after, limit, node_id)
+        place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
     target.output.answer(answer, lambda: _lines(answer, node_id))
     if closed:
         say(closed)
     elif not entries:
-        say("The ledger has no entries" + (f" about {node_id}." if node_id else "."))
+        say("The audit log has no entries" + (f" about {node_id}." if node_id else "."))
     if cursor is not None:
         say(f"There are more: --after {cursor}")
     return int(bool(closed))

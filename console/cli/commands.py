@@ -17,7 +17,7 @@ Examples:
   unstick postgresql://ops@db1/app       ... by a URI, or by "host=db1 dbname=app"
   unstick @prod                          ... by its name in the settings
   unstick @prod stuck                    what is stuck there, and why
-  unstick do wake ID --reason "missed"   rehearse, show, ask, wake
+  unstick do wake ID --reason "missed"   dry-run, show, ask, wake
 """
 JSON = """JSON has the fields of the project's queries/model.py: times are seconds since 1970 UTC by the server's clock
 ("infinity" where it says so), durations are seconds, stored bytes are base64, null is "not recorded"."""
@@ -131,7 +131,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def unstick(context: click.Context) -> int | None:
-    """See what is stuck in task engines that keep their work in PostgreSQL, and why; repair it with rehearsed
+    """See what is stuck in task engines that keep their work in PostgreSQL, and why; repair it with dry-run
     transactions.
 
     TARGET is what psql takes (the name of a database, a URI, key=value words; without it, the libpq environment) or
@@ -151,17 +151,17 @@ def _words(name: str, **settings: Any) -> Callable[[Any], Any]:
 @unstick.command()
 @_words("target")
 @click.pass_obj
-def systems(choices: Choices, /, target: tuple[str, ...]) -> int:
+def engines(choices: Choices, /, target: tuple[str, ...]) -> int:
     """Which task engines live in the database, their counts by phase, and what can be done to them."""
     from console.cli import stuck as look
 
     choices.only_target(target)
-    return choices.run(look.systems)
+    return choices.run(look.engines)
 
 
 @unstick.command()
 @_words("filter")
-@click.option("--system", help="Only this system.")
+@click.option("--engine", help="Only this engine.")
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="How many levels.")
 @click.option(
     "--limit", type=click.IntRange(1), default=100, show_default=True, help="Nodes at the top, and below each, at most."
@@ -179,12 +179,12 @@ def tree(choices: Choices, /, filter: tuple[str, ...], **options: Any) -> int:
 
 @unstick.command()
 @_words("target")
-@click.option("--system", help="Only this system.")
+@click.option("--engine", help="Only this engine.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Of each finding, at most.")
 @click.option("--watch", type=click.FloatRange(0), metavar="SECONDS", help="Look for so long: some findings need it.")
 @click.pass_obj
 def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
-    """What is stuck, worst first: the reason, since when, and the verb that helps."""
+    """What is stuck, worst first: the reason, since when, and the action that helps."""
     from console.cli import stuck as look
 
     choices.only_target(target)
@@ -193,8 +193,10 @@ def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
 @unstick.command()
 @_words("target")
-@click.option("--system", help="Only this system.")
-@click.option("--limit", type=click.IntRange(1), default=500, show_default=True, help="Letters a system, at most.")
+@click.option("--engine", help="Only this engine.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=500, show_default=True, help="Dead letters an engine, at most."
+)
 @click.pass_obj
 def dead(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
     """Dead letters: what an engine has given up on, grouped by what it died of, and what has become of it since."""
@@ -219,10 +221,10 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
 
 
 @unstick.command()
-@click.argument("verb", required=False)
+@click.argument("action", required=False)
 @_words("id")
-@click.option("-r", "--reason", metavar="TEXT", help="Why; it goes into the ledger. Required.")
-@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Something the verb asks for.")
+@click.option("-r", "--reason", metavar="TEXT", help="Why; it goes into the audit log. Required.")
+@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Something the action asks for.")
 @click.option(
     "--guard",
     "guards",
@@ -230,7 +232,7 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
     metavar="TOKEN",
     help="What must still be so, as stuck prints it; one for each ID. [default: nothing has changed]",
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Rehearse only: the real SQL, rolled back.")
+@click.option("-n", "--dry-run", "preview", is_flag=True, help="Dry-run only: the real SQL, rolled back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
 @click.option(
     "--wait",
@@ -240,13 +242,13 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
     help="Wait so long for nodes that an executor has at the moment, and act when they are free. Ctrl-C stops.",
 )
 @click.option("--confirm", metavar="NAME", help="Like --yes, for what destroys on a production context: its name.")
-@click.option("--resume", metavar="BULK", help="Continue a bulk that was not finished, instead of VERB and ID.")
+@click.option("--resume", metavar="BULK", help="Continue a bulk that was not finished, instead of ACTION and ID.")
 @click.option("--discard", metavar="BULK", help="Forget a bulk that was not finished.")
 @click.pass_obj
 def do(
     choices: Choices,
     /,
-    verb: str | None,
+    action: str | None,
     id: tuple[str, ...],
     resume: str | None,
     discard: str | None,
@@ -255,22 +257,24 @@ def do(
     guards: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Rehearse a VERB on the nodes ID..., show which rows it changes, ask, and commit it."""
+    """Dry-run a ACTION on the nodes ID..., show which rows it changes, ask, and commit it."""
     from console.cli import do as command
 
     if resume is not None or discard is not None:
-        words = [word for word in (verb, *id) if word is not None]
+        words = [word for word in (action, *id) if word is not None]
         given = choices.without_target(words) or reason is not None or arguments or guards or options.pop("wait")
         if given or None not in (resume, discard):
-            raise click.UsageError("--resume and --discard take a bulk alone: verb, nodes and reason are in its list.")
+            raise click.UsageError(
+                "--resume and --discard take a bulk alone: action, nodes and reason are in its list."
+            )
         if discard is not None:
             return choices.run(lambda target: command.discard(target, discard))
         return choices.run(lambda target: command.resume(target, str(resume), **options))
     nodes = choices.without_target(id)
-    if verb is None or not nodes:
-        raise click.UsageError("A VERB and the ID of a node are wanted, or --resume with the id of a bulk.")
+    if action is None or not nodes:
+        raise click.UsageError("A ACTION and the ID of a node are wanted, or --resume with the id of a bulk.")
     options |= {"reason": reason, "arguments": arguments, "guards": guards}
-    return choices.run(lambda target: command.do(target, verb, nodes, **options))
+    return choices.run(lambda target: command.do(target, action, nodes, **options))
 
 
 @unstick.command()
@@ -278,12 +282,12 @@ def do(
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Entries, at most.")
 @click.option("--after", metavar="CURSOR", help="Go on after this entry.")
 @click.pass_obj
-def ledger(choices: Choices, /, id: tuple[str, ...], **options: Any) -> int:
+def audit(choices: Choices, /, id: tuple[str, ...], **options: Any) -> int:
     """Who changed what, when and why, newest first; with ID, what was done to that node, rows and all."""
     from console.cli import audit as command
 
     node = next(iter(choices.exactly(None, "ID", id)), None)
-    return choices.run(lambda target: command.ledger(target, node, **options))
+    return choices.run(lambda target: command.audit_log(target, node, **options))
 
 
 @unstick.command()
@@ -295,7 +299,7 @@ def ledger(choices: Choices, /, id: tuple[str, ...], **options: Any) -> int:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
 @click.pass_obj
 def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
-    """Create the ledger, the table unstick.ledger. Shows the statements and asks first."""
+    """Create the audit log, the table unstick.audit_log. Shows the statements and asks first."""
     from console.cli import init as command
 
     choices.only_target(target)
@@ -306,12 +310,12 @@ def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 @_words("target")
 @click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may look.")
 @click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may change things too.")
-@click.option("--system", help="Only this system.")
+@click.option("--engine", help="Only this engine.")
 @click.pass_obj
 def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
     """Print the least that roles need here, as GRANT statements; without ROLE, for viewer and operator. Runs nothing.
 
-    Ask as a role that may read everything. What the ledger needs is granted by init --operator ROLE.
+    Ask as a role that may read everything. What the audit log needs is granted by init --operator ROLE.
     """
     from console.cli import grants as command
 
@@ -320,14 +324,14 @@ def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 
 
 @unstick.command()
-@click.argument("verb")
-@click.option("--system", help="Only this system.")
+@click.argument("action")
+@click.option("--engine", help="Only this engine.")
 @click.pass_obj
-def sql(choices: Choices, /, verb: str, system: str | None) -> int:
-    """The statements of a VERB, as they are run. Needs no connection."""
+def sql(choices: Choices, /, action: str, engine: str | None) -> int:
+    """The statements of a ACTION, as they are run. Needs no connection."""
     from console.cli import info as about
 
-    return about.sql(choices, verb, system)
+    return about.sql(choices, action, engine)
 
 
 @unstick.command()

@@ -10,17 +10,17 @@ from console.cli.target import Target, chosen, limits, opened
 from console.model.dead_letter_board import PAGE, fate, number
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
-from queries.model import Dead, Group, Letter
+from queries.model import Dead, DeadLetter, Group
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
 
-async def dead(target: Target, *, system: str | None, limit: int) -> int:
-    """List dead letters, system by system, worst and oldest first. The exit code."""
+async def dead(target: Target, *, engine: str | None, limit: int) -> int:
+    """List dead letters, engine by engine, worst and oldest first. The exit code."""
     code = 0
     parts: list[Dead] = []
     async with opened(target) as workspace:
-        for reader in chosen(workspace, system):
+        for reader in chosen(workspace, engine):
             part = await _part(reader, limit)
             if lines := limits(workspace, reader):
                 say(*lines)
@@ -34,27 +34,27 @@ async def dead(target: Target, *, system: str | None, limit: int) -> int:
 
 
 async def _part(reader: Reader, limit: int) -> Dead:
-    meaning = reader.system.spec.dead
-    found: list[Letter] = []
+    meaning = reader.engine.spec.dead
+    found: list[DeadLetter] = []
     cursor, at, costly, only = None, None, None, ""
     try:
         while True:
             page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
-            found += page.letters
+            found += page.dead_letters
             cursor, at, costly, only = page.cursor, page.at, page.costly, page.only
             if cursor is None or len(found) > limit:
                 break
     except LostError:
         raise
     except DatabaseError as error:
-        return Dead(system=reader.label, meaning=meaning, unreadable=error.line)
+        return Dead(engine=reader.label, meaning=meaning, unreadable=error.line)
     capped = len(found) > limit or bool(only)
     groups = dead_letters.grouped(found[:limit], capped=capped)
     return Dead(
-        system=reader.label,
+        engine=reader.label,
         meaning=meaning,
         at=at,
-        letters=tuple(letter for pile in groups.values() for letter in pile),
+        dead_letters=tuple(dead_letter for pile in groups.values() for dead_letter in pile),
         groups=tuple(groups),
         capped=capped,
         only=only,
@@ -63,19 +63,19 @@ async def _part(reader: Reader, limit: int) -> Dead:
 
 
 def _text(part: Dead) -> Iterator[str]:
-    yield f"{part.system}  {part.meaning}"
+    yield f"{part.engine}  {part.meaning}"
     if part.costly is not None:
         ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
         yield f"  Not looked for: {part.costly.why}{ddl}"
-    elif not part.unreadable and not part.letters and not part.only:
+    elif not part.unreadable and not part.dead_letters and not part.only:
         yield "  No dead letters."
     at = part.at or 0.0
-    rest = iter(part.letters)
+    rest = iter(part.dead_letters)
     for group in part.groups:
         yield f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}"
-        for letter in islice(rest, group.n):
-            since = "" if letter.since is None else f"  for {formatting.age(at - letter.since)}"
-            yield f"       {letter.node.id}  {fate(letter.was, letter.is_now)}{since}"
+        for dead_letter in islice(rest, group.n):
+            since = "" if dead_letter.since is None else f"  for {formatting.age(at - dead_letter.since)}"
+            yield f"       {dead_letter.node.id}  {fate(dead_letter.was, dead_letter.is_now)}{since}"
     if part.only:
         yield f"  There may be more: {formatting.only(part.only)}."
     elif part.capped:

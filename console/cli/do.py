@@ -1,4 +1,4 @@
-"""``do``: read what there is, rehearse, show, ask, commit. The same write path as the console's."""
+"""``do``: read what there is, dry-run, show, ask, commit. The same write path as the console's."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import msgspec
 
 from console.cli import prompts, tables
 from console.cli.arguments import arguments_of
-from console.cli.info import unknown_verb
+from console.cli.info import unknown_action
 from console.cli.output import say
 from console.cli.target import Target, named, opened
 from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
-from queries.contract.spec import Verb
+from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import Danger, Outcome, Outcomes, Record, Rehearsal, Result, RowChange, split_id
+from queries.model import Danger, DryRun, Outcome, Outcomes, Record, Result, RowChange, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -39,47 +39,47 @@ class Ending(Record):
 
 async def do(
     target: Target,
-    verb: str,
+    action: str,
     nodes: Sequence[str],
     *,
     reason: str | None,
     arguments: Sequence[str],
     guards: Sequence[str],
-    dry_run: bool,
+    preview: bool,
     yes: bool,
     wait: float,
     confirm: str | None,
 ) -> int:
-    """Carry a verb out. The exit code tells what became of the nodes."""
+    """Carry an action out. The exit code tells what became of the nodes."""
     if not (reason or "").strip():
-        raise click.UsageError('A reason is wanted, for the ledger: --reason "why".')
+        raise click.UsageError('A reason is wanted, for the audit log: --reason "why".')
     guarded = _guarded(nodes, guards)
     async with opened(target) as workspace:
         say(*unfinished.told(workspace))
         reader = _reader(workspace, nodes)
-        variants = _variants(reader, verb, nodes)
+        variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)
         there = await named(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
         gone = [_gone(reader, i) for i in nodes if i not in there]
-        rehearsed = await perform.rehearse(workspace, reader.label, verb, seen, str(reason), given)
-        rehearsal = msgspec.structs.replace(rehearsed, wait=wait)
-        if dry_run:
-            shown = _with(rehearsal, gone)
-            target.output.answer(shown, lambda: _rehearsed(shown, variants))
+        dry_run_of = await perform.dry_run(workspace, reader.label, action, seen, str(reason), given)
+        dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
+        if preview:
+            shown = _with(dry_run, gone)
+            target.output.answer(shown, lambda: _dry_run_text(shown, variants))
             return _code(shown.results)
-        done, carried = await _carried(target, workspace, variants, rehearsal, gone, yes, confirm)
+        done, carried = await _carried(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
             return 1
-    return _told(target, rehearsal, done, gone, carried)
+    return _told(target, dry_run, done, gone, carried)
 
 
-async def resume(target: Target, name: str, *, dry_run: bool, yes: bool, confirm: str | None) -> int:
+async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
     """Continue a bulk: find out what became of its last chunk, and do what is left. The exit code as of ``do``."""
     async with opened(target) as workspace:
         with contextlib.closing(bulk_list.load(workspace.bulks, name, workspace.server)) as bulk:
             head = bulk.head
-            reader = workspace.systems.get(head.label)
+            reader = workspace.engines.get(head.label)
             if reader is None or reader.found.schema != head.schema:
                 raise DatabaseError(
                     f"The bulk {name} is about {head.label} in the schema {head.schema}, which is not there any more.",
@@ -91,26 +91,26 @@ async def resume(target: Target, name: str, *, dry_run: bool, yes: bool, confirm
                 say(f"Nothing is left of the bulk {name}.")
                 target.output.answer(Outcomes(results=found), lambda: tables.results(found))
                 return _code(found)
-            say(f"{head.verb} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
-            variants = _variants(reader, head.verb, list(left))
-            again = await _rehearsed_again(workspace, bulk)
-            rehearsal = bulk_list.rehearsal_of(head, again, left)
-            if dry_run:
-                target.output.answer(rehearsal, lambda: _rehearsed(rehearsal, variants))
-                return _code(rehearsal.results)
-            done, carried = await _carried(target, workspace, variants, rehearsal, (), yes, confirm, bulk)
+            say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
+            variants = _variants(reader, head.action, list(left))
+            again = await _dry_run_again(workspace, bulk)
+            dry_run = bulk_list.remaining(head, again, left)
+            if preview:
+                target.output.answer(dry_run, lambda: _dry_run_text(dry_run, variants))
+                return _code(dry_run.results)
+            done, carried = await _carried(target, workspace, variants, dry_run, (), yes, confirm, bulk)
             if done is None:
                 return 1
-    return _told(target, rehearsal, done, found, carried)
+    return _told(target, dry_run, done, found, carried)
 
 
-async def _rehearsed_again(workspace: Workspace, bulk: Frozen) -> Rehearsal:
-    """Rehearse what is left, after a transaction of the killed console that may still hold nodes has ended."""
+async def _dry_run_again(workspace: Workspace, bulk: Frozen) -> DryRun:
+    """Dry-run what is left, after a transaction of the killed console that may still hold nodes has ended."""
     head = bulk.head
     waiting = False
     while True:
-        again = await perform.rehearse(workspace, head.label, head.verb, bulk.left, head.reason, head.arguments)
-        if not bulk.may_hold_locks or all(r.outcome is not Outcome.BUSY for r in again.results):
+        again = await perform.dry_run(workspace, head.label, head.action, bulk.left, head.reason, head.arguments)
+        if not bulk.may_hold_locks or all(r.outcome is not Outcome.LOCKED for r in again.results):
             return again
         if not waiting:
             say("Nodes are locked, perhaps by a transaction of the console that ended. Waiting for it, 15 s at most.")
@@ -122,7 +122,7 @@ async def discard(target: Target, name: str) -> int:
     """Forget what is left of a bulk. The exit code."""
     async with opened(target, empty=True) as workspace:
         bulk = bulk_list.load(workspace.bulks, name, workspace.server)
-        say(f"Forgotten: {bulk.head.verb} in {bulk.head.label}, of which {len(bulk.left)} nodes were left.")
+        say(f"Forgotten: {bulk.head.action} in {bulk.head.label}, of which {len(bulk.left)} nodes were left.")
         bulk.remove()
     return 0
 
@@ -130,8 +130,8 @@ async def discard(target: Target, name: str) -> int:
 async def _carried(
     target: Target,
     workspace: Workspace,
-    variants: Sequence[Verb],
-    rehearsal: Rehearsal,
+    variants: Sequence[Action],
+    dry_run: DryRun,
     gone: Sequence[Result],
     yes: bool,
     confirm: str | None,
@@ -139,36 +139,36 @@ async def _carried(
 ) -> tuple[Outcomes | None, Ending]:
     """Ask and commit. No outcomes where it was not agreed to."""
     possible = (
-        len(rehearsal.results) < len(rehearsal.versions)
-        or any(r.outcome is Outcome.CHANGED for r in rehearsal.results)
-        or bool(rehearsal.wait and rehearsal.for_now)
+        len(dry_run.results) < len(dry_run.versions)
+        or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
+        or bool(dry_run.wait and dry_run.for_now)
     )
-    if possible and not _go_on(target, workspace, variants, _with(rehearsal, gone), yes, confirm):
+    if possible and not _go_on(target, workspace, variants, _with(dry_run, gone), yes, confirm):
         say("Nothing was changed.")
         return None, Ending()
     if not possible:
         if bulk is not None:
-            bulk.outcomes(rehearsal.results)
-        return Outcomes(results=rehearsal.results), Ending()
-    return await _commit(workspace, rehearsal, bulk)
+            bulk.outcomes(dry_run.results)
+        return Outcomes(results=dry_run.results), Ending()
+    return await _commit(workspace, dry_run, bulk)
 
 
-def _told(target: Target, rehearsal: Rehearsal, done: Outcomes, others: Sequence[Result], ending: Ending) -> int:
+def _told(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], ending: Ending) -> int:
     """Print the outcomes. The exit code."""
-    left = _left(rehearsal, done, ending)
+    left = _left(dry_run, done, ending)
     outcomes = Outcomes(
         results=tuple(sorted((*done.results, *others, *left), key=lambda r: r.id)),
         changes=done.changes,
         xid=done.xid,
-        ledger=done.ledger,
+        audit_log=done.audit_log,
     )
     target.output.answer(outcomes, lambda: tables.results(outcomes.results))
-    if outcomes.ledger is not None:
-        say(f"Ledger: {'the table unstick.ledger' if outcomes.ledger == TABLE else outcomes.ledger}.")
+    if outcomes.audit_log is not None:
+        say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if left and ending.bulk:
         say(f"{len(left)} nodes are left: unstick do --resume {ending.bulk}")
-    if not rehearsal.wait:
-        say(*_could_wait(rehearsal))
+    if not dry_run.wait:
+        say(*_could_wait(dry_run))
     return 130 if left and not ending.given_up else _code(outcomes.results)
 
 
@@ -183,20 +183,20 @@ def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
-    """The one system that all the nodes belong to. Raises UnknownError, UsageError."""
+    """The one engine that all the nodes belong to. Raises UnknownError, UsageError."""
     readers = {reader.label: reader for reader in map(workspace.reader, nodes)}
     if len(readers) > 1:
-        raise click.UsageError(f"The nodes are of several systems ({', '.join(readers)}); do one after the other.")
+        raise click.UsageError(f"The nodes are of several engines ({', '.join(readers)}); do one after the other.")
     return next(iter(readers.values()))
 
 
-def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Verb]:
-    """The verb as it is for the kinds of these nodes. Raises UsageError where the system has none of that name."""
-    known = {verb.name for verb in reader.system.spec.verbs}
+def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
+    """The action as it is for the kinds of these nodes. Raises UsageError where the engine has none of that name."""
+    known = {action.name for action in reader.engine.spec.actions}
     if name not in known:
-        raise unknown_verb(name, known)
+        raise unknown_action(name, known)
     kinds = dict.fromkeys(split_id(node)[1] for node in nodes)
-    return [verb for kind in kinds for verb in reader.verbs(kind) if verb.name == name]
+    return [action for kind in kinds for action in reader.actions(kind) if action.name == name]
 
 
 def _gone(reader: Reader, node_id: str) -> Result:
@@ -207,51 +207,51 @@ def _gone(reader: Reader, node_id: str) -> Result:
     return Result(id=node_id, outcome=Outcome.GONE, why="it does not exist, or not any more")
 
 
-def _with(rehearsal: Rehearsal, gone: Sequence[Result]) -> Rehearsal:
-    results = tuple(sorted((*rehearsal.results, *gone), key=lambda r: r.id))
-    return msgspec.structs.replace(rehearsal, results=results)
+def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
+    results = tuple(sorted((*dry_run.results, *gone), key=lambda r: r.id))
+    return msgspec.structs.replace(dry_run, results=results)
 
 
-def _rehearsed(rehearsal: Rehearsal, variants: Sequence[Verb]) -> Iterator[str]:
+def _dry_run_text(dry_run: DryRun, variants: Sequence[Action]) -> Iterator[str]:
     """What would change, what drops out, and what the engine does then."""
-    yield from tables.changes(rehearsal.changes)
-    yield from tables.results(rehearsal.results, would=True)
-    beyond = len(rehearsal.versions) - sum(r.id in rehearsal.versions for r in rehearsal.results)
+    yield from tables.changes(dry_run.changes)
+    yield from tables.results(dry_run.results, would=True)
+    beyond = len(dry_run.versions) - sum(r.id in dry_run.versions for r in dry_run.results)
     if beyond > 0:
-        yield f"{beyond} more nodes are done likewise; the first {perform.CHUNK} were rehearsed."
-    if any(result.outcome is Outcome.CHANGED for result in rehearsal.results):
-        for verb in variants:
-            assumed = " (assumed)" if verb.proof == "assumed" else ""
-            yield f"{verb.title}: {verb.effect} {verb.next}{assumed}".rstrip()
+        yield f"{beyond} more nodes are done likewise; the first {perform.CHUNK} were dry-run."
+    if any(result.outcome is Outcome.CHANGED for result in dry_run.results):
+        for action in variants:
+            assumed = " (assumed)" if action.proof == "assumed" else ""
+            yield f"{action.title}: {action.effect} {action.next}{assumed}".rstrip()
 
 
-def _could_wait(rehearsal: Rehearsal) -> Iterator[str]:
+def _could_wait(dry_run: DryRun) -> Iterator[str]:
     """Say that waiting would help, where it would."""
-    if rehearsal.for_now:
-        nodes = "1 node" if len(rehearsal.for_now) == 1 else f"{len(rehearsal.for_now)} nodes"
+    if dry_run.for_now:
+        nodes = "1 node" if len(dry_run.for_now) == 1 else f"{len(dry_run.for_now)} nodes"
         yield f"An executor has {nodes} at the moment: --wait SECONDS acts when that is over."
 
 
 def _go_on(
     target: Target,
     workspace: Workspace,
-    variants: Sequence[Verb],
-    rehearsal: Rehearsal,
+    variants: Sequence[Action],
+    dry_run: DryRun,
     yes: bool,
     confirm: str | None,
 ) -> bool:
-    """Show the rehearsal and ask, as hard as the verb is dangerous. Raises UsageError where asking is not possible."""
+    """Show the dry run and ask, as hard as the action is dangerous. Raises UsageError where asking is not possible."""
     if not target.output.json:
-        say(*_rehearsed(rehearsal, variants))
+        say(*_dry_run_text(dry_run, variants))
     server = workspace.server
     place = f"{target.context or server.database} (as {server.role})"
-    number = sum(result.outcome is Outcome.CHANGED for result in rehearsal.results)
-    question = f"{variants[0].title}: {number} of {len(rehearsal.results)} nodes on {place}."
-    if rehearsal.wait and rehearsal.for_now:
+    number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
+    question = f"{variants[0].title}: {number} of {len(dry_run.results)} nodes on {place}."
+    if dry_run.wait and dry_run.for_now:
         question += (
-            f" Then wait up to {rehearsal.wait:.0f} s for {len(rehearsal.for_now)} that an executor has at the moment."
+            f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor has at the moment."
         )
-    destroys = any(verb.danger is Danger.DESTRUCTIVE or verb.confirm == "typed" for verb in variants)
+    destroys = any(action.danger is Danger.DESTRUCTIVE or action.confirm == "typed" for action in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.context:
             raise click.UsageError(f"--confirm must be the context's name, {target.context}. Nothing was changed.")
@@ -263,7 +263,7 @@ def _go_on(
     return prompts.agreed(f"{question} Go on?")
 
 
-async def _commit(workspace: Workspace, rehearsal: Rehearsal, bulk: Frozen | None) -> tuple[Outcomes, Ending]:
+async def _commit(workspace: Workspace, dry_run: DryRun, bulk: Frozen | None) -> tuple[Outcomes, Ending]:
     """Commit chunk by chunk, then wait for what is busy for now. Ctrl-C and SIGTERM end it between two chunks.
 
     What is under way is waited for.
@@ -281,13 +281,13 @@ async def _commit(workspace: Workspace, rehearsal: Rehearsal, bulk: Frozen | Non
         say("Interrupted: waiting for the outcome of what is under way ...")
 
     with _signals(interrupted):
-        if rehearsal.wait and rehearsal.for_now:
-            say(f"Waiting up to {rehearsal.wait:.0f} s for {len(rehearsal.for_now)} nodes. Ctrl-C stops.")
-        async for progress in waiting.bulk(workspace, rehearsal, operator(), stop, bulk):
+        if dry_run.wait and dry_run.for_now:
+            say(f"Waiting up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} nodes. Ctrl-C stops.")
+        async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
             results += progress.chunk.results
             changes += [change.read() for change in progress.chunk.changes]
             xids += [progress.chunk.xid] if progress.chunk.xid else []
-            place = progress.chunk.ledger or place
+            place = progress.chunk.audit_log or place
             ending = Ending(bulk=progress.bulk, given_up=progress.given_up)
             if progress.waits is not None:
                 say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.trouble}")
@@ -299,7 +299,7 @@ async def _commit(workspace: Workspace, rehearsal: Rehearsal, bulk: Frozen | Non
     if any(result.outcome is Outcome.LOST for result in corrections):
         say("The server was replaced by one that does not have all that was committed: see the nodes that are lost.")
     done = tuple(perform.corrected(results, corrections))
-    return Outcomes(results=done, changes=tuple(changes), xid=" ".join(xids) or None, ledger=place), ending
+    return Outcomes(results=done, changes=tuple(changes), xid=" ".join(xids) or None, audit_log=place), ending
 
 
 @contextlib.contextmanager
@@ -317,11 +317,11 @@ def _signals(handler: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, action)
 
 
-def _left(rehearsal: Rehearsal, done: Outcomes, ending: Ending) -> list[Result]:
+def _left(dry_run: DryRun, done: Outcomes, ending: Ending) -> list[Result]:
     """The nodes that an interruption left alone."""
     told = {result.id for result in done.results}
     why = "not tried: the server did not come back" if ending.given_up else "not tried: interrupted before"
-    return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in rehearsal.versions if i not in told]
+    return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in dry_run.versions if i not in told]
 
 
 def _code(results: Sequence[Result]) -> int:

@@ -51,13 +51,13 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
 
 def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
-    from queries.contract.loader import BrokenSystemError
+    from queries.contract.loader import BrokenEngineError
     from queries.errors import DatabaseError
     from queries.workspace import UnknownError
 
     if isinstance(error, ConfigError | UnknownError):
         return USAGE
-    return FAILED if isinstance(error, DatabaseError | BrokenSystemError) else None
+    return FAILED if isinstance(error, DatabaseError | BrokenEngineError) else None
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:

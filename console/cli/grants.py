@@ -11,14 +11,14 @@ from queries.write.grants import grants as asked
 VIEWER, OPERATOR = "viewer", "operator"
 
 
-async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str], system: str | None) -> int:
-    """Print the statements for the systems that are here. The exit code."""
+async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str], engine: str | None) -> int:
+    """Print the statements for the engines that are here. The exit code."""
     if not (viewers or operators):
         viewers, operators = [VIEWER], [OPERATOR]
     async with opened(target) as workspace:
         found = {
             reader.label: tuple(map(safe_sql, await asked(workspace.database, reader, viewers, operators)))
-            for reader in chosen(workspace, system)
+            for reader in chosen(workspace, engine)
         }
     target.output.answer(
         {"grants": found},

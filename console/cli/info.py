@@ -40,8 +40,8 @@ async def info(target: Target) -> int:
     try:
         async with opened(target, empty=True) as workspace:
             facts["server"] = workspace.server
-            facts["systems"] = {label: reader.found.schema for label, reader in workspace.systems.items()}
-            facts["ledger"] = workspace.ledger_place
+            facts["engines"] = {label: reader.found.schema for label, reader in workspace.engines.items()}
+            facts["audit_log"] = workspace.audit_log_place
             facts["load"] = round(workspace.database.load.share(), 4)
     except DatabaseError as error:
         trouble = error
@@ -67,15 +67,15 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 
 
-def sql(choices: Choices, verb: str, label: str | None) -> int:
-    """Print a verb's statements, of every system that has it. The exit code."""
+def sql(choices: Choices, action: str, label: str | None) -> int:
+    """Print an action's statements, of every engine that has it. The exit code."""
     known = loader.builtin()
     wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
     if not wanted:
-        raise click.UsageError(f"There is no system {label!r}; there is {', '.join(s.name for s in known)}.")
-    found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.verbs if v.name == verb}
+        raise click.UsageError(f"There is no engine {label!r}; there is {', '.join(s.name for s in known)}.")
+    found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
     if not found:
-        raise unknown_verb(verb, {v.name for s in wanted for v in s.spec.verbs})
+        raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
     texts = {
         f"{name}/{script}": perform.statements(s, v) if v.writes else f"-- {v.support}: {v.why}"
         for (name, script), (s, v) in found.items()
@@ -87,8 +87,8 @@ def sql(choices: Choices, verb: str, label: str | None) -> int:
     return 0
 
 
-def unknown_verb(verb: str, known: set[str]) -> click.UsageError:
-    """What is wrong, and which verbs there are."""
-    near = difflib.get_close_matches(verb, known, n=1)
+def unknown_action(action: str, known: set[str]) -> click.UsageError:
+    """What is wrong, and which actions there are."""
+    near = difflib.get_close_matches(action, known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return click.UsageError(f"There is no verb {verb!r}.{hint} There are {', '.join(sorted(known))}.")
+    return click.UsageError(f"There is no action {action!r}.{hint} There are {', '.join(sorted(known))}.")

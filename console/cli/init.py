@@ -1,4 +1,4 @@
-"""``init``: the ledger's table, its statements shown before they are run."""
+"""``init``: the audit log's table, its statements shown before they are run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from console.cli.target import Target, opened
 from queries.write import audit_log
 
 _PUBLISHED = (
-    "Warning: the publication {name} is FOR ALL TABLES. It will publish unstick.ledger: a subscriber without this table"
-    " stops at its first entry and keeps back WAL here."
+    "Warning: the publication {name} is FOR ALL TABLES. It will publish unstick.audit_log: a subscriber without this"
+    " table stops at its first entry and keeps back WAL here."
 )
 _SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber."
 
 
 async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
-    """Create the ledger and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
+    """Create the audit log and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
     script = audit_log.script(operators)
     if sql:
         target.output.lines(script.rstrip("\n").split("\n"))
@@ -33,5 +33,5 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
             say("Nothing was changed.")
             return 1
         await audit_log.create(workspace.database, operators)
-    say(f"The ledger is the table unstick.ledger in {server.database} now.")
+    say(f"The audit log is the table unstick.audit_log in {server.database} now.")
     return 0

@@ -16,7 +16,7 @@ def version(distribution: str = "unstick") -> str | None:
 
 
 def state_dir() -> Path:
-    """Where crash files and the local ledger are."""
+    """Where crash files and the local audit log are."""
     from queries.user_dirs import folder
 
     return folder("state")

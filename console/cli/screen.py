@@ -14,7 +14,7 @@ from console.cli.options import Choices, wrong
 from console.cli.target import Target, resolve
 from console.config import Context
 
-GREETING = "2 what is stuck · enter why · W C R ... remedies, rehearsed first · tab the next engine · ? help"
+GREETING = "2 what is stuck · enter why · W C R ... remedies, dry-run first · tab the next engine · ? help"
 
 
 def open_console(choices: Choices) -> int:
@@ -40,7 +40,7 @@ def demo(choices: Choices, *, headless: bool, seed: int) -> int:
         target = resolve(choices)
         _leave_cleanly()
         with _served(seed) as dsn:
-            return _run(target, dsn, Context(name="demo", dsn=dsn, system=run.FIRST), GREETING)
+            return _run(target, dsn, Context(name="demo", dsn=dsn, engine=run.FIRST), GREETING)
     except run.DemoUnavailable as error:
         from click import ClickException
 

@@ -29,15 +29,15 @@ async def show(target: Target, node_id: str, size: int) -> int:
             say(f"{node_id} does not exist, or not any more{hidden}.")
             return 3
         entries, unread = await workspace.done(detail.node.id, 5)
-    verbs = list(_verbs(reader, detail.node))
+    actions = list(_actions(reader, detail.node))
     history = [*([unread] if unread else ()), *map(tables.entry, entries)]
     width = (target.output.width or WIDTH + 2) - 2
-    target.output.answer(detail, lambda: _lines(detail, reader, verbs, history, max(width, 10), target.output.ascii))
+    target.output.answer(detail, lambda: _lines(detail, reader, actions, history, max(width, 10), target.output.ascii))
     return 0
 
 
 def _lines(
-    detail: Detail, reader: Reader, verbs: list[list[str]], history: list[str], width: int, ascii: bool
+    detail: Detail, reader: Reader, actions: list[list[str]], history: list[str], width: int, ascii: bool
 ) -> Iterator[str]:
     node = detail.node
     yield f"{formatting.glyph(node.phase, ascii)} {node.phase}  {node.title}  {node.id}"
@@ -47,14 +47,14 @@ def _lines(
         assumed = " (assumed)" if finding.proof == "assumed" else ""
         yield f"stuck: {finding.title}{since}"
         yield f"  {finding.sentence}{assumed}"
-        if finding.verb:
+        if finding.action:
             yield Whole(f"  → {tables.command(finding)}")
     yield ""
     yield from tables.table(_columns(node, reader, detail.at))
     for section in detail.sections:
         yield ""
         yield from _section(section, width, detail.at, ascii)
-    for title, rows in (("What can be done", list(tables.table(verbs))), ("What was done", history)):
+    for title, rows in (("What can be done", list(tables.table(actions))), ("What was done", history)):
         if rows:
             yield ""
             yield title
@@ -76,7 +76,7 @@ def _columns(node: Node, reader: Reader, at: float) -> Iterator[list[str]]:
     for name in MEASURES:
         if (value := getattr(node, name)) is not None:
             yield [f"  {name}", str(value)]
-    kind = reader.system.kind(node.kind)
+    kind = reader.engine.kind(node.kind)
     if kind is not None and kind.not_recorded:
         yield ["  not recorded", ", ".join(kind.not_recorded)]
 
@@ -115,7 +115,7 @@ def _cell(value: Any) -> str:
     return formatting.NONE if value is None else str(value)
 
 
-def _verbs(reader: Reader, node: Node) -> Iterator[list[str]]:
-    for verb in reader.verbs(node.kind):
-        available = reader.availability(verb, node)
-        yield [verb.name, verb.effect if available.ok else f"not now: {available.why}"]
+def _actions(reader: Reader, node: Node) -> Iterator[list[str]]:
+    for action in reader.actions(node.kind):
+        available = reader.availability(action, node)
+        yield [action.name, action.effect if available.ok else f"not now: {available.why}"]

@@ -1,4 +1,4 @@
-"""What is there and what is stuck: ``systems`` and ``stuck``."""
+"""What is there and what is stuck: ``engines`` and ``stuck``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from console.cli.output import say
 from console.cli.target import Target, chosen, limits, nothing_here, opened
-from queries.contract.spec import Verb
+from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
 from queries.model import Count, Finding, Findings, Record, Unchecked
 from queries.read.reader import Reader
@@ -18,16 +18,16 @@ PAUSE = 1.0  # seconds between two looks of `stuck --watch`
 SEVERAL = "it takes several looks: stuck --watch SECONDS"
 
 
-class VerbHere(Record):
-    """A verb of a system, and whether it can be done here."""
+class ActionHere(Record):
+    """An action of an engine, and whether it can be done here."""
 
-    verb: Verb
+    action: Action
     available: bool
     why: str
 
 
-class SystemHere(Record):
-    """A system found: what it is, how many nodes it has, what can be done, which indexes are missing."""
+class EngineHere(Record):
+    """An engine found: what it is, how many nodes it has, what can be done, which indexes are missing."""
 
     label: str
     schema: str
@@ -35,32 +35,32 @@ class SystemHere(Record):
     about: str
     notes: tuple[str, ...]  # which variant of the engine this is, and what tells
     counts: tuple[Count, ...]
-    verbs: tuple[VerbHere, ...]
+    actions: tuple[ActionHere, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make something cheap
     unreadable: str = ""  # why it cannot be read
     policies: tuple[str, ...] = ()  # tables whose rows row-level security may hide
 
 
-async def systems(target: Target) -> int:
-    """List the systems. The exit code."""
+async def engines(target: Target) -> int:
+    """List the engines. The exit code."""
     async with opened(target, empty=True) as workspace:
-        here = [await _here(reader) for reader in workspace.systems.values()]
-        lines = [line for reader in workspace.systems.values() for line in limits(workspace, reader)]
+        here = [await _here(reader) for reader in workspace.engines.values()]
+        lines = [line for reader in workspace.engines.values() for line in limits(workspace, reader)]
     declined = workspace.declined
-    answer = {"systems": here, "declined": declined, "looked_for": workspace.looked_for}
+    answer = {"engines": here, "declined": declined, "looked_for": workspace.looked_for}
     target.output.answer(answer, lambda: _text(here))
     if not here:
         for line in nothing_here(workspace):
             say(line)
         return 1
     for each in declined:
-        say(f"declined {each.system} in schema {each.schema}: {each.why}")
-    lines += [f"{system.label}: {system.unreadable}" for system in here if system.unreadable]
+        say(f"declined {each.engine} in schema {each.schema}: {each.why}")
+    lines += [f"{engine.label}: {engine.unreadable}" for engine in here if engine.unreadable]
     say(*lines)
     return int(bool(lines))
 
 
-async def _here(reader: Reader) -> SystemHere:
+async def _here(reader: Reader) -> EngineHere:
     counts: tuple[Count, ...] = ()
     why = ""
     try:
@@ -69,32 +69,32 @@ async def _here(reader: Reader) -> SystemHere:
         raise
     except DatabaseError as error:
         why = error.line
-    spec = reader.system.spec
-    verbs = []
-    for verb in reader.system.verbs_here:
-        available = reader.availability(verb)
-        verbs.append(VerbHere(verb=verb, available=available.ok, why=available.why))
-    return SystemHere(
+    spec = reader.engine.spec
+    actions = []
+    for action in reader.engine.actions_here:
+        available = reader.availability(action)
+        actions.append(ActionHere(action=action, available=available.ok, why=available.why))
+    return EngineHere(
         label=reader.label,
         schema=reader.found.schema,
         title=spec.title,
         notes=reader.notes,
         about=spec.about,
         counts=counts,
-        verbs=tuple(verbs),
+        actions=tuple(actions),
         missing=tuple(need.ddl for need in reader.found.missing()),
         unreadable=why,
         policies=reader.found.policies,
     )
 
 
-async def stuck(target: Target, *, system: str | None, limit: int, watch: float | None) -> int:
+async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None) -> int:
     """List findings, worst first. The exit code."""
     code = 0
     parts: list[Findings] = []
     unread: list[Unchecked] = []
     async with opened(target) as workspace:
-        readers = list(chosen(workspace, system))
+        readers = list(chosen(workspace, engine))
         if watch is not None and (unwatched := await _watch(readers, watch)):
             say(*(f"{label}: {why}" for label, why in unwatched.items()))
             code = 1
@@ -108,7 +108,7 @@ async def stuck(target: Target, *, system: str | None, limit: int, watch: float 
                 raise
             except DatabaseError as error:
                 lines.append(f"{reader.label}: {error}")
-                unread.append(Unchecked(system=reader.label, code="anything", why=error.line, failed=True))
+                unread.append(Unchecked(engine=reader.label, code="anything", why=error.line, failed=True))
             lines += limits(workspace, reader)
             say(*lines)
             code = code or int(bool(lines))
@@ -142,7 +142,7 @@ def _failed(part: Findings) -> Iterator[str]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in part.unchecked:
         if each.failed:
-            reasons.setdefault((each.system, each.why), []).append(each.code)
+            reasons.setdefault((each.engine, each.why), []).append(each.code)
     for (label, why), codes in reasons.items():
         yield f"{label}: not looked for: {', '.join(codes)}: {why}"
 
@@ -150,9 +150,9 @@ def _failed(part: Findings) -> Iterator[str]:
 def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:
     """The findings that need several looks, where only one was taken."""
     for reader in readers:
-        for spec in reader.system.spec.findings:
+        for spec in reader.engine.spec.findings:
             if spec.sample:
-                yield Unchecked(system=reader.label, code=spec.code, why=SEVERAL)
+                yield Unchecked(engine=reader.label, code=spec.code, why=SEVERAL)
 
 
 def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:
@@ -166,10 +166,10 @@ def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Fi
     )
 
 
-def _text(here: list[SystemHere]) -> Iterator[str]:
+def _text(here: list[EngineHere]) -> Iterator[str]:
     from console.cli import stuck_text
 
-    return (line for system in here for line in stuck_text.system(system))
+    return (line for engine in here for line in stuck_text.engine(engine))
 
 
 def _findings(answer: Findings, labels: tuple[str, ...]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from console.text import formatting
-from queries.model import OPEN, Count, Finding, Honesty, LedgerEntry, Node, Result, RowChange
+from queries.model import OPEN, AuditLogEntry, Count, Finding, Node, Precision, Result, RowChange
 from queries.safe_text import safe_text
 
 
@@ -38,7 +38,9 @@ def cells(text: str) -> int:
 def counts(of: Iterable[Count]) -> str:
     """Counts by phase in a line: ``3 blocked, 12 ready``; phases that surely have no nodes are left out."""
     parts = [
-        f"{formatting.count(count)} {count.phase}" for count in of if count.n != 0 or count.honesty is Honesty.CAPPED
+        f"{formatting.count(count)} {count.phase}"
+        for count in of
+        if count.n != 0 or count.precision is Precision.CAPPED
     ]
     return ", ".join(parts) or "no nodes"
 
@@ -63,7 +65,7 @@ def command(of: Finding) -> str:
     formatting = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
     given = "".join(f" --arg {word}" for word in formatting)
     guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
-    return f'unstick do {of.verb} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
+    return f'unstick do {of.action} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
 
 
 NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
@@ -102,8 +104,8 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
 
 
-def entry(of: LedgerEntry) -> str:
-    """A ledger entry in one line."""
+def entry(of: AuditLogEntry) -> str:
+    """An audit log entry in one line."""
     tally: dict[str, int] = {}
     for result in of.results:
         tally[result.outcome] = tally.get(result.outcome, 0) + 1
@@ -111,4 +113,4 @@ def entry(of: LedgerEntry) -> str:
     who = f"{of.os_user}@{of.host} as {of.role}"
     asked = "".join(f" {name}={_value(value)}" for name, value in of.arguments.items())
     at = "" if of.origin is None else f"  on {formatting.place(of.origin)}"
-    return f"{formatting.instant(of.at)}  {of.system}  {of.verb}{asked}: {outcome}  by {who}: {of.reason}{at}"
+    return f"{formatting.instant(of.at)}  {of.engine}  {of.action}{asked}: {outcome}  by {who}: {of.reason}{at}"

@@ -37,12 +37,12 @@ class Target(Record):
 
     @property
     def overrides(self) -> dict[str, dict[str, object]]:
-        """Thresholds and options by system."""
+        """Thresholds and options by engine."""
         return self.config.overrides()
 
 
-class NoSystem(DatabaseError):
-    """No known system is in the database; says what was looked for."""
+class NoEngine(DatabaseError):
+    """No known engine is in the database; says what was looked for."""
 
 
 def resolve(choices: Choices) -> Target:
@@ -81,7 +81,7 @@ def _interval(written: str) -> float:
 
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
-    """Connect. Raises DatabaseError, also where there is no system (unless ``empty`` will do)."""
+    """Connect. Raises DatabaseError, also where there is no engine (unless ``empty`` will do)."""
     workspace = await Workspace.open(
         target.dsn,
         target.overrides,
@@ -92,24 +92,24 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
         override_read_only=target.override_read_only,
     )
     try:
-        if not (workspace.systems or empty):
-            raise NoSystem(*nothing_here(workspace))
+        if not (workspace.engines or empty):
+            raise NoEngine(*nothing_here(workspace))
         yield workspace
     finally:
         await workspace.close()
 
 
 def nothing_here(workspace: Workspace) -> list[str]:
-    """Why there is no system: what looked like one and is not, and what was looked for."""
+    """Why there is no engine: what looked like one and is not, and what was looked for."""
     lines = [f"There is no task engine that unstick knows in the database {workspace.server.database}."]
-    lines += [f"Declined {d.system} in schema {d.schema}: {d.why}." for d in workspace.declined]
+    lines += [f"Declined {d.engine} in schema {d.schema}: {d.why}." for d in workspace.declined]
     return lines + [f"Looked for {line}" for line in workspace.looked_for]
 
 
 def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
-    """The readers of one system or all. Raises UsageError."""
+    """The readers of one engine or all. Raises UsageError."""
     if label is None:
-        return workspace.systems.values()
+        return workspace.engines.values()
     try:
         return (workspace.named(label),)
     except UnknownError as error:
@@ -128,7 +128,7 @@ async def named(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
 
 
 def limits(workspace: Workspace, reader: Reader) -> list[str]:
-    """Return why not all of a system can be read: privileges that the role lacks, a variant that is not known."""
+    """Return why not all of an engine can be read: privileges that the role lacks, a variant that is not known."""
     lines, role, found = [], workspace.server.role, reader.found
     if not found.usable:
         lines.append(f"{reader.label}: permission denied: the role {role} has no USAGE on schema {found.schema}")

@@ -28,13 +28,13 @@ class Row(NamedTuple):
 
 
 class Found:
-    """What was read of all systems, in the order of the tree."""
+    """What was read of all engines, in the order of the tree."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.at = 0.0
-        self.costly: dict[tuple[str, str], Costly] = {}  # by system and kind of parent ("" for the top)
-        self.only: dict[str, str] = {}  # what alone was looked at, by system
+        self.costly: dict[tuple[str, str], Costly] = {}  # by engine and kind of parent ("" for the top)
+        self.only: dict[str, str] = {}  # what alone was looked at, by engine
         self.more: list[str] = []  # at which places there is more than was read
         self.below: list[str] = []  # the nodes below which there is
 
@@ -59,7 +59,7 @@ class Found:
 
 
 async def tree(
-    target: Target, text: str, *, system: str | None, depth: int, limit: int, live: bool, asked: bool
+    target: Target, text: str, *, engine: str | None, depth: int, limit: int, live: bool, asked: bool
 ) -> int:
     """Show nodes. The exit code."""
     try:
@@ -68,7 +68,7 @@ async def tree(
         raise click.UsageError(f"The filter: {error.message} (at character {error.position + 1})") from None
     found, code = Found(), 0
     async with opened(target) as workspace:
-        for reader in chosen(workspace, system):
+        for reader in chosen(workspace, engine):
             reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, asked, found)
             try:
                 rows = [row async for row in reading]
@@ -106,7 +106,7 @@ async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
 async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Found) -> AsyncIterator[Row]:
     """A node, then all below it, each once, without recursion: a tree may be deeper than the stack, or a circle."""
     told: set[str] = set()
-    with_children = {kind.name for kind in reader.system.spec.kinds if kind.children}
+    with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     waiting: list[Row] = []
     cursor, left = None, limit
     while left > 0:

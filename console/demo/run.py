@@ -92,7 +92,7 @@ class Demo:
             await connection.execute(SQL["roles"])
         finally:
             await connection.close()
-        # With a table of its own: what is tried out here shall not stand in the ledger file of whoever tries it.
+        # With a table of its own: what is tried out here shall not stand in the audit log file of whoever tries it.
         connection = await asyncpg.connect(self.dsn)
         try:
             await connection.execute(audit_log.ddl() + audit_log.grants("operator"))

@@ -1,4 +1,4 @@
-"""A verb being carried out: a task of its own that nothing on the screen cancels."""
+"""An action being carried out: a task of its own that nothing on the screen cancels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from queries.actions import perform, wait
 from queries.errors import DatabaseError
-from queries.model import Outcome, Rehearsal, Result, RowChange
+from queries.model import DryRun, Outcome, Result, RowChange
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list
 
@@ -19,14 +19,14 @@ STOPPED = "stopped before its turn came: nothing was changed"
 
 
 class Work:
-    """A rehearsal being committed, chunk by chunk. ``changed`` is called after each chunk and at the end."""
+    """A dry run being committed, chunk by chunk. ``changed`` is called after each chunk and at the end."""
 
-    def __init__(self, workspace: Workspace, rehearsal: Rehearsal, changed: Callable[[], None]) -> None:
-        self.rehearsal = rehearsal
+    def __init__(self, workspace: Workspace, dry_run: DryRun, changed: Callable[[], None]) -> None:
+        self.dry_run = dry_run
         self.results: list[Result] = []
         self.changes: list[RowChange] = []
         self.xids: list[str] = []
-        self.place: str | None = None  # where the ledger entries went
+        self.place: str | None = None  # where the audit log entries went
         self.bulk = ""  # id by which what is left can be continued
         self.trouble = ""  # why the server is waited for, "" where it is not
         self.retry_at = 0.0  # monotonic time at which it is asked again
@@ -43,7 +43,7 @@ class Work:
     @property
     def total(self) -> int:
         """How many nodes it is about."""
-        return len(self.rehearsal.versions)
+        return len(self.dry_run.versions)
 
     @property
     def rate(self) -> float:
@@ -102,16 +102,16 @@ class Work:
 
     async def _run(self) -> None:
         told = {result.id for result in self.results}
-        versions = {id_: version for id_, version in self.rehearsal.versions.items() if id_ not in told}
-        verb = msgspec.structs.replace(self.rehearsal, versions=versions)
+        versions = {id_: version for id_, version in self.dry_run.versions.items() if id_ not in told}
+        action = msgspec.structs.replace(self.dry_run, versions=versions)
         try:
             list_ = bulk_list.load(self._workspace.bulks, self.bulk, self._workspace.server) if self.bulk else None
-            steps = wait.bulk(self._workspace, verb, audit_log.operator(), self._stop, list_)
+            steps = wait.bulk(self._workspace, action, audit_log.operator(), self._stop, list_)
             async for step in steps:
                 self.results += step.chunk.results
                 self.changes += step.chunk.changes
                 self.xids += [step.chunk.xid] if step.chunk.xid else []
-                self.place = step.chunk.ledger or self.place
+                self.place = step.chunk.audit_log or self.place
                 self.bulk, self.trouble = step.bulk, step.trouble
                 self.retry_at = monotonic() + (step.waits or 0.0)
                 self.correct()
@@ -128,5 +128,5 @@ class Work:
 
     def _rest(self, outcome: Outcome, why: str) -> None:
         told = {result.id for result in self.results}
-        left = [node_id for node_id in self.rehearsal.versions if node_id not in told]
+        left = [node_id for node_id in self.dry_run.versions if node_id not in told]
         self.results += [Result(id=node_id, outcome=outcome, why=why) for node_id in left]

@@ -1,6 +1,6 @@
-"""The dead letters of all systems as they were last read, in groups of those that died of the same. Knows no widgets.
+"""The dead letters of all engines as they were last read, in groups of those that died of the same. Knows no widgets.
 
-One statement a look goes round the systems, page by page, and begins again at the end: what was decided on elsewhere
+One statement a look goes round the engines, page by page, and begins again at the end: what was decided on elsewhere
 goes with the round that does not meet it any more. What is on the screen is read by its ids at each look besides.
 """
 
@@ -9,54 +9,54 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Costly, Group, Letter, Node, Record
+from queries.model import Costly, DeadLetter, Group, Node, Record
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
-PAGE = 200  # letters a statement
-CAP = 2000  # letters of a system that are read without being asked for more
-HASTE = 15  # statements of a look while not all systems were gone through yet
+PAGE = 200  # dead letters a statement
+CAP = 2000  # dead letters of an engine that are read without being asked for more
+HASTE = 15  # statements of a look while not all engines were gone through yet
 
 
 class Row(Record):
-    """A row of the desk: a system, one of its groups, or (of one that is unfolded) one of the group's letters."""
+    """A row of the desk: an engine, one of its groups, or (of one that is unfolded) one of the group's dead letters."""
 
-    system: str
+    engine: str
     group: Group | None = None
-    letter: Letter | None = None
+    dead_letter: DeadLetter | None = None
     open: bool = False
     marked: bool = False
 
     @property
     def key(self) -> str:
         """What it is, whatever stands around it."""
-        if self.letter is not None:
-            return self.letter.node.id
-        return self.system if self.group is None else _key(self.group)
+        if self.dead_letter is not None:
+            return self.dead_letter.node.id
+        return self.engine if self.group is None else _key(self.group)
 
 
 class Part:
-    """One system's letters and the round that reads them."""
+    """One engine's dead letters and the round that reads them."""
 
     def __init__(self) -> None:
-        self.letters: dict[str, Letter] = {}
+        self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
         self.costly: Costly | None = None
         self.trouble = ""  # why it was not read
         self.read = False  # whether a round has come to its end
         self.due = True  # whether a round is wanted soon
-        self.more = False  # whether there are letters beyond the cap
+        self.more = False  # whether there are dead letters beyond the cap
         self.only = ""  # what is looked at, where that is not everything
         self._cap = CAP
         self._cursor: str | None = None
         self._met: set[str] = set()
-        self._groups: dict[Group, list[Letter]] | None = None
+        self._groups: dict[Group, list[DeadLetter]] | None = None
 
     @property
-    def groups(self) -> dict[Group, list[Letter]]:
-        """The letters by what they died of, worst and oldest first."""
+    def groups(self) -> dict[Group, list[DeadLetter]]:
+        """The dead letters by what they died of, worst and oldest first."""
         if self._groups is None:
-            self._groups = dead_letters.grouped(self.letters.values(), capped=not self.whole)
+            self._groups = dead_letters.grouped(self.dead_letters.values(), capped=not self.whole)
         return self._groups
 
     @property
@@ -69,24 +69,24 @@ class Part:
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.costly, self._cursor, self.trouble = page.at, page.costly, page.cursor, ""
         self.only = page.only
-        self.letters |= {letter.node.id: letter for letter in page.letters}
-        self._met |= {letter.node.id for letter in page.letters}
+        self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
+        self._met |= {dead_letter.node.id for dead_letter in page.dead_letters}
         if page.cursor is None or len(self._met) >= self._cap:
-            self.letters = {key: letter for key, letter in self.letters.items() if key in self._met}
+            self.dead_letters = {key: dead_letter for key, dead_letter in self.dead_letters.items() if key in self._met}
             self.more, self.read, self.due = page.cursor is not None, True, False
             self._cursor, self._met = None, set()
         self._groups = None
 
     async def renew(self, reader: Reader, ids: Iterable[str]) -> None:
-        """Read these letters as they are now; those that are decided on go. Raises DatabaseError."""
-        wanted = [key for key in ids if key in self.letters]
+        """Read these dead letters as they are now; those that are decided on go. Raises DatabaseError."""
+        wanted = [key for key in ids if key in self.dead_letters]
         if not wanted:
             return
         page = await reader.dead(page=len(wanted), ids=wanted)
         self.at, self._groups = page.at, None
         for key in wanted:
-            del self.letters[key]
-        self.letters |= {letter.node.id: letter for letter in page.letters}
+            del self.dead_letters[key]
+        self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
 
     def again(self, *, more: bool = False) -> None:
         """Begin the round anew, soon; ``more`` raises the cap."""
@@ -95,7 +95,7 @@ class Part:
 
 
 class Desk:
-    """All systems' parts, which groups are unfolded, and which letters are marked."""
+    """All engines' parts, which groups are unfolded, and which dead letters are marked."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Part] = {}
@@ -106,9 +106,11 @@ class Desk:
     async def look(
         self, readers: Mapping[str, Reader], seen: Iterable[str], changed: Callable[[], None]
     ) -> float | None:
-        """Read the letters ``seen`` again and go on with the rounds. The server's time, None where nothing was read.
+        """Read the dead letters ``seen`` again, and the next page of each engine.
 
-        ``changed`` is called whenever a page has come. A system that cannot be read says so in its part. Raises
+        Return the server's time, or None if nothing was read.
+
+        ``changed`` is called whenever a page has come. An engine that cannot be read says so in its part. Raises
         DatabaseError where the connection is gone.
         """
         self.parts = {label: self.parts.get(label) or Part() for label in readers}
@@ -122,7 +124,7 @@ class Desk:
             label = self._next(due or list(self.parts))
             await _tried(self.parts[label], self.parts[label].step(readers[label]))
             changed()
-        self.marks &= {key for part in self.parts.values() for key in part.letters}
+        self.marks &= {key for part in self.parts.values() for key in part.dead_letters}
         return max((part.at for part in self.parts.values() if part.at), default=None)
 
     def _next(self, labels: list[str]) -> str:
@@ -137,15 +139,15 @@ class Desk:
         return bool(self.parts) and all(part.read or part.trouble for part in self.parts.values())
 
     def rows(self) -> list[Row]:
-        """System by system, the one with the worst and oldest letters first, each with its groups."""
+        """Engine by engine, the one with the worst and oldest dead letters first, each with its groups."""
         rows: list[Row] = []
         for label in sorted(self.parts, key=self._worst):
-            rows.append(Row(system=label))
+            rows.append(Row(engine=label))
             for group, pile in self.parts[label].groups.items():
                 unfolded = _key(group) in self._open
-                rows.append(Row(system=label, group=group, open=unfolded, marked=self._all_marked(pile)))
+                rows.append(Row(engine=label, group=group, open=unfolded, marked=self._all_marked(pile)))
                 rows += [
-                    Row(system=label, group=group, letter=each, marked=each.node.id in self.marks)
+                    Row(engine=label, group=group, dead_letter=each, marked=each.node.id in self.marks)
                     for each in (pile if unfolded else ())
                 ]
         return rows
@@ -156,20 +158,20 @@ class Desk:
             return 1, 0.0
         return -group.severity, group.first if group.first is not None else float("inf")
 
-    def _all_marked(self, pile: Iterable[Letter]) -> bool:
+    def _all_marked(self, pile: Iterable[DeadLetter]) -> bool:
         return all(each.node.id in self.marks for each in pile)
 
-    def pile(self, row: Row) -> list[Letter]:
-        """The letters that a row stands for."""
-        if row.letter is not None:
-            return [row.letter]
-        groups = self.parts[row.system].groups if row.system in self.parts else {}
+    def pile(self, row: Row) -> list[DeadLetter]:
+        """The dead letters that a row stands for."""
+        if row.dead_letter is not None:
+            return [row.dead_letter]
+        groups = self.parts[row.engine].groups if row.engine in self.parts else {}
         return [] if row.group is None else next((p for g, p in groups.items() if _key(g) == row.key), [])
 
     def targets(self, row: Row) -> list[Node]:
-        """What a verb would act on: the marked letters of the row's system, else those the row stands for."""
-        part, own = self.parts.get(row.system), self.pile(row)
-        marked = [each for key, each in part.letters.items() if key in self.marks] if part else []
+        """What an action would act on: the marked dead letters of the row's engine, else those the row stands for."""
+        part, own = self.parts.get(row.engine), self.pile(row)
+        marked = [each for key, each in part.dead_letters.items() if key in self.marks] if part else []
         here = {each.node.id for each in own}
         return [each.node for each in sorted(marked, key=lambda e: e.node.id not in here) or own]
 
@@ -181,12 +183,12 @@ class Desk:
             (self._open.add if open else self._open.discard)(_key(row.group))
 
     def mark(self, row: Row) -> None:
-        """Mark a letter or all of a group, or take the marks away where all are marked."""
+        """Mark a dead letter or all of a group, or take the marks away where all are marked."""
         ids = {each.node.id for each in self.pile(row)}
         self.marks = self.marks - ids if ids <= self.marks else self.marks | ids
 
     def again(self) -> None:
-        """Something was changed from here: take the marks away and go through all systems again."""
+        """Something was changed from here: take the marks away and go through all engines again."""
         self.marks.clear()
         for part in self.parts.values():
             part.again()
@@ -199,12 +201,12 @@ def fate(was: str | None, is_now: str | None) -> str:
 
 
 def number(group: Group) -> str:
-    """How many letters a group has; ``12+`` where not all were read."""
+    """How many dead letters a group has; ``12+`` where not all were read."""
     return f"{group.n}{'+' if group.capped else ''}"
 
 
 def _key(group: Group) -> str:
-    return f"{group.system}\n{group.fingerprint}"
+    return f"{group.engine}\n{group.fingerprint}"
 
 
 async def _tried(part: Part, reading: Awaitable[None]) -> None:

@@ -96,7 +96,7 @@ WORDS: Final[dict[str, Test]] = {
     "status": _begins(lambda node: node.status),
     "phase": _begins(lambda node: node.phase),
     "kind": _begins(lambda node: node.kind),
-    "system": _begins(lambda node: node.system),
+    "engine": _begins(lambda node: node.engine),
     "owner": _contains(lambda node: node.owner),
     "finding": _finding,
 }

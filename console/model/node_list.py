@@ -1,4 +1,4 @@
-"""What one list of nodes shows and how it is read: a system's tree, its unfinished nodes, or what was found by text.
+"""What one list of nodes shows and how it is read: an engine's tree, its unfinished nodes, or what was found by text.
 
 Joins a ``Reader`` with a ``Forest``; knows no widgets. Every method that reads raises DatabaseError and leaves the
 forest as it was. Of the children of each parent (of the roots) it holds a window of some pages: what is far from where
@@ -40,7 +40,7 @@ class News(Record):
 
 
 class Listing:
-    """One list of one system's nodes. ``reader`` gives the system as it is connected now."""
+    """One list of one engine's nodes. ``reader`` gives the engine as it is connected now."""
 
     def __init__(self, reader: Callable[[], Reader | None], shape: Shape, text: str = "") -> None:
         self.forest = Forest()
@@ -309,7 +309,7 @@ class Listing:
     def _leaves(self, nodes: Sequence[Node]) -> None:
         """Say of nodes whose kind has no children that there is nothing to unfold."""
         reader = self._reader()
-        parents = {kind.name for kind in reader.system.spec.kinds if kind.children} if reader else set()
+        parents = {kind.name for kind in reader.engine.spec.kinds if kind.children} if reader else set()
         for node in nodes:
             if node.kind not in parents and self.forest.children(node.id) is None:
                 self.forest.set_children(node.id, (), complete=True)

@@ -17,7 +17,7 @@ from console.model.refresh_clock import SHARE, Clock
 from queries.actions import unfinished
 from queries.db.backoff import Backoff
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Count, Finding, Node, Rehearsal, Unchecked
+from queries.model import Count, DryRun, Finding, Node, Unchecked
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 
@@ -44,11 +44,11 @@ class Link(StrEnum):
 Opener = Callable[[], Awaitable[Workspace]]
 
 
-def in_front(systems: Mapping[str, Reader], context: Context | None) -> str | None:
-    """The label of the system that is shown first: the context's, else the first there is."""
-    wanted = context.system if context else ""
-    forms = {label: (label, reader.found.full, reader.system.name) for label, reader in systems.items()}
-    return next((label for label in systems if wanted in forms[label]), next(iter(systems), None))
+def in_front(engines: Mapping[str, Reader], context: Context | None) -> str | None:
+    """The label of the engine that is shown first: the context's, else the first there is."""
+    wanted = context.engine if context else ""
+    forms = {label: (label, reader.found.full, reader.engine.name) for label, reader in engines.items()}
+    return next((label for label in engines if wanted in forms[label]), next(iter(engines), None))
 
 
 class Apart:
@@ -56,11 +56,11 @@ class Apart:
 
     def __init__(self) -> None:
         self.trouble = ""  # the first fault
-        self.failed: set[str] = set()  # labels of the systems of which not all was read
+        self.failed: set[str] = set()  # labels of the engines of which not all was read
 
     @contextlib.contextmanager
     def each(self, label: str = "") -> Iterator[None]:
-        """One read, of one system where ``label`` names it."""
+        """One read, of one engine where ``label`` names it."""
         try:
             yield
         except (LostError, UnreachableError):
@@ -106,9 +106,9 @@ class Session:
     # what is known
 
     @property
-    def systems(self) -> Mapping[str, Reader]:
-        """The systems found, by label."""
-        return self.workspace.systems if self.workspace else {}
+    def engines(self) -> Mapping[str, Reader]:
+        """The engines found, by label."""
+        return self.workspace.engines if self.workspace else {}
 
     @property
     def interval(self) -> float:
@@ -144,18 +144,18 @@ class Session:
 
     @property
     def unread(self) -> set[str]:
-        """Labels of the systems of which the last look could not read all: what is known of them may be old."""
+        """Labels of the engines of which the last look could not read all: what is known of them may be old."""
         return set().union(*self._unread.values())
 
     @property
     def more(self) -> set[str]:
-        """Labels of the systems in which more may be stuck than ``findings`` has."""
+        """Labels of the engines in which more may be stuck than ``findings`` has."""
         capped = {label for label, codes in self.capped.items() if codes}
-        hidden = {label for label, reader in self.systems.items() if reader.found.policies}
-        return self.unread | capped | hidden | {each.system for each in self.unchecked if each.failed}
+        hidden = {label for label, reader in self.engines.items() if reader.found.policies}
+        return self.unread | capped | hidden | {each.engine for each in self.unchecked if each.failed}
 
     def findings(self) -> list[Finding]:
-        """Everything found, over all systems: worst first, then oldest."""
+        """Everything found, over all engines: worst first, then oldest."""
         found = [f for part in self._found.values() for f in part]
         return sorted(found, key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
 
@@ -163,12 +163,12 @@ class Session:
         """What was found about one node, worst first."""
         return [f for f in self.findings() if f.node_id == node_id]
 
-    def seen(self, verb: str, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return what ``verb`` is to be guarded with at each node: its version, or the guard of a finding.
+    def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
+        """Return what ``action`` is to be guarded with at each node: its version, or the guard of a finding.
 
         A finding has a guard where its node changes all the time, and then for the action that it suggests alone.
         """
-        guards = {f.node_id: f.guard for f in reversed(self.findings()) if f.guard and f.verb == verb}
+        guards = {f.node_id: f.guard for f in reversed(self.findings()) if f.guard and f.action == action}
         return {node.id: guards.get(node.id, node.version) for node in nodes}
 
     def codes(self) -> dict[str, tuple[str, ...]]:
@@ -179,8 +179,8 @@ class Session:
         return codes
 
     def reader(self, node_id: str) -> Reader | None:
-        """The reader of a node's system; None where that system is not there (any more)."""
-        return self.systems.get(node_id.partition("/")[0])
+        """The reader of a node's engine; None where that engine is not there (any more)."""
+        return self.engines.get(node_id.partition("/")[0])
 
     # what the operator chooses
 
@@ -281,7 +281,7 @@ class Session:
                 self.begun.set()
                 self.changed()
                 await asyncio.sleep(PAINT)
-        for label, reader in self.systems.items():
+        for label, reader in self.engines.items():
             with apart.each(label):
                 self.counts[label] = await reader.counts()
         # A page that read nothing itself is as fresh as the counts above it.
@@ -303,7 +303,7 @@ class Session:
         if self.workspace is not None and self.workspace.locked:
             with apart.each():
                 await self.workspace.look(renew=True)  # what was locked may be free now
-        for label, reader in self.systems.items():
+        for label, reader in self.engines.items():
             with apart.each(label):
                 await reader.sample()
             with apart.each(label):
@@ -343,19 +343,19 @@ class Session:
 
     # changing
 
-    def carry_out(self, rehearsal: Rehearsal, changed: Callable[[], None]) -> Work:
-        """Commit what was rehearsed. The work goes on whatever becomes of the screen that asked for it."""
+    def carry_out(self, dry_run: DryRun, changed: Callable[[], None]) -> Work:
+        """Commit what was dry-run. The work goes on whatever becomes of the screen that asked for it."""
         from console.model.bulk_run import Work
 
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
-        work = Work(self.workspace, rehearsal, changed)
+        work = Work(self.workspace, dry_run, changed)
         self.works.append(work)
         return work
 
     def unseen(self) -> list[str]:
         """What became of works that ended after nobody looked any more, a line each."""
-        return [f"{work.rehearsal.verb}: {work.told}" for work in self.works if not work.seen]
+        return [f"{work.dry_run.action}: {work.told}" for work in self.works if not work.seen]
 
     async def close(self) -> None:
         """Let no commit go on unseen: stop works between two chunks, wait for them, end the connections."""

@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 from typing import Final, Literal
 
-from queries.model import Count, Honesty, Origin, Phase
+from queries.model import Count, Origin, Phase, Precision
 
 NONE: Final = "–"
 
@@ -196,12 +196,12 @@ def short(number: int) -> str:
 
 
 def count(value: Count) -> str:
-    """A count with its honesty: ``12``, an estimate ``≈1.2M``, at least ``10k+``, not known ``?``."""
-    if value.n is None or value.honesty is Honesty.UNKNOWN:
+    """A count with its precision: ``12``, an estimate ``≈1.2M``, at least ``10k+``, not known ``?``."""
+    if value.n is None or value.precision is Precision.UNKNOWN:
         return "?"
-    if value.honesty is Honesty.EXACT:
+    if value.precision is Precision.EXACT:
         return str(value.n)
-    if value.honesty is Honesty.CAPPED:
+    if value.precision is Precision.CAPPED:
         return short(value.n) + "+"
     return "≈" + short(value.n)
 

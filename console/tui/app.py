@@ -37,7 +37,7 @@ def _check(config: Config) -> None:
     config.check(
         {each.name: each.spec.thresholds for each in known},
         {each.name: each.spec.options for each in known},
-        keymap.ids(verb for each in known for verb in each.spec.verbs),
+        keymap.ids(action for each in known for action in each.spec.actions),
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
 
@@ -60,7 +60,7 @@ class UnstickApp(Everywhere):
         "tree": _screen("tree", "TreeScreen"),
         "stuck": _screen("stuck", "StuckScreen"),
         "dead": _screen("dead", "DeadScreen"),
-        "ledger": _screen("audit", "LedgerScreen"),
+        "audit": _screen("audit", "AuditLogScreen"),
         "help": _screen("help", "HelpScreen"),
     }
     DEFAULT_MODE = "tree"
@@ -91,9 +91,9 @@ class UnstickApp(Everywhere):
         self.ascii = ascii or config.ascii
         self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
-        self.verb_keys = keymap.verb_keys((v for s in loader.builtin() for v in s.spec.verbs), config.keys)
-        for key in self.verb_keys:
-            self.bind(key, f"app.verb('{key}')", show=False)
+        self.action_keys = keymap.action_keys((v for s in loader.builtin() for v in s.spec.actions), config.keys)
+        for key in self.action_keys:
+            self.bind(key, f"app.action('{key}')", show=False)
         self.set_keymap(config.keys)
         for each in theme.THEMES:
             self.register_theme(each)

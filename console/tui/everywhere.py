@@ -27,7 +27,7 @@ class Everywhere(App[None]):
         super().__init__()
         self.session = session
         self.remapped = remapped
-        self.verb_keys: dict[str, set[str]] = {}  # key -> names of the verbs it stands for
+        self.action_keys: dict[str, set[str]] = {}  # key -> names of the actions it stands for
         self._told = (session.link, "")
         self._acting = False
         self.keyboard = Keyboard(self, super().on_event, self._opening)
@@ -134,17 +134,17 @@ class Everywhere(App[None]):
         self.say(f"Looking every {self.session.pick_interval(step):g} s, less often where that costs the server more.")
         self.renew()
 
-    def action_verb(self, key: str) -> None:
+    def action_action(self, key: str) -> None:
         from console.tui.screens.action import Plan, make_plan
 
         if self.frame is None or self._acting:  # a key pressed twice is still one wish
             return
         targets = self.frame.targets()
         reader = self.session.reader(targets[0].id) if targets else None
-        plan = make_plan(reader, targets, key, self.verb_keys[key])
+        plan = make_plan(reader, targets, key, self.action_keys[key])
         if isinstance(plan, Plan):
             self._acting = True
-            self.run_worker(self._change(self.frame, plan), group="verbs", exit_on_error=True)
+            self.run_worker(self._change(self.frame, plan), group="actions", exit_on_error=True)
         else:
             self.refuse(plan)
 

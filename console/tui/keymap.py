@@ -1,7 +1,7 @@
 """The keys as data, without Textual: bindings, footer, palette and help are all drawn from these tables.
 
-Lower-case keys look; upper-case keys change the database, and those come from the systems' verbs. Every key has an id,
-by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
+Lower-case keys only read. Upper-case keys change the database; they come from the engines' actions. Every key has an
+id, by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from queries.contract.spec import Verb
+from queries.contract.spec import Action
 from queries.model import Record
 
 
@@ -18,7 +18,7 @@ class Key(Record, kw_only=False):
 
     id: str
     keys: str
-    action: str
+    handler: str
     title: str
     about: str
     rank: int = 0
@@ -27,10 +27,10 @@ class Key(Record, kw_only=False):
 
 APP = (
     Key("mode.tree", "1,t", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
-    Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all systems, worst first"),
+    Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
     Key("mode.dead", "3,d", "app.show_mode('dead')", "dead letters", "What engines gave up on, by what it died of"),
-    Key("mode.ledger", "4,g", "app.show_mode('ledger')", "ledger", "Who changed what, when, why"),
-    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, verbs, statuses, findings", 2),
+    Key("mode.audit", "4,g", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
+    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Look at the database now", 70),
     Key("pause", "p", "app.pause", "pause", "Stop looking at the database, or go on", 71),
     Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Look at the database less often"),
@@ -40,7 +40,7 @@ APP = (
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Leave, also from a field or a dialog", always=True),
 )
 
-NODE = (Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or a verb's SQL", 40),)
+NODE = (Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),)
 
 # The lists bind these themselves; they stand here for the footer and the help page.
 LIST = (
@@ -62,9 +62,9 @@ TREE = (
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
     Key("tree.find", "f", "screen.find", "find", "Find nodes in the database by id or text", 15),
     Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark everything the filter shows, or nothing", 31),
-    Key("tree.system", "tab", "screen.step_system(1)", "system", "The next system", 12),
-    Key("tree.system_before", "shift+tab", "screen.step_system(-1)", "system before", "The system before"),
-    Key("tree.view", "v", "screen.next_view", "group", "Group the same tree otherwise, where the system can", 45),
+    Key("tree.engine", "tab", "screen.step_system(1)", "engine", "The next engine", 12),
+    Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "engine before", "The engine before"),
+    Key("tree.view", "v", "screen.next_view", "group", "Group the same tree otherwise, where the engine can", 45),
     Key("tree.back", "escape", "screen.back", "back", "Leave the filter, the list or the marks"),
     *NODE,
 )
@@ -76,17 +76,19 @@ STUCK = (
 )
 
 DEAD = (
-    Key("dead.open", "enter", "screen.open", "open", "Everything about the letter; of a group, its letters", 5),
-    Key("dead.unfold", "right", "screen.unfold", "unfold", "Show the letters of a group"),
+    Key(
+        "dead.open", "enter", "screen.open", "open", "Everything about the dead letter; of a group, its dead letters", 5
+    ),
+    Key("dead.unfold", "right", "screen.unfold", "unfold", "Show the dead letters of a group"),
     Key("dead.fold", "left", "screen.fold", "fold", "Hide them"),
-    Key("dead.mark", "space", "screen.mark", "mark", "Mark a letter or a whole group, or take the marks away", 30),
-    Key("dead.reveal", "o", "screen.reveal", "show in tree", "The letter's task in its tree", 20),
-    Key("dead.more", "m", "screen.more", "more letters", "Read on in the letters of the system", 25),
+    Key("dead.mark", "space", "screen.mark", "mark", "Mark a dead letter or a whole group, or take the marks away", 30),
+    Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
+    Key("dead.more", "m", "screen.more", "more dead letters", "Read on in the dead letters of the engine", 25),
     Key("dead.back", "escape", "screen.back", "back", "Take all marks away"),
     *NODE,
 )
 
-LEDGER = (Key("ledger.open", "enter", "screen.open", "open", "The rows before and after", 5),)
+AUDIT_LOG = (Key("audit.open", "enter", "screen.open", "open", "The rows before and after", 5),)
 
 DETAIL = (
     Key("detail.back", "escape,backspace", "screen.back", "back", "To where you came from", 1),
@@ -95,7 +97,7 @@ DETAIL = (
     *NODE,
 )
 
-ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the ledger", 1),)
+ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the audit log", 1),)
 
 TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
@@ -104,30 +106,30 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in what is stuck": STUCK,
     "in the dead letters": DEAD,
     "in the detail page": DETAIL,
-    "in the ledger": LEDGER,
-    "in a ledger entry": ENTRY,
+    "in the audit log": AUDIT_LOG,
+    "in an audit log entry": ENTRY,
 }
 
 
 FIELDS = ("tree.filter", "tree.find")  # keys after which text is typed
 
 
-def verb_id(name: str) -> str:
-    """The id of a verb's key in the settings."""
-    return f"verb.{name}"
+def action_id(name: str) -> str:
+    """The id of an action's key in the settings."""
+    return f"action.{name}"
 
 
-def ids(verbs: Iterable[Verb]) -> set[str]:
+def ids(actions: Iterable[Action]) -> set[str]:
     """Every id that the settings may name."""
-    return {key.id for table in TABLES.values() for key in table} | {verb_id(verb.name) for verb in verbs}
+    return {key.id for table in TABLES.values() for key in table} | {action_id(action.name) for action in actions}
 
 
-def verb_keys(verbs: Iterable[Verb], remapped: Mapping[str, str]) -> dict[str, set[str]]:
-    """Key -> names of the verbs it stands for: two systems may use a key for different verbs."""
+def action_keys(actions: Iterable[Action], remapped: Mapping[str, str]) -> dict[str, set[str]]:
+    """Key -> names of the actions it stands for: two engines may use a key for different actions."""
     found: dict[str, set[str]] = {}
-    for verb in verbs:
-        for key in filter(None, map(str.strip, remapped.get(verb_id(verb.name), verb.key).split(","))):
-            found.setdefault(key, set()).add(verb.name)
+    for action in actions:
+        for key in filter(None, map(str.strip, remapped.get(action_id(action.name), action.key).split(","))):
+            found.setdefault(key, set()).add(action.name)
     return found
 
 

@@ -28,16 +28,16 @@ class Palette(CommandPalette):
 
 
 def commands(app: UnstickApp) -> Iterable[SystemCommand]:
-    """What can be done on the page in front: its verbs, its keys, the keys that work everywhere, the looks."""
+    """What can be done on the page in front: its actions, its keys, the keys that work everywhere, the looks."""
     frame = app.frame
     if frame is not None:
-        for hint in frame.verb_hints():
-            about = safe_text(hint.why) or "rehearsed first, committed only when you say so"
+        for hint in frame.action_hints():
+            about = safe_text(hint.why) or "dry-run first, committed only when you say so"
             # the palette reads markup, and a reason may name a role
             title = escape(f"{hint.title} ({hint.key})")
-            yield SystemCommand(title, escape(about), partial(app.action_verb, hint.key))
+            yield SystemCommand(title, escape(about), partial(app.action_action, hint.key))
         for key in frame.KEYS:
-            if key.action:
+            if key.handler:
                 yield _command(app, key)
     for key in keymap.APP:
         if not key.always and key.id != "palette":
@@ -48,6 +48,6 @@ def commands(app: UnstickApp) -> Iterable[SystemCommand]:
 
 def _command(app: UnstickApp, key: Key) -> SystemCommand:
     def perform() -> None:
-        app.call_later(app.run_action, key.action, app)
+        app.call_later(app.run_action, key.handler, app)
 
     return SystemCommand(f"{key.title} ({app.key_shown(key)})", key.about, perform)

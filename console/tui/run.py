@@ -73,10 +73,10 @@ def run(
             later=True,
         )
         try:
-            label = in_front(workspace.systems, context)
+            label = in_front(workspace.engines, context)
             if label is not None:
                 with contextlib.suppress(DatabaseError):  # who reads it next is told
-                    await workspace.systems[label].read_ahead()
+                    await workspace.engines[label].read_ahead()
         except BaseException:
             await workspace.close()
             raise

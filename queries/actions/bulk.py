@@ -193,7 +193,7 @@ class Bulk:
         if not chunk.left:
             return chunk
         self._trouble = chunk.trouble
-        if not any(r.outcome is Outcome.BUSY for r in chunk.outcomes.results if r.id in chunk.left):
+        if not any(r.outcome is Outcome.LOCKED for r in chunk.outcomes.results if r.id in chunk.left):
             self._frozen.interrupted()
         self._again.append((request, chunk.left))
         told = tuple(r for r in chunk.outcomes.results if r.id not in chunk.left)
@@ -202,12 +202,12 @@ class Bulk:
     def _connection(self, request: Request) -> str | None:
         """Over which one it may go now, beside those that are running; None where it has to wait for them."""
         beside = [r for r, _ in self._running.values()]
-        if any(not r.verb.apart or r.verb is not request.verb for r in beside):
+        if any(not r.action.apart or r.action is not request.action for r in beside):
             return None
         taken = {r.over for r in beside}
         if "write" not in taken:
             return "write"
-        return None if "read" in taken or self._workspace.database.busy("read") else "read"
+        return None if "read" in taken or self._workspace.database.locked("read") else "read"
 
     def _step(self, outcomes: Outcomes) -> Progress:
         self._done += len(outcomes.results)

@@ -1,12 +1,12 @@
-"""The one write path: rehearse, commit, settle an unknown commit. Every change anywhere goes through here.
+"""The one write path: dry-run, commit, settle an unknown commit. Every change anywhere goes through here.
 
-A verb's sections run in one short READ COMMITTED transaction: ``lock`` takes the rows (skipping those that somebody
-else holds) and tells their versions, ``refused`` names nodes the verb is not for, ``rows`` copies what is about to be
+An action's sections run in one short READ COMMITTED transaction: ``lock`` takes the rows (skipping those that somebody
+else holds) and tells their versions, ``refused`` names nodes the action is not for, ``rows`` copies what is about to be
 touched, ``change`` changes it - guarded again by version in its own WHERE - and ``rows`` copies it once more. A
-rehearsal rolls back there; a commit first compares what it read with what the rehearsal showed. Nodes drop out by
+dry run rolls back there; a commit first compares what it read with what the dry run showed. Nodes drop out by
 name; the others go on.
 
-Of a verb with ``waits``, a ``refused`` row may say ``for_now``: an executor has the node at the moment, and
+Of an action with ``waits``, a ``refused`` row may say ``for_now``: an executor has the node at the moment, and
 :mod:`queries.actions.wait` can try again. The ``steady`` text of its ``lock`` row must not change meanwhile. ``rows``
 may take ``copied``, the rows that it gave before the change: what was found through a deleted row is looked up by them.
 """
@@ -23,29 +23,29 @@ from typing import Any
 import msgspec
 
 from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
-from queries.contract.loader import System
-from queries.contract.spec import Verb
+from queries.contract.loader import Engine
+from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
 from queries.errors import (
-    BusyError,
     ConflictError,
     DatabaseError,
     DeniedError,
+    LockedError,
     LostError,
     ReadOnlyError,
     SlowError,
     UnreachableError,
 )
-from queries.model import LedgerEntry, Outcome, Outcomes, Rehearsal, Result, RowChange, split_id
+from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result, RowChange, split_id
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, failover
 from queries.write import bulk_list as frozen_lists
-from queries.write.attempt import POLICY, Attempt, GuardMissedError, Request, TableBusyError, nothing
+from queries.write.attempt import POLICY, Attempt, GuardMissedError, Request, TableLockedError, nothing
 from queries.write.bulk_list import Frozen
 from queries.write.failover import Committed
 
-__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "recall", "rehearse", "statements")
+__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "dry_run", "recall", "statements")
 
 CHUNK = 500
 NARROWING = 10.0  # seconds a chunk may take, with the time to find out which of its nodes break it off
@@ -60,12 +60,12 @@ UNANSWERED = (
 UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
 
 
-async def rehearse(
-    workspace: Workspace, label: str, verb: str, seen: Mapping[str, str], reason: str, arguments: Mapping[str, Any]
-) -> Rehearsal:
-    """Run the verb's real SQL on the nodes of ``seen`` (id -> version) and roll it back.
+async def dry_run(
+    workspace: Workspace, label: str, action: str, seen: Mapping[str, str], reason: str, arguments: Mapping[str, Any]
+) -> DryRun:
+    """Run the action's real SQL on the nodes of ``seen`` (id -> version) and roll it back.
 
-    Of more than 500 nodes the first 500 are rehearsed. Raises DatabaseError where the server cannot be asked.
+    Of more than 500 nodes the first 500 are dry-run. Raises DatabaseError where the server cannot be asked.
     """
     results: list[Result] = []
     changes: list[RowChange] = []
@@ -76,18 +76,18 @@ async def rehearse(
     first = dict(list(seen.items())[:CHUNK])
     if workspace.database.unchanging():
         await workspace.renew()  # it may have changed since: the console asks again only at its next refresh
-    requests, refused = _requests(workspace, label, verb, first, reason, arguments, audit_log.operator(), {})
+    requests, refused = _requests(workspace, label, action, first, reason, arguments, audit_log.operator(), {})
     for request, versions in requests:
         for part in await _attempt(workspace, request, versions, commit=False):
             results += part.results()
             changes += part.changes
             witness |= part.witness
             for_now += part.for_now
-            steady |= part.steady if part.verb.waits else {}
+            steady |= part.steady if part.action.waits else {}
             at = max(at, part.at)
-    return Rehearsal(
-        system=label,
-        verb=verb,
+    return DryRun(
+        engine=label,
+        action=action,
         reason=reason,
         arguments=dict(arguments),
         results=tuple(sorted((*results, *refused), key=lambda r: r.id)),
@@ -95,54 +95,54 @@ async def rehearse(
         versions=dict(seen),
         witness=witness,
         at=at or time.time(),  # nothing was asked of the server where every node was refused without it
-        ledger=workspace.ledger_place,
+        audit_log=workspace.audit_log_place,
         for_now=tuple(for_now),
         steady=steady,
     )
 
 
 async def commit(
-    workspace: Workspace, label: str, verb: str, rehearsal: Rehearsal, operator: audit_log.Operator
+    workspace: Workspace, label: str, action: str, dry_run: DryRun, operator: audit_log.Operator
 ) -> Outcomes:
-    """Do what was rehearsed, guarded by what was seen. Never raises for what may have been committed."""
+    """Do what was dry-run, guarded by what was seen. Never raises for what may have been committed."""
     results: list[Result] = []
     changes: list[RowChange] = []
     xids: list[str] = []
     place = None
     before = len(workspace.journal.corrected)
     for_now: list[str] = []
-    async for progress in bulk(workspace, label, verb, rehearsal, operator, asyncio.Event()):
+    async for progress in bulk(workspace, label, action, dry_run, operator, asyncio.Event()):
         results += progress.chunk.results
         changes += [change.read() for change in progress.chunk.changes]
         xids += [progress.chunk.xid] if progress.chunk.xid else []
-        place = progress.chunk.ledger or place
+        place = progress.chunk.audit_log or place
         for_now += progress.chunk.for_now
     xid = " ".join(xids) or None
     results = corrected(results, workspace.journal.corrected[before:])
-    return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, ledger=place, for_now=tuple(for_now))
+    return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, audit_log=place, for_now=tuple(for_now))
 
 
 def bulk(
     workspace: Workspace,
     label: str,
-    verb: str,
-    rehearsal: Rehearsal,
+    action: str,
+    dry_run: DryRun,
     operator: audit_log.Operator,
     stop: asyncio.Event,
     frozen: Frozen | None = None,
 ) -> AsyncGenerator[Progress]:
-    """Do what was rehearsed in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
+    """Do what was dry-run in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
 
-    A node that dropped out of the rehearsal stays out: nobody was shown what would be done to it. Of a verb that keeps
+    A node that dropped out of the dry run stays out: nobody was shown what would be done to it. Of an action that keeps
     nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
     What is more than one chunk waits for a server that is lost, and is kept as a frozen list as long as it is not done;
     ``frozen`` is the list where it goes on. Raises DatabaseError where that cannot be written.
     """
-    if frozen is None and len(rehearsal.versions) > CHUNK:
-        schema = workspace.systems[label].found.schema
-        frozen = frozen_lists.create(workspace.bulks, workspace.server, label, schema, verb, rehearsal)
-    pieces = _pieces(workspace, label, verb, rehearsal, operator)
-    return Bulk(workspace, _committed, pieces, len(rehearsal.versions), stop, frozen).steps()
+    if frozen is None and len(dry_run.versions) > CHUNK:
+        schema = workspace.engines[label].found.schema
+        frozen = frozen_lists.create(workspace.bulks, workspace.server, label, schema, action, dry_run)
+    pieces = _pieces(workspace, label, action, dry_run, operator)
+    return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, frozen).steps()
 
 
 async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
@@ -157,7 +157,7 @@ async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
         if chunk not in unknown and chunk.mark.history == workspace.server.history:
             continue
         status = await commit_status.status(
-            workspace.database, chunk.mark, chunk.entry, table=workspace.ledger_file is None
+            workspace.database, chunk.mark, chunk.entry, table=workspace.audit_log_file is None
         )
         found: list[Result] = []
         if chunk not in unknown and status == commit_status.ABORTED:
@@ -168,10 +168,12 @@ async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
         if found:
             frozen.outcomes(found)
             results += found
-        if workspace.ledger_file is not None and (found or status == commit_status.ABORTED):
+        if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
             told = found or [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
             with contextlib.suppress(DatabaseError):
-                workspace.ledger_file.append(msgspec.structs.replace(chunk.entry, results=tuple(told)), intended=False)
+                workspace.audit_log_file.append(
+                    msgspec.structs.replace(chunk.entry, results=tuple(told)), intended=False
+                )
     return tuple(results)
 
 
@@ -182,28 +184,28 @@ def corrected(results: Iterable[Result], corrections: Iterable[Result]) -> list[
 
 
 def _pieces(
-    workspace: Workspace, label: str, verb: str, rehearsal: Rehearsal, operator: audit_log.Operator
+    workspace: Workspace, label: str, action: str, dry_run: DryRun, operator: audit_log.Operator
 ) -> Iterator[Outcomes | tuple[Request, dict[str, str]]]:
     """What is to be done one after the other, at most 500 nodes each; and what is not, with its reasons."""
-    ids = list(rehearsal.versions)
-    out = {r.id: r for r in rehearsal.results if r.outcome is not Outcome.CHANGED}
+    ids = list(dry_run.versions)
+    out = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        seen = {i: rehearsal.versions[i] for i in chunk if i not in out}
+        seen = {i: dry_run.versions[i] for i in chunk if i not in out}
         requests, refused = _requests(
-            workspace, label, verb, seen, rehearsal.reason, rehearsal.arguments, operator, rehearsal.witness
+            workspace, label, action, seen, dry_run.reason, dry_run.arguments, operator, dry_run.witness
         )
         refused += [out[i] for i in chunk if i in out]
         if refused:
             yield Outcomes(results=tuple(refused))
-        if rehearsal.waited:
-            requests = [(msgspec.structs.replace(r, steady=rehearsal.steady), versions) for r, versions in requests]
+        if dry_run.waited:
+            requests = [(msgspec.structs.replace(r, steady=dry_run.steady), versions) for r, versions in requests]
         yield from requests
 
 
-def statements(system: System, verb: Verb) -> str:
-    """The verb's SQL in the order in which it runs, for reading and copying."""
-    parts = [f"-- {name}\n{part.text};" for name, run in system.verbs[verb.script].items() for part in run]
+def statements(engine: Engine, action: Action) -> str:
+    """The action's SQL in the order in which it runs, for reading and copying."""
+    parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
     return "\n\n".join(parts)
 
 
@@ -217,44 +219,44 @@ def _requests(
     operator: audit_log.Operator,
     witness: Mapping[str, str],
 ) -> tuple[list[tuple[Request, dict[str, str]]], list[Result]]:
-    """What is asked for, apart by script (a verb may be done otherwise to jobs than to tasks), and what cannot be."""
+    """Return the requests, one for each SQL script (an action may have one for jobs and one for tasks), and refusals."""
     if not reason.strip():
-        raise DatabaseError("A reason is needed: it goes into the ledger.", "Nothing was changed.")
+        raise DatabaseError("A reason is needed: it goes into the audit log.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
         raise DatabaseError("Reason or arguments hold what is not text, or NUL.", "Nothing was changed.")
     reader = workspace.named(label)
     if reader.label != label:
         raise DatabaseError(f"{label} is called {reader.label} now. Read the nodes again.", "Nothing was changed.")
-    groups: dict[str, tuple[Verb, dict[str, str]]] = {}
+    groups: dict[str, tuple[Action, dict[str, str]]] = {}
     refused = []
     kinds: dict[str, dict[str, str]] = {}
     for node_id, version in seen.items():
         kinds.setdefault(split_id(node_id)[1], {})[node_id] = version
     for kind, versions in kinds.items():
-        verb = reader.system.verb(name, kind)
-        if verb is None:
-            why = f"{name} is not a verb for a {kind}"
+        action = reader.engine.action(name, kind)
+        if action is None:
+            why = f"{name} is not an action for a {kind}"
             refused += [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in versions]
             continue
-        available = reader.availability(verb, bulk=len(seen) > 1)
+        available = reader.availability(action, bulk=len(seen) > 1)
         if not available.ok:
-            lacking = reader.found.lacks(verb.privileges)
-            outcome = Outcome.DENIED if verb.writes and lacking else Outcome.REFUSED
+            lacking = reader.found.lacks(action.privileges)
+            outcome = Outcome.DENIED if action.writes and lacking else Outcome.REFUSED
             refused += [Result(id=i, outcome=outcome, why=available.why) for i in versions]
             continue
-        groups.setdefault(verb.script, (verb, {}))[1].update(versions)
+        groups.setdefault(action.script, (action, {}))[1].update(versions)
     requests = []
-    for verb, versions in groups.values():
+    for action, versions in groups.values():
         known = {i: witness[i] for i in versions if i in witness}
         request = Request(
-            reader=reader, verb=verb, reason=reason, arguments=arguments, operator=operator, witness=known
+            reader=reader, action=action, reason=reason, arguments=arguments, operator=operator, witness=known
         )
         requests.append((request, versions))
     return requests, refused
 
 
 def _storable(value: object) -> bool:
-    """Whether the ledger can keep it: a command line's arguments may hold any bytes, and jsonb has no NUL."""
+    """Whether the audit log can keep it: a command line's arguments may hold any bytes, and jsonb has no NUL."""
     try:
         return b"\0" not in str(value).encode()
     except UnicodeEncodeError:
@@ -268,12 +270,12 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     left = {i: version for p in parts for i, version in p.again.items()}
     results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
     if request.frozen is not None and request.frozen.may_hold_locks:
-        left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.BUSY}
+        left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.LOCKED}
     outcomes = Outcomes(
         results=tuple(results),
         changes=tuple(c for p in parts if p.unsettled is None for c in p.copies),
         xid=" ".join(xids) or None,
-        ledger=workspace.ledger_place if xids else None,
+        audit_log=workspace.audit_log_place if xids else None,
         for_now=tuple(i for p in parts for i in p.for_now),
     )
     unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
@@ -293,20 +295,20 @@ async def _attempt(
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
-        outcome, why = Outcome.MOVED, "it changed under the statement"
+        outcome, why = Outcome.STALE, "it changed under the statement"
         if request.reader.found.policies:  # it was locked at its version, so that hardly anybody else can have been it
             outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
-        moved = nothing(request, missed, outcome, why)
-        return [moved, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
-    except TableBusyError as error:
-        return [nothing(request, versions, Outcome.BUSY, error.line)]
+        stale = nothing(request, missed, outcome, why)
+        return [stale, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
+    except TableLockedError as error:
+        return [nothing(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
         policies = request.reader.found.policies
         if policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         if policies:
             return [nothing(request, versions, Outcome.DENIED, f"row-level policy, or a missing right: {error.line}")]
-        needed = f"The verb needs {', '.join(request.verb.privileges)}; to write to the ledger, INSERT there."
+        needed = f"The action needs {', '.join(request.action.privileges)}; to write to the audit log, INSERT there."
         return [nothing(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
@@ -344,15 +346,15 @@ def _narrows(error: DatabaseError) -> bool:
     """Whether some nodes may be to blame, so that the others can go on without them. Class 22 is a bad value."""
     if isinstance(error, ReadOnlyError):
         return False
-    return isinstance(error, BusyError | ConflictError | SlowError) or error.code.startswith("22")
+    return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
 
 
 async def _transact(
     workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool, limit: float | None
 ) -> None:
-    database, file = workspace.database, workspace.ledger_file
+    database, file = workspace.database, workspace.audit_log_file
     async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
-        if why := await workspace.unsafe(request.reader, request.verb, transaction):
+        if why := await workspace.unsafe(request.reader, request.action, transaction):
             attempt.fail(Outcome.REFUSED, why)
             return
         await attempt.run(transaction, request.witness if commit else None)
@@ -412,24 +414,24 @@ async def _ended(transaction: Transaction) -> str | None:
     return commit_status.COMMITTED if answer == "COMMIT" else commit_status.ABORTED
 
 
-def _tell(file: audit_log.File | None, request: Request, attempt: Attempt, intent: LedgerEntry) -> None:
-    """Add the outcome to the local ledger. Where that fails its intent stands there alone, which reads as unknown."""
+def _tell(file: audit_log.File | None, request: Request, attempt: Attempt, intent: AuditLogEntry) -> None:
+    """Append the outcome to the local audit log. If that fails, the entry has no outcome, which reads as unknown."""
     if file is not None:
         with contextlib.suppress(DatabaseError):
             file.append(_entry(request, attempt, intent.xid, intent.id), intended=False)
 
 
-def _entry(request: Request, attempt: Attempt, xid: str | None, entry_id: str = "") -> LedgerEntry:
+def _entry(request: Request, attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
     server = attempt.reader.database.server
-    return LedgerEntry(
+    return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
         at=attempt.at,
         role=server.role if server else "",
         os_user=request.operator.os_user,
         host=request.operator.host,
-        system=attempt.reader.label,
+        engine=attempt.reader.label,
         schema=attempt.reader.found.schema,
-        verb=request.verb.name,
+        action=request.action.name,
         reason=request.reason,
         arguments=dict(request.arguments),
         xid=xid,
@@ -439,10 +441,10 @@ def _entry(request: Request, attempt: Attempt, xid: str | None, entry_id: str = 
 
 
 def _outcome(request: Request, error: DatabaseError) -> Outcome:
-    if any(fnmatchcase(error.constraint, index) for index in request.reader.system.spec.moved_by):
-        return Outcome.MOVED
-    if isinstance(error, BusyError):
-        return Outcome.BUSY
+    if any(fnmatchcase(error.constraint, index) for index in request.reader.engine.spec.stale_by):
+        return Outcome.STALE
+    if isinstance(error, LockedError):
+        return Outcome.LOCKED
     if isinstance(error, DeniedError):
         return Outcome.DENIED
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

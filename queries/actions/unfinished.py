@@ -9,7 +9,7 @@ from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import bulk_list
 
-RECENT = 200  # entries of the ledger file that are looked at when the console starts
+RECENT = 200  # entries of the audit log file that are looked at when the console starts
 
 
 def told(workspace: Workspace) -> list[str]:
@@ -18,16 +18,16 @@ def told(workspace: Workspace) -> list[str]:
     for left in bulk_list.unfinished(workspace.bulks, workspace.server):
         head = left.head
         lines.append(
-            f"A bulk was not finished: {head.verb} in {head.label}, {len(left.left)} of {len(head.versions)} nodes are "
-            f"left. unstick do --resume {head.id} continues it, unstick do --discard {head.id} forgets it."
+            f"A bulk was not finished: {head.action} in {head.label}, {len(left.left)} of {len(head.versions)} nodes "
+            f"are left. unstick do --resume {head.id} continues it, unstick do --discard {head.id} forgets it."
         )
-    if workspace.ledger_file is not None:
+    if workspace.audit_log_file is not None:
         try:
-            entries = list(islice(workspace.ledger_file.entries(), RECENT))
+            entries = list(islice(workspace.audit_log_file.entries(), RECENT))
         except DatabaseError as error:
             return [*lines, error.line]
         intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)
         if intents:
-            ledger = "1 ledger entry has" if intents == 1 else f"{intents} ledger entries have"
-            lines.append(f"{ledger} no known outcome: unstick ledger shows what was tried.")
+            audit_log = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
+            lines.append(f"{audit_log} no known outcome: unstick audit shows what was tried.")
     return lines

@@ -17,7 +17,7 @@ import msgspec
 
 from queries.actions import perform
 from queries.actions.bulk import Progress
-from queries.model import Outcome, Outcomes, Rehearsal, Result
+from queries.model import DryRun, Outcome, Outcomes, Result
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.attempt import CHANGED_MEANWHILE
@@ -31,32 +31,32 @@ STILL_HELD = "it was not free within {limit:.0f} s: {why}"
 
 async def bulk(
     workspace: Workspace,
-    rehearsal: Rehearsal,
+    dry_run: DryRun,
     operator: audit_log.Operator,
     stop: asyncio.Event,
     frozen: Frozen | None = None,
 ) -> AsyncIterator[Progress]:
-    """Do what was rehearsed, then wait up to ``rehearsal.wait`` seconds for the nodes that were refused for now.
+    """Do what was dry-run, then wait up to ``dry_run.wait`` seconds for the nodes that were refused for now.
 
     Once ``stop`` is set no further try begins. Without anything to wait for this is
     :func:`queries.actions.perform.bulk`.
     """
-    limit = min(rehearsal.wait, MOST)
-    waiting = set(rehearsal.for_now) & rehearsal.versions.keys() if limit > 0 else set()
-    now = {i: version for i, version in rehearsal.versions.items() if i not in waiting}
-    total = len(rehearsal.versions)
-    label, verb = rehearsal.system, rehearsal.verb
+    limit = min(dry_run.wait, MOST)
+    waiting = set(dry_run.for_now) & dry_run.versions.keys() if limit > 0 else set()
+    now = {i: version for i, version in dry_run.versions.items() if i not in waiting}
+    total = len(dry_run.versions)
+    label, action = dry_run.engine, dry_run.action
     if now:
-        part = msgspec.structs.replace(rehearsal, versions=now)
-        async with contextlib.aclosing(perform.bulk(workspace, label, verb, part, operator, stop, frozen)) as steps:
+        part = msgspec.structs.replace(dry_run, versions=now)
+        async with contextlib.aclosing(perform.bulk(workspace, label, action, part, operator, stop, frozen)) as steps:
             async for progress in steps:
                 yield msgspec.structs.replace(progress, total=total)
                 if progress.given_up:
                     return
     until, done = time.monotonic() + limit, len(now)
-    why = {r.id: r.why for r in rehearsal.results}
+    why = {r.id: r.why for r in dry_run.results}
     while waiting and not stop.is_set():
-        chunk = await _tried(workspace, rehearsal, sorted(waiting), operator, why)
+        chunk = await _tried(workspace, dry_run, sorted(waiting), operator, why)
         waiting -= {result.id for result in chunk.results}
         done += len(chunk.results)
         left = until - time.monotonic()
@@ -74,24 +74,24 @@ async def bulk(
 
 
 async def _tried(
-    workspace: Workspace, wanted: Rehearsal, ids: list[str], operator: audit_log.Operator, why: dict[str, str]
+    workspace: Workspace, wanted: DryRun, ids: list[str], operator: audit_log.Operator, why: dict[str, str]
 ) -> Outcomes:
     """Try once, in one transaction. Return the outcomes of the nodes that need not be waited for any longer."""
     versions = {i: wanted.versions[i] for i in ids}
     part = msgspec.structs.replace(wanted, versions=versions, results=(), witness={}, waited=True)
-    done = await perform.commit(workspace, wanted.system, wanted.verb, part, operator)
+    done = await perform.commit(workspace, wanted.engine, wanted.action, part, operator)
     ended = []
     for result in done.results:
         if result.id in done.for_now:
             why[result.id] = result.why
-        elif result.outcome is not Outcome.BUSY and not _slipped(result):
+        elif result.outcome is not Outcome.LOCKED and not _slipped(result):
             ended.append(result)
     return msgspec.structs.replace(done, results=tuple(ended))
 
 
 def _slipped(result: Result) -> bool:
     """Return True if the node was taken under the statement, and not changed before it."""
-    return result.outcome is Outcome.MOVED and result.why != CHANGED_MEANWHILE
+    return result.outcome is Outcome.STALE and result.why != CHANGED_MEANWHILE
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

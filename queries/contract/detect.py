@@ -1,4 +1,4 @@
-"""Which systems live in this database, in which schema, with which privileges, indexes and variants."""
+"""Which engines live in this database, in which schema, with which privileges, indexes and variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.loader import System, in_schema
+from queries.contract.loader import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
 from queries.db.batched_query import Question
@@ -44,14 +44,14 @@ class Relation(Record):
 
 
 class Found(Record):
-    """A system in a schema; ``label`` names the schema where several hold the system.
+    """An engine in a schema; ``label`` names the schema where several hold the engine.
 
     ``have`` are its needs that are met, ``indexed`` those met by a real index.
     """
 
     label: str
     schema: str
-    system: System
+    engine: Engine
     relations: Mapping[str, Relation]
     have: frozenset[str]
     indexed: frozenset[str]
@@ -62,12 +62,12 @@ class Found(Record):
     @property
     def full(self) -> str:
         """The label with the schema in it, whether or not that is needed here."""
-        return f"{self.system.name}@{_plain(self.schema)}"
+        return f"{self.engine.name}@{_plain(self.schema)}"
 
     @property
     def action_schema(self) -> str:
         """The schema on the search_path of actions: that of an engine whose own code uses unqualified names, or ""."""
-        return self.schema if self.system.spec.unqualified else ""
+        return self.schema if self.engine.spec.unqualified else ""
 
     def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
         """Return what the role lacks for these: ``"UPDATE task"`` (on some columns at least), ``"EXECUTE send"``."""
@@ -103,19 +103,19 @@ class Found(Record):
 
     @property
     def denied(self) -> tuple[str, ...]:
-        """Relations of the system that the role may not read."""
+        """Relations of the engine that the role may not read."""
         return tuple(name for name, r in self.relations.items() if "SELECT" not in r.privileges)
 
     def missing(self) -> tuple[Need, ...]:
         """Needs that only an index would meet, that no index meets."""
-        needs = self.system.spec.needs
+        needs = self.engine.spec.needs
         return tuple(n for name, n in needs.items() if n.ddl and name not in self.indexed)
 
 
 class Declined(Record):
-    """A schema that looked like a system and is not, or not one that can be handled."""
+    """A schema that looked like an engine and is not, or not one that can be handled."""
 
-    system: str
+    engine: str
     schema: str
     why: str
 
@@ -131,42 +131,45 @@ class Detection(Record):
     locked: frozenset[str] = frozenset()  # relations of which not all was read, because another session locks them
 
 
-def questions(systems: Sequence[System], trusted: Sequence[str] = ()) -> list[Question]:
-    """Return what :func:`detect` needs to know about ``systems``. ``trusted`` are roles that the operator trusts."""
-    recognised = [s.spec.recognise for s in systems]
-    names = {n for s in systems for n in _relations(s)}
-    names |= {n for s in systems for d in s.spec.declines for n in (*d.relations, *d.columns)}
+def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Question]:
+    """Return what :func:`detect` needs to know about ``engines``. ``trusted`` are roles that the operator trusts."""
+    recognised = [s.spec.recognise for s in engines]
+    names = {n for s in engines for n in _relations(s)}
+    names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
-    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+    called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     return [
         Question(statement("catalog"), {"query": sorted(names)}),
         Question(statement("types"), {"query": sorted(types | called)}),
-        code(systems, trusted),
+        code(engines, trusted),
     ]
 
 
-def code(systems: Sequence[System], trusted: Sequence[str]) -> Question:
-    """Ask whose code statements on the tables of ``systems`` would run; the answer is for :class:`Trust`."""
-    called = {name.rpartition(".")[2] for s in systems for name in _called(s)}
+def code(engines: Sequence[Engine], trusted: Sequence[str]) -> Question:
+    """Ask whose code statements on the tables of ``engines`` would run; the answer is for :class:`Trust`."""
+    called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
-    names = {"ledger", *(n for s in systems for n in _relations(s))}  # entries are written in the action's transaction
+    names = {
+        "audit_log",
+        *(n for s in engines for n in _relations(s)),
+    }  # entries are written in the action's transaction
     return Question(statement("code"), {"query": sorted(names), "args": args})
 
 
-def _relations(system: System) -> set[str]:
-    """Names of the relations that a system's statements use, without schema."""
-    needed = {n.relation.rpartition(".")[2] for n in system.spec.needs.values() if n.relation}
-    return {*system.spec.recognise.relations, *needed}
+def _relations(engine: Engine) -> set[str]:
+    """Names of the relations that an engine's statements use, without schema."""
+    needed = {n.relation.rpartition(".")[2] for n in engine.spec.needs.values() if n.relation}
+    return {*engine.spec.recognise.relations, *needed}
 
 
-def _called(system: System) -> set[str]:
-    """Names of the functions that a system's statements call, with their schema where it is not the system's."""
-    executed = {p.partition(" ")[2] for v in system.spec.verbs for p in v.privileges if p.startswith("EXECUTE ")}
-    return executed | {name for need in system.spec.needs.values() for name in need.functions}
+def _called(engine: Engine) -> set[str]:
+    """Names of the functions that an engine's statements call, with their schema where it is not the engine's."""
+    executed = {p.partition(" ")[2] for v in engine.spec.actions for p in v.privileges if p.startswith("EXECUTE ")}
+    return executed | {name for need in engine.spec.needs.values() for name in need.functions}
 
 
-def detect(systems: Sequence[System], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
-    """Look for ``systems`` in every schema, by structure, in the answers to :func:`questions`.
+def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
+    """Look for ``engines`` in every schema, by structure, in the answers to :func:`questions`.
 
     ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
     """
@@ -182,71 +185,71 @@ def detect(systems: Sequence[System], catalog: Rows, made: Rows, doubts: Rows = 
             key = (row["schema"], row["name"].partition("(")[0])
             usable[key] = usable.get(key, True) and row["usable"]
     found, declined = [], []
-    for system in systems:
+    for engine in engines:
         here: list[Found] = []
         for schema, relations in schemas.items():
-            why = _why_not(system, schema, relations, parts)
-            why = trust.unread(schema, system.spec.recognise.relations) or None if why is None else why
+            why = _why_not(engine, schema, relations, parts)
+            why = trust.unread(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
-                here.append(_found(system, schema, schemas, usable, trust))
+                here.append(_found(engine, schema, schemas, usable, trust))
             elif why:
-                declined.append(Declined(system=system.name, schema=schema, why=why))
+                declined.append(Declined(engine=engine.name, schema=schema, why=why))
         if len(here) > 1:
             # A label that the order of names decides would go to another schema as soon as one is created.
             here = [msgspec.structs.replace(one, label=one.full) for one in here]
         if chosen in {one.schema for one in here}:
             why = f"the schema {chosen} was chosen"
-            declined += [Declined(system=o.system.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
+            declined += [Declined(engine=o.engine.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
             here = [one for one in here if one.schema == chosen]
         found += here
-    schemas_ = {(one.system.name, one.schema) for one in found} | {(one.system, one.schema) for one in declined}
+    schemas_ = {(one.engine.name, one.schema) for one in found} | {(one.engine, one.schema) for one in declined}
     locked = {
         name
-        for system in systems
-        for name in system.spec.recognise.relations
+        for engine in engines
+        for name in engine.spec.recognise.relations
         for schema, relations in schemas.items()
-        if (system.name, schema) in schemas_ and name in relations and relations[name].locked
+        if (engine.name, schema) in schemas_ and name in relations and relations[name].locked
     }
     return Detection(found=tuple(found), declined=tuple(declined), locked=frozenset(locked))
 
 
 def _found(
-    system: System,
+    engine: Engine,
     schema: str,
     schemas: Mapping[str, Mapping[str, Relation]],
     usable: Mapping[tuple[str, str], bool],
     trust: Trust,
 ) -> Found:
     relations = schemas[schema]
-    kept = {name: relations[name] for name in system.spec.recognise.relations if name in relations}
-    have, indexed, whys = _met(system, schema, schemas, usable, trust)
+    kept = {name: relations[name] for name in engine.spec.recognise.relations if name in relations}
+    have, indexed, whys = _met(engine, schema, schemas, usable, trust)
     needs = {
         name: msgspec.structs.replace(need, **whys[name]) if name in whys else need
-        for name, need in system.spec.needs.items()
+        for name, need in engine.spec.needs.items()
     }
-    bound = in_schema(system, schema)
-    called = {name: (name.rpartition(".")[0] or schema, name.rpartition(".")[2]) for name in _called(system)}
+    bound = in_schema(engine, schema)
+    called = {name: (name.rpartition(".")[0] or schema, name.rpartition(".")[2]) for name in _called(engine)}
     lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
     return Found(
-        label=system.name,
+        label=engine.name,
         schema=schema,
-        system=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
+        engine=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
         relations=kept,
         have=have,
         indexed=indexed,
         executable={name: usable.get(place, False) for name, place in called.items()},
-        unsafe=unsafe(system, schema, trust),
+        unsafe=unsafe(engine, schema, trust),
         lacking=lacking,
     )
 
 
-def unsafe(system: System, schema: str, trust: Trust) -> dict[str, str]:
+def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
     """Return why an action must not change a table or call a function, by name; by "" what forbids every action."""
-    whys = {name: trust.unwritten(schema, name) for name in system.spec.recognise.relations}
-    for name in _called(system):
+    whys = {name: trust.unwritten(schema, name) for name in engine.spec.recognise.relations}
+    for name in _called(engine):
         where, _, function = name.rpartition(".")
         whys[name] = trust.uncalled(where or schema, [function])
-    if system.spec.unqualified:  # the schema is on the search_path of every action
+    if engine.spec.unqualified:  # the schema is on the search_path of every action
         whys[""] = trust.uncalled(schema)
     return {name: why for name, why in whys.items() if why}
 
@@ -256,24 +259,24 @@ def _plain(schema: str) -> str:
     return percent(schema, also="/")
 
 
-def looked_for(systems: Iterable[System]) -> tuple[str, ...]:
-    """One line a system: the relations that would have told it."""
-    return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in systems)
+def looked_for(engines: Iterable[Engine]) -> tuple[str, ...]:
+    """One line an engine: the relations that would have told it."""
+    return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in engines)
 
 
 Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
 
 
-def _why_not(system: System, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
-    """None where the schema holds the system, "" where it does not remind of it, else what tells it apart."""
-    wanted = system.spec.recognise
-    for decline in system.spec.declines:
+def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
+    """None where the schema holds the engine, "" where it does not remind of it, else what tells it apart."""
+    wanted = engine.spec.recognise
+    for decline in engine.spec.declines:
         if decline.relations and all(name in relations for name in decline.relations):
             return decline.why
     missing = [n for n in wanted.relations if n not in relations and n not in wanted.optional]
     if missing and not _reminds(wanted, relations):
         return ""
-    for decline in system.spec.declines:
+    for decline in engine.spec.declines:
         for name, columns in decline.columns.items():
             if name in relations and any(c in relations[name].columns for c in columns):
                 return decline.why
@@ -351,7 +354,7 @@ def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
 
 
 def _met(
-    system: System,
+    engine: Engine,
     schema: str,
     schemas: Mapping[str, Mapping[str, Relation]],
     usable: Mapping[tuple[str, str], bool],
@@ -363,7 +366,7 @@ def _met(
     """
     have, indexed = set(), set()
     whys: dict[str, dict[str, str]] = {}
-    for name, need in system.spec.needs.items():
+    for name, need in engine.spec.needs.items():
         table = schemas.get(schema, {}).get(need.table)
         where, _, relation = need.relation.rpartition(".")
         if need.functions or need.relation:

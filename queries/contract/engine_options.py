@@ -1,14 +1,14 @@
-"""The options of a system: what they may be, and what they say about how it is looked at."""
+"""The options of an engine: what they may be, and what they say about how it is looked at."""
 
 from __future__ import annotations
 
-from queries.contract.loader import System
+from queries.contract.loader import Engine
 from queries.errors import DatabaseError
 
 
-def check(system: System, label: str, option: str, value: object) -> None:
+def check(engine: Engine, label: str, option: str, value: object) -> None:
     """Raise DatabaseError where ``label`` has no such option, or not with that value."""
-    options = system.spec.options
+    options = engine.spec.options
     if option not in options:
         raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
     choices = options[option].choices
@@ -16,16 +16,16 @@ def check(system: System, label: str, option: str, value: object) -> None:
         raise DatabaseError(f"{label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
 
 
-def view(system: System | None) -> tuple[str, str]:
+def view(engine: Engine | None) -> tuple[str, str]:
     """The option by which its trees are grouped, and its value; empty where there is one way only."""
-    if system is None:
+    if engine is None:
         return "", ""
-    views = (name for name, option in system.spec.options.items() if option.view)
-    return next(((name, str(system.limits[name])) for name in views), ("", ""))
+    views = (name for name, option in engine.spec.options.items() if option.view)
+    return next(((name, str(engine.limits[name])) for name in views), ("", ""))
 
 
-def next_view(system: System) -> tuple[str, str]:
+def next_view(engine: Engine) -> tuple[str, str]:
     """The same with the value that comes next."""
-    name, value = view(system)
-    choices = system.spec.options[name].choices if name else ("",)
+    name, value = view(engine)
+    choices = engine.spec.options[name].choices if name else ("",)
     return name, choices[(choices.index(value) + 1) % len(choices)]

@@ -1,4 +1,4 @@
-"""A system is a folder: ``engine.toml`` and plain ``.sql`` files. Loads and checks it; no I/O besides those files."""
+"""An engine is a folder: ``engine.toml`` and plain ``.sql`` files. Loads and checks it; no I/O besides those files."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from typing import Any
 import msgspec
 
 from queries import duration
-from queries.contract.spec import Kind, Spec, Verb
+from queries.contract.spec import Action, Kind, Spec
 from queries.contract.spec_cache import kept
 from queries.model import DRAWN, Record
 from queries.statement import PARAMETERS, ReadingError, Statement, parse_sections, parse_statement
 
 
-class BrokenSystemError(Exception):
-    """A system's folder is not as the contract says; str() names the file and the line."""
+class BrokenEngineError(Exception):
+    """An engine's folder is not as the contract says; str() names the file and the line."""
 
 
-class System(Record):
-    """A loaded system. Statements come as variants; :func:`choose` takes the one this database can serve best."""
+class Engine(Record):
+    """A loaded engine. Statements come as variants; :func:`choose` takes the one this database can serve best."""
 
     name: str
     spec: Spec
     limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, as the statements get them
     statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
-    verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
+    actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
 
-    def verb(self, name: str, kind: str) -> Verb | None:
-        """The verb of that name for nodes of that kind, or None."""
-        return next((v for v in self.verbs_of(kind) if v.name == name), None)
+    def action(self, name: str, kind: str) -> Action | None:
+        """The action of that name for nodes of that kind, or None."""
+        return next((v for v in self.actions_of(kind) if v.name == name), None)
 
     @property
-    def verbs_here(self) -> tuple[Verb, ...]:
-        """All verbs in this variant of the engine."""
+    def actions_here(self) -> tuple[Action, ...]:
+        """All actions in this variant of the engine."""
         options = self.limits.items()
-        return tuple(v for v in self.spec.verbs if v.when.items() <= options)
+        return tuple(v for v in self.spec.actions if v.when.items() <= options)
 
-    def verbs_of(self, kind: str) -> tuple[Verb, ...]:
+    def actions_of(self, kind: str) -> tuple[Action, ...]:
         """Those of them for nodes of that kind."""
-        return tuple(v for v in self.verbs_here if kind in v.kinds)
+        return tuple(v for v in self.actions_here if kind in v.kinds)
 
     @property
     def variant(self) -> str:
-        """Which variant this is, in a word or two: the options that verbs depend on."""
-        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.verbs for o in v.when}))
+        """Which variant this is, in a word or two: the options that actions depend on."""
+        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
 
     def kind(self, name: str) -> Kind | None:
         """The node kind of that name, or None."""
@@ -72,8 +72,8 @@ def choose(variants: Iterable[Statement], have: frozenset[str], version: int, ki
     return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
-def load(folder: Path, name: str) -> System:
-    """Load and check one system's folder. Raises BrokenSystemError naming file and line of what is wrong."""
+def load(folder: Path, name: str) -> Engine:
+    """Load and check one engine's folder. Raises BrokenEngineError naming file and line of what is wrong."""
     from queries import strict_toml
 
     try:
@@ -83,32 +83,32 @@ def load(folder: Path, name: str) -> System:
         for faults in (
             _threshold_faults(spec),
             _option_faults(spec),
-            _verb_faults(spec),
+            _action_faults(spec),
             _finding_faults(spec, statements),
         ):
             for at, message in faults:
                 raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
-        verbs = {s: _verb(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.verbs if v.writes}}
-        for at, message in _guard_faults(spec, verbs):
+        actions = {s: _action(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.actions if v.writes}}
+        for at, message in _guard_faults(spec, actions):
             raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
         limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
     except (strict_toml.TomlError, ReadingError, OSError, ValueError) as error:
-        raise BrokenSystemError(f"{error}\nThe system {name!r} is not usable until that is mended.") from error
-    return System(name=name, spec=spec, limits=limits, statements=statements, verbs=verbs)
+        raise BrokenEngineError(f"{error}\nThe engine {name!r} is not usable until that is mended.") from error
+    return Engine(name=name, spec=spec, limits=limits, statements=statements, actions=actions)
 
 
 @cache
-def builtin() -> tuple[System, ...]:
-    """The systems that come with the program, in the order of their names."""
+def builtin() -> tuple[Engine, ...]:
+    """The engines that come with the program, in the order of their names."""
     home = Path(__file__).parents[1] / "engines"
     folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)
-    return kept(folders, tuple[System, ...], lambda: tuple(load(f, f.name) for f in folders))
+    return kept(folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
-def in_schema(system: System, schema: str) -> System:
-    """Bind a system's SQL to a schema: ``:"schema"`` becomes its quoted name, ``:'schema'`` a string literal.
+def in_schema(engine: Engine, schema: str) -> Engine:
+    """Bind an engine's SQL to a schema: ``:"schema"`` becomes its quoted name, ``:'schema'`` a string literal.
 
     Both are psql's spelling of a variable, so the files also run in psql after ``\\set schema ...``.
     """
@@ -117,7 +117,7 @@ def in_schema(system: System, schema: str) -> System:
     if "\\" in schema:
         literal = " E" + literal.replace("\\", "\\\\")  # correct whatever standard_conforming_strings is
 
-    closed = {need for need, spec in system.spec.needs.items() if spec.closed}
+    closed = {need for need, spec in engine.spec.needs.items() if spec.closed}
 
     def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(
@@ -130,9 +130,9 @@ def in_schema(system: System, schema: str) -> System:
         )
 
     return msgspec.structs.replace(
-        system,
-        statements={key: bind(variants) for key, variants in system.statements.items()},
-        verbs={script: {name: bind(run) for name, run in parts.items()} for script, parts in system.verbs.items()},
+        engine,
+        statements={key: bind(variants) for key, variants in engine.statements.items()},
+        actions={script: {name: bind(run) for name, run in parts.items()} for script, parts in engine.actions.items()},
     )
 
 
@@ -159,7 +159,7 @@ def text(file: Path) -> str:
     return included.sub(lambda m: text(file.parent / m[1]), file.read_text("utf-8"))
 
 
-def _verb(file: Path) -> dict[str, tuple[Statement, ...]]:
+def _action(file: Path) -> dict[str, tuple[Statement, ...]]:
     if not file.is_file():
         raise ReadingError(f"{file}: the file is missing")
     sections = parse_sections(text(file), str(file), PARAMETERS)
@@ -221,33 +221,33 @@ def _option_faults(spec: Spec) -> Iterator[Fault]:
             )
 
 
-def _verb_faults(spec: Spec) -> Iterator[Fault]:
-    """Verbs that point at nothing, say too little or are there twice."""
+def _action_faults(spec: Spec) -> Iterator[Fault]:
+    """Actions that point at nothing, say too little or are there twice."""
     kinds, seen = {k.name for k in spec.kinds}, set()
-    for n, verb in enumerate(spec.verbs):
-        for kind in sorted(set(verb.kinds) - kinds):
-            yield ("verbs", n, "kinds"), f"verb {verb.name}: there is no node kind {kind!r}"
-        for need in sorted(set(verb.needs) - set(spec.needs)):
-            yield ("verbs", n, "needs"), f"verb {verb.name}: needs {need!r}, which is not defined"
-        if not verb.writes and not verb.why:
-            yield ("verbs", n), f"verb {verb.name}: it is {verb.support}, so it must say why"
-        if verb.writes and not verb.effect:
-            yield ("verbs", n), f"verb {verb.name}: its effect is missing"
-        for kind in verb.kinds:
-            known = (verb.name, kind, tuple(sorted(verb.when.items())))
+    for n, action in enumerate(spec.actions):
+        for kind in sorted(set(action.kinds) - kinds):
+            yield ("actions", n, "kinds"), f"action {action.name}: there is no node kind {kind!r}"
+        for need in sorted(set(action.needs) - set(spec.needs)):
+            yield ("actions", n, "needs"), f"action {action.name}: needs {need!r}, which is not defined"
+        if not action.writes and not action.why:
+            yield ("actions", n), f"action {action.name}: it is {action.support}, so it must say why"
+        if action.writes and not action.effect:
+            yield ("actions", n), f"action {action.name}: its effect is missing"
+        for kind in action.kinds:
+            known = (action.name, kind, tuple(sorted(action.when.items())))
             if known in seen:
-                yield ("verbs", n, "name"), f"verb {verb.name}: it is there twice for a {kind}"
+                yield ("actions", n, "name"), f"action {action.name}: it is there twice for a {kind}"
             seen.add(known)
 
 
 def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fault]:
-    verbs = {v.name for v in spec.verbs}
+    actions = {v.name for v in spec.actions}
     for n, finding in enumerate(spec.findings):
-        if finding.verb and finding.verb not in verbs:
-            yield ("findings", n, "verb"), f"finding {finding.code}: there is no verb {finding.verb!r}"
-        known = {a.name for v in spec.verbs if v.name == finding.verb for a in v.arguments}
+        if finding.action and finding.action not in actions:
+            yield ("findings", n, "action"), f"finding {finding.code}: there is no action {finding.action!r}"
+        known = {a.name for v in spec.actions if v.name == finding.action for a in v.arguments}
         for name in sorted(set(finding.arguments) - known):
-            yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.verb} has no argument {name!r}"
+            yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.action} has no argument {name!r}"
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
@@ -261,15 +261,15 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
 
 
-def _guard_faults(spec: Spec, verbs: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
+def _guard_faults(spec: Spec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
     """Findings whose action does not compare what stays the same, so that it would never be done."""
     for n, finding in enumerate(spec.findings):
-        scripts = [verbs[v.script] for v in spec.verbs if v.name == finding.verb and v.writes]
+        scripts = [actions[v.script] for v in spec.actions if v.name == finding.action and v.writes]
         locks = [part.text for script in scripts for part in script["lock"]]
         if finding.same and scripts and not any(re.search(r"\bAS same\b", text) for text in locks):
             yield (
                 ("findings", n, "same"),
-                f"finding {finding.code}: the lock section of {finding.verb} has no column `same`",
+                f"finding {finding.code}: the lock section of {finding.action} has no column `same`",
             )
 
 
@@ -284,9 +284,9 @@ def _line_with(file: Path, words: str) -> int:
     return next((n for n, row in rows if row.startswith(words)), 1)
 
 
-def with_limits(system: System, overrides: Mapping[str, object]) -> System:
+def with_limits(engine: Engine, overrides: Mapping[str, object]) -> Engine:
     """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
-    return msgspec.structs.replace(system, limits=merged(system.limits, overrides))
+    return msgspec.structs.replace(engine, limits=merged(engine.limits, overrides))
 
 
 def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class FunctionSpec(Record, forbid_unknown_fields=True):
 
 
 class Recognise(Record, forbid_unknown_fields=True):
-    """How the system is told from others: by structure, never by name alone."""
+    """How the engine is told from others: by structure, never by name alone."""
 
     relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either; ``*``)
     enums: dict[str, tuple[str, ...]] = {}
@@ -72,10 +72,10 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     severity: int
     sentence: str
     proof: Proof = Proof.VERIFIED
-    verb: str | None = None
-    arguments: dict[str, str] = {}  # of that verb: each a text with names of the evidence, as ``{position}``
+    action: str | None = None
+    arguments: dict[str, str] = {}  # of that action: each a text with names of the evidence, as ``{position}``
     sample: str | None = None
-    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay the same; the verb is guarded by them
+    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay the same; the action is guarded by them
     changes: tuple[str, ...] = ()  # sampled fields, one of which changed at each of ``times`` looks
     step: str | None = None  # sampled number, counted instead of ``changes`` where it has grown
     least: str | None = None  # sampled number: by how much at least
@@ -86,7 +86,7 @@ class FindingSpec(Record, forbid_unknown_fields=True):
 
 
 class Argument(Record, forbid_unknown_fields=True):
-    """Something a verb asks the operator for."""
+    """Something an action asks the operator for."""
 
     name: str
     title: str
@@ -96,7 +96,7 @@ class Argument(Record, forbid_unknown_fields=True):
     choices: tuple[str, ...] = ()
 
 
-class Verb(Record, forbid_unknown_fields=True):
+class Action(Record, forbid_unknown_fields=True):
     """What an operator can do to nodes of these kinds in these phases (none given: in any)."""
 
     name: str
@@ -111,7 +111,7 @@ class Verb(Record, forbid_unknown_fields=True):
     phases: tuple[Phase, ...] = ()
     danger: Danger = Danger.CAUTION
     proof: Proof = Proof.VERIFIED
-    guard: str = "rows"  # "rows": every touched row must be as rehearsed; "node": the node's version alone
+    guard: str = "rows"  # "rows": every touched row must be as dry-run; "node": the node's version alone
     confirm: str = "button"  # or "typed"
     undo: bool = False
     privileges: tuple[str, ...] = ()
@@ -120,21 +120,21 @@ class Verb(Record, forbid_unknown_fields=True):
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
     apart: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
     arguments: tuple[Argument, ...] = ()
-    when: dict[str, str] = {}  # options that must have these values, for verbs that differ by variant
+    when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
     @property
     def writes(self) -> bool:
-        """Whether the verb can be carried out from here at all."""
+        """Whether the action can be carried out from here at all."""
         return self.support in (Support.NATIVE, Support.EMULATED)
 
     @property
     def script(self) -> str:
-        """Name of its file under ``verbs/``."""
+        """Name of its file under ``actions/``."""
         return self.file or self.name
 
 
 class Option(Record, forbid_unknown_fields=True):
-    """A setting of a system that is no threshold: one of ``choices``, any text, or a table of names to texts.
+    """A setting of an engine that is no threshold: one of ``choices``, any text, or a table of names to texts.
 
     ``view``: what its trees are grouped by; a key of the console goes to the next choice. ``columns``: the names of
     this map are columns of other tables, ``table.column`` or ``*.column``, of this base type, which keep ids of the
@@ -162,8 +162,8 @@ class Spec(Record, forbid_unknown_fields=True):
     unqualified: bool = False  # its own functions and triggers use unqualified names: they need its schema on the path
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
-    moved_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster
+    stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
-    verbs: tuple[Verb, ...] = ()
+    actions: tuple[Action, ...] = ()

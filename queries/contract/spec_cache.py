@@ -1,4 +1,4 @@
-"""The built-in systems as they were when last loaded: reading one file is faster than parsing hundreds.
+"""The built-in engines as they were when last loaded: reading one file is faster than parsing hundreds.
 
 The file is in the user's cache folder, holds nothing that the program's own files do not, and may be deleted at any
 time. It counts only as long as none of those files has changed, and only if nobody else could have written it.
@@ -38,7 +38,7 @@ def kept(folders: Iterable[Path], kind: type[T], make: Callable[[], T]) -> T:
 
 
 def _path() -> Path:
-    return user_dirs.folder("cache") / "systems"
+    return user_dirs.folder("cache") / "engines"
 
 
 def _signature(folders: Iterable[Path]) -> bytes:

@@ -1,4 +1,4 @@
-"""Which variant of an engine a system is: options that its own data tell, or that the operator chose."""
+"""Which variant of an engine an engine is: options that its own data tell, or that the operator chose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from queries.contract import engine_options
-from queries.contract import loader as systems
+from queries.contract import loader as engines
 from queries.contract.detect import Found
 from queries.db.database import Database
 from queries.errors import DatabaseError, LostError, UnreachableError, readable
@@ -18,20 +18,20 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Variant:
-    """A system as it is here. ``settings`` are thresholds and options, as the operator's file has them."""
+    """An engine as it is here. ``settings`` are thresholds and options, as the operator's file has them."""
 
     def __init__(self, database: Database, found: Found, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
-        self.system = systems.with_limits(found.system, settings)
+        self.engine = engines.with_limits(found.engine, settings)
         self.label = found.label
         self.chosen: dict[str, str] = {}  # options that were given another value since
         self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
         self._settings = settings
         self._recognised = False
         self.unrecognised = ""  # why it could not be found out which variant this is
-        for name in self.system.spec.options.keys() & settings.keys():
-            engine_options.check(self.system, self.label, name, settings[name])
+        for name in self.engine.spec.options.keys() & settings.keys():
+            engine_options.check(self.engine, self.label, name, settings[name])
 
     @property
     def policies(self) -> str:
@@ -43,13 +43,13 @@ class Variant:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is known about the variant, and by what: one line an option."""
-        known = tuple(f"{name}: {self.system.limits[name]} ({why})" for name, why in self._whys.items())
+        known = tuple(f"{name}: {self.engine.limits[name]} ({why})" for name, why in self._whys.items())
         if self.found.policies:
             known = (*known, f"row-level security: {self.policies}")
         return (*known, f"which variant this is was not found out: {self.unrecognised}") if self.unrecognised else known
 
     async def recognise(self, *, again: bool = False) -> None:
-        """Let the system's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
+        """Let the engine's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
 
         It is done before the first read, once. If it fails, the options keep their defaults, ``unrecognised`` tells
         why, and ``again`` tries it again. Raises DatabaseError only for a connection that is lost.
@@ -73,24 +73,24 @@ class Variant:
         told = {r["name"]: r["value"] for r in rows if r["name"] not in self._settings and r["name"] not in self.chosen}
         whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
         self._whys = {**whys, **dict.fromkeys(self.chosen, "chosen here")}
-        self.system = systems.with_limits(self.system, told)
+        self.engine = engines.with_limits(self.engine, told)
         self._recognised, self.unrecognised = True, ""
 
     def choose(self, option: str, value: str) -> None:
         """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
-        engine_options.check(self.system, self.label, option, value)
+        engine_options.check(self.engine, self.label, option, value)
         self.chosen[option] = value
         self._whys[option] = "chosen here"
-        self.system = systems.with_limits(self.system, {option: value})
+        self.engine = engines.with_limits(self.engine, {option: value})
 
     def _values(self, **more: Any) -> dict[str, Any]:
-        return {"have": sorted(self.found.have), "limits": _json(self.system.limits), **more}
+        return {"have": sorted(self.found.have), "limits": _json(self.engine.limits), **more}
 
     def _choose(self, name: str, *, asked: bool = False, kind: str = "") -> Statement | None:
-        variants = self.system.statements.get(name, ())
-        have = frozenset(self.system.spec.needs) if asked else self.found.have
+        variants = self.engine.statements.get(name, ())
+        have = frozenset(self.engine.spec.needs) if asked else self.found.have
         version = self.database.server.version if self.database.server else 0
-        return systems.choose(variants, have, version, kind)
+        return engines.choose(variants, have, version, kind)
 
 
 def _json(value: object) -> str:

@@ -1,6 +1,6 @@
 """The only importer of asyncpg: connections, session settings, server facts, reconnecting.
 
-At most two connections: one for reading, one for writing verbs, opened at the first write. Nothing relies on
+At most two connections: one for reading, one for writing actions, opened at the first write. Nothing relies on
 session state or named prepared statements, so a pooler in transaction mode may stand between: every transaction
 brings its settings along with ``SET LOCAL``.
 """
@@ -24,7 +24,7 @@ from queries.db.batched_query import Question, answers, compose
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.errors import BusyError, DatabaseError, LostError, ReadOnlyError, SlowError, UnreadableError
+from queries.errors import DatabaseError, LockedError, LostError, ReadOnlyError, SlowError, UnreadableError
 from queries.model import Record
 from queries.statement import Statement
 
@@ -158,9 +158,9 @@ class Transaction:
                 await self.control(_search_path())
                 return rows
             return await self._rows(statement, values)
-        except BusyError as error:
+        except LockedError as error:
             if self._begin.startswith(READ):
-                raise BusyError(error.line, await self._blockers(statement), code=error.code) from error
+                raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
 
     async def _blockers(self, blocked: Statement) -> str:
@@ -320,7 +320,7 @@ class Database:
             return STANDBY
         return FORBIDDEN if self.server.read_only and not self.override_read_only else ""
 
-    def busy(self, over: str) -> bool:
+    def locked(self, over: str) -> bool:
         """Whether somebody has that connection now."""
         return self._locks[over].locked()
 

@@ -42,8 +42,8 @@ class Load:
         now = self._now()
         since = max(self.began, now - self.WINDOW)
         self._spans = [s for s in self._spans if s[1] > since]
-        busy, until = 0.0, since
+        locked, until = 0.0, since
         for start, end in sorted(self._spans):  # two connections may be at work at the same time
-            busy += max(end - max(start, until), 0.0)
+            locked += max(end - max(start, until), 0.0)
             until = max(until, end)
-        return busy / max(now - since, 1.0)
+        return locked / max(now - since, 1.0)

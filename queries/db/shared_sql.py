@@ -1,4 +1,4 @@
-"""The SQL that belongs to no system, by name: ``queries/sql/<name>.sql``."""
+"""The SQL that belongs to no engine, by name: ``queries/sql/<name>.sql``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queries.model import Fate, Group, Letter, Letters, Node, Page
+from queries.model import DeadLetter, DeadLetters, Fate, Group, Node, Page
 
 LONGEST = 300  # characters of an error that count
 
@@ -24,16 +24,16 @@ def fold(error: str) -> str:
     return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 
 
-def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> Letters:
+def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> DeadLetters:
     """A page of nodes and what ``dead.sql`` told of them."""
-    letters = tuple(_letter(node, rows[node.id]) for node in read.nodes)
-    return Letters(letters=letters, at=read.at, cursor=read.cursor, only=read.only)
+    dead_letters = tuple(_dead_letter(node, rows[node.id]) for node in read.nodes)
+    return DeadLetters(dead_letters=dead_letters, at=read.at, cursor=read.cursor, only=read.only)
 
 
-def _letter(node: Node, row: Mapping[str, Any]) -> Letter:
+def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
     """What has become of it is the node's status where the row tells nothing."""
     error = row["error"] or None
-    return Letter(
+    return DeadLetter(
         node=node,
         severity=row["severity"],
         fingerprint=f"{row['cause']}: {fold(error)}" if error else row["cause"],
@@ -44,24 +44,28 @@ def _letter(node: Node, row: Mapping[str, Any]) -> Letter:
     )
 
 
-def order(letter: Letter) -> tuple[int, float, str]:
+def order(dead_letter: DeadLetter) -> tuple[int, float, str]:
     """Worst first, then oldest."""
-    return -letter.severity, letter.since if letter.since is not None else float("inf"), letter.node.id
+    return (
+        -dead_letter.severity,
+        dead_letter.since if dead_letter.since is not None else float("inf"),
+        dead_letter.node.id,
+    )
 
 
-def grouped(letters: Iterable[Letter], *, capped: bool = False) -> dict[Group, list[Letter]]:
-    """By system and fingerprint: the worst groups first, then the oldest; within each the oldest letter first."""
-    piles: dict[tuple[str, str], list[Letter]] = {}
-    for each in sorted(letters, key=order):
-        piles.setdefault((each.node.system, each.fingerprint), []).append(each)
-    return {_group(system, mark, pile, capped): pile for (system, mark), pile in piles.items()}
+def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict[Group, list[DeadLetter]]:
+    """By engine and fingerprint: the worst groups first, then the oldest; within each the oldest dead letter first."""
+    piles: dict[tuple[str, str], list[DeadLetter]] = {}
+    for each in sorted(dead_letters, key=order):
+        piles.setdefault((each.node.engine, each.fingerprint), []).append(each)
+    return {_group(engine, mark, pile, capped): pile for (engine, mark), pile in piles.items()}
 
 
-def _group(system: str, fingerprint: str, pile: list[Letter], capped: bool) -> Group:
+def _group(engine: str, fingerprint: str, pile: list[DeadLetter], capped: bool) -> Group:
     times = [each.since for each in pile if each.since is not None]
     fates = Counter((each.was, each.is_now) for each in pile)
     return Group(
-        system=system,
+        engine=engine,
         fingerprint=fingerprint,
         severity=pile[0].severity,
         n=len(pile),

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import Found
-from queries.contract.spec import FindingSpec, Verb
+from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import Rows, Variant
 from queries.db.batched_query import Question
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
@@ -21,14 +21,14 @@ from queries.model import (
     Availability,
     Costly,
     Count,
+    DeadLetters,
     Detail,
     Finding,
     Findings,
-    Honesty,
-    Letters,
     Node,
     Page,
     Phase,
+    Precision,
     Section,
     Unchecked,
     split_id,
@@ -46,7 +46,7 @@ HEAD = 65536  # bytes of a payload that are sent unless more is asked for
 
 
 class Reader(Variant):
-    """Reads one system. ``label`` is its name in this database and the beginning of its nodes' ids."""
+    """Reads one engine. ``label`` is its name in this database and the beginning of its nodes' ids."""
 
     def __init__(
         self, database: Database, found: Found, settings: Mapping[str, object] | None = None, *, read_only: bool = False
@@ -54,12 +54,12 @@ class Reader(Variant):
         super().__init__(database, found, settings or {})
         self.read_only = read_only
         self._ahead: Page | None = None
-        self._labels = frozenset((found.label, found.full, found.system.name))
+        self._labels = frozenset((found.label, found.full, found.engine.name))
         self._places = Whereabouts()
-        spec = self.system.spec
+        spec = self.engine.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
-        samples = {f.sample: self.system.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
+        samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
     # Pages of nodes
@@ -96,17 +96,17 @@ class Reader(Variant):
     async def find(self, text: str, page: int = 50) -> Page:
         """Nodes by id, by the beginning of one, or by text where that is cheap."""
         kind, colon, key = self.local(text).partition(":")
-        named = colon and self.system.kind(kind)  # a key may have colons of its own
+        named = colon and self.engine.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
 
-    async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> Letters:
+    async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> DeadLetters:
         """Dead letters, worst and oldest first, or those of these ids that are still there."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self._choose("dead")
         async with self._reading() as transaction:
             if chosen is None:
-                costly = self._costly("dead") if "dead" in self.system.statements else None
-                return Letters(letters=(), at=await _now(transaction), costly=costly)
+                costly = self._costly("dead") if "dead" in self.engine.statements else None
+                return DeadLetters(dead_letters=(), at=await _now(transaction), costly=costly)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
             read = await self._told(transaction, rows, page)
         with readable("dead.sql"):
@@ -137,8 +137,10 @@ class Reader(Variant):
         with readable("counts.sql"):
             counts = [msgspec.convert(dict(row), Count) for row in rows]
         if self.found.policies:  # there are at least so many
-            least = Honesty.CAPPED
-            counts = [msgspec.structs.replace(c, honesty=least) if c.honesty is Honesty.EXACT else c for c in counts]
+            least = Precision.CAPPED
+            counts = [
+                msgspec.structs.replace(c, precision=least) if c.precision is Precision.EXACT else c for c in counts
+            ]
         return tuple(counts)
 
     # Findings
@@ -150,7 +152,7 @@ class Reader(Variant):
             at = await _now(transaction)
         found, unchecked, capped = await self._findings(local, page)
         if self.found.policies:
-            unchecked.append(Unchecked(system=self.label, code=HIDDEN, why=self.policies))
+            unchecked.append(Unchecked(engine=self.label, code=HIDDEN, why=self.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(found=tuple(found), at=at, unchecked=tuple(unchecked), capped=tuple(capped))
 
@@ -177,7 +179,7 @@ class Reader(Variant):
         """The findings that the looks so far add up to."""
         found = []
         for code, watcher in self._watchers.items():
-            for node_id, watch in watcher.shown(self.system.limits):
+            for node_id, watch in watcher.shown(self.engine.limits):
                 found.append(self._finding(self._codes[code], node_id, watch.since, watch.evidence))
         return tuple(found)
 
@@ -187,14 +189,14 @@ class Reader(Variant):
         """One node with its sections and findings; None where it does not exist. ``size`` caps payloads, in bytes."""
         local = self.local(node_id)
         kind = split_id(node_id)[1]
-        left = [key for key, s in self.system.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
+        left = [key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
         sections: list[Section | None] = []
 
         async def read(transaction: Transaction, key: str) -> None:
             sections.append(await self._section(transaction, key, local, size))
 
         def failed(key: str, why: str) -> None:
-            sections.append(detail_section.unread(key, self.system.statements[key][0].title, why))
+            sections.append(detail_section.unread(key, self.engine.statements[key][0].title, why))
 
         async with self._reading() as transaction:
             page = await self._nodes(transaction, [local])
@@ -206,42 +208,42 @@ class Reader(Variant):
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, read, failed)
-        sections.append(timeline(self._watchers.values(), node_id, self.system.limits))
+        sections.append(timeline(self._watchers.values(), node_id, self.engine.limits))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
         node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
         return Detail(node=node, at=page.at, sections=tuple(s for s in sections if s), findings=tuple(found))
 
-    # Verbs
+    # Actions
 
-    def verbs(self, kind: str) -> tuple[Verb, ...]:
-        """All verbs for nodes of this kind, also those that cannot be done here."""
-        return self.system.verbs_of(kind)
+    def actions(self, kind: str) -> tuple[Action, ...]:
+        """All actions for nodes of this kind, also those that cannot be done here."""
+        return self.engine.actions_of(kind)
 
-    def availability(self, verb: Verb, node: Node | None = None, *, bulk: bool = False) -> Availability:
-        """Whether the verb can be done here and now (to this node), and the reason if not."""
-        if not verb.writes:
-            return Availability(ok=False, why=f"{verb.support}: {verb.why}")
-        if verb.when and self.unrecognised:
+    def availability(self, action: Action, node: Node | None = None, *, bulk: bool = False) -> Availability:
+        """Whether the action can be done here and now (to this node), and the reason if not."""
+        if not action.writes:
+            return Availability(ok=False, why=f"{action.support}: {action.why}")
+        if action.when and self.unrecognised:
             return Availability(ok=False, why=f"which variant of the engine this is is not known: {self.unrecognised}")
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.unchanging():
             return Availability(ok=False, why=why)
-        lacking = self.found.lacks(verb.privileges)
+        lacking = self.found.lacks(action.privileges)
         if lacking:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
-        if unsafe := self.found.why_unsafe(verb.privileges):
+        if unsafe := self.found.why_unsafe(action.privileges):
             return Availability(ok=False, why=unsafe)
-        needs = self.system.spec.needs
-        for name in verb.needs:
-            if name not in (self.found.indexed if bulk and verb.bulk_needs_index else self.found.have):
+        needs = self.engine.spec.needs
+        for name in action.needs:
+            if name not in (self.found.indexed if bulk and action.bulk_needs_index else self.found.have):
                 return Availability(
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
-        if node and node.kind not in verb.kinds:
+        if node and node.kind not in action.kinds:
             return Availability(ok=False, why=f"not for a {node.kind}")
-        if node and verb.phases and node.phase not in verb.phases:
+        if node and action.phases and node.phase not in action.phases:
             return Availability(ok=False, why=f"not while it is {node.phase}")
         return Availability(ok=True)
 
@@ -250,7 +252,7 @@ class Reader(Variant):
         return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
 
     def local(self, node_id: str) -> str:
-        """``kind:key`` of one of this system's ids, whichever form of the label it has."""
+        """``kind:key`` of one of this engine's ids, whichever form of the label it has."""
         label, _, local = node_id.partition("/")
         return local if label in self._labels else node_id
 
@@ -273,9 +275,9 @@ class Reader(Variant):
 
     def _costly(self, name: str, kind: str = "") -> Costly:
         """The first unmet need of a statement, with what a scan would cost."""
-        variants = (s for s in self.system.statements[name] if s.is_for(kind))
+        variants = (s for s in self.engine.statements[name] if s.is_for(kind))
         unmet = next((n for s in variants for n in sorted(s.needs - self.found.have)), "")
-        need = self.system.spec.needs[unmet]
+        need = self.engine.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
         return Costly(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
 
@@ -354,7 +356,7 @@ class Reader(Variant):
                 return self._whole(row)
         except UnreadableError as error:
             return Node(
-                system=self.label,
+                engine=self.label,
                 id=self._full(row["id"]),
                 kind=row["id"].partition(":")[0],
                 title=row["id"],
@@ -368,19 +370,19 @@ class Reader(Variant):
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
-        return msgspec.convert({**values, **times, "system": self.label}, Node)
+        return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
     async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
         found: list[Finding] = []
         unchecked: list[Unchecked] = []
         capped: list[str] = []
-        left = [f for f in self.system.spec.findings if not f.sample]
+        left = [f for f in self.engine.spec.findings if not f.sample]
 
         async def look(transaction: Transaction, spec: FindingSpec) -> None:
             found.extend(await self._looked_for(transaction, spec, ids, page, unchecked, capped))
 
         def failed(spec: FindingSpec, why: str) -> None:
-            unchecked.append(Unchecked(system=self.label, code=spec.code, why=why, failed=True))
+            unchecked.append(Unchecked(engine=self.label, code=spec.code, why=why, failed=True))
 
         while left:
             async with self._reading() as transaction:
@@ -397,7 +399,7 @@ class Reader(Variant):
         capped: list[str],
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
-        variants = self.system.statements[key]
+        variants = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in variants for i in ids):
             return []
         chosen = self._choose(key)
@@ -405,14 +407,14 @@ class Reader(Variant):
             chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
             costly = self._costly(key)
-            unchecked.append(Unchecked(system=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
+            unchecked.append(Unchecked(engine=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
             return []
         looked = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
         rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
         for row in looked:
             if row["id"] is None and row["evidence"] is not None:  # a part that could not be read, and why
                 why = msgspec.json.decode(row["evidence"])["unread"]
-                unchecked.append(Unchecked(system=self.label, code=spec.code, why=f"not in {why}"))
+                unchecked.append(Unchecked(engine=self.label, code=spec.code, why=f"not in {why}"))
         if len(rows) > page or any(row["id"] is None and row["evidence"] is None for row in looked):
             capped.append(spec.code)
         with readable(f"{key}.sql"):
@@ -431,11 +433,11 @@ class Reader(Variant):
     ) -> Finding:
         """A finding. Its ``row`` may have a ``severity`` of its own, and say that nothing is to ``suggest`` here."""
         row = {} if row is None else row
-        suggested = spec.verb if spec.verb and row.get("suggest", True) else None
-        verb = self.system.verb(suggested, split_id(node_id)[1]) if suggested else None
-        given = {a.name: OPEN for a in verb.arguments if a.required and not a.default} if verb else {}
+        suggested = spec.action if spec.action and row.get("suggest", True) else None
+        action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
+        given = {a.name: OPEN for a in action.arguments if a.required and not a.default} if action else {}
         return Finding(
-            system=self.label,
+            engine=self.label,
             node_id=node_id,
             code=spec.code,
             title=spec.title,
@@ -443,14 +445,16 @@ class Reader(Variant):
             severity=row.get("severity", spec.severity),
             proof=spec.proof,
             since=None if since is None else float(since),
-            verb=verb.name if verb else None,
-            arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()} if verb else {},
-            guard=guard_token.token(spec.same, evidence) if verb else "",
+            action=action.name if action else None,
+            arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()}
+            if action
+            else {},
+            guard=guard_token.token(spec.same, evidence) if action else "",
             evidence=evidence,
         )
 
     async def _section(self, transaction: Transaction, key: str, local: str, size: int) -> Section | None:
-        chosen, title = self._choose(key), self.system.statements[key][0].title
+        chosen, title = self._choose(key), self.engine.statements[key][0].title
         if chosen is None:
             return detail_section.unread(key, title, self._costly(key))
         rows = await transaction.rows(chosen, self._values(id=local, bytes=size))

@@ -152,7 +152,7 @@ class History:
         columns = tuple(looks[-1][1])
         rows = []
         for (at, seen), (_, before) in zip(reversed(looks), (*reversed(looks[:-1]), (0.0, {})), strict=True):
-            rows.append((clock(at), *(_moved(seen.get(c), before.get(c)) for c in columns)))
+            rows.append((clock(at), *(_stale(seen.get(c), before.get(c)) for c in columns)))
         return Section(name=self.name, title=self.title, columns=("seen at", *columns), rows=tuple(rows))
 
 
@@ -161,7 +161,7 @@ def clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
 
 
-def _moved(value: Any, before: Any) -> Any:
+def _stale(value: Any, before: Any) -> Any:
     """A value as a cell; a number that has moved says by how much."""
     if not isinstance(value, float):
         return value

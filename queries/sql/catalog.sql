@@ -1,4 +1,4 @@
--- The relations of these names in every schema that could hold a system: columns by base type, indexes, sizes, rights.
+-- The relations of these names in every schema that could hold an engine: columns by base type, indexes, sizes, rights.
 -- $1 query text[]: relation names
 -- Waits for no lock: sizes are estimates, because pg_relation_size() locks the relation, and so do pg_get_expr() and
 -- pg_get_constraintdef(), which are left out for a relation that is `locked` exclusively.

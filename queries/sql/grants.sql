@@ -1,9 +1,9 @@
--- What roles need for one system: the GRANT statements, in order, as text. None of them is run.
+-- What roles need for one engine: the GRANT statements, in order, as text. None of them is run.
 -- $1 args jsonb: schema; tables, all that are there; changes, a table and what is done to it; besides, other schemas it
 --   uses; queues, those of them whose tables come and go; columns of other tables that keep ids of its rows, as table.column
 --   or *.column, and their type; called and executed, names of functions that everybody's
 --   statements and only the operators' call; viewers and operators, names of roles
--- Before a row is deleted, its verb looks who points at it, and a detail page shows it: so both may read every foreign key
+-- Before a row is deleted, its action looks who points at it, and a detail page shows it: so both may read every foreign key
 -- to such a table, and the columns given.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (

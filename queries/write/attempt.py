@@ -1,4 +1,4 @@
-"""One transaction's worth of a verb: lock, refuse, copy, change, copy again; who drops out on the way, and why."""
+"""One transaction's worth of an action: lock, refuse, copy, change, copy again; who drops out on the way, and why."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from queries.contract.spec import Verb
+from queries.contract.spec import Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
-from queries.errors import BusyError, ConflictError, DatabaseError, DeniedError, LostError, SlowError
+from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
 from queries.model import Outcome, Record, Result, RowChange
 from queries.read import guard_token
 from queries.read.reader import Reader
@@ -39,7 +39,7 @@ _copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
-    """What is asked for. ``witness`` is what the rehearsal showed, at a commit; ``over`` is the connection to use.
+    """What is asked for. ``witness`` is what the dry run showed, at a commit; ``over`` is the connection to use.
 
     ``frozen`` is the list of the bulk that it is a chunk of.
     ``steady``: the operator waited for these nodes, so that their versions have changed. A node is taken in the version
@@ -47,7 +47,7 @@ class Request(Record):
     """
 
     reader: Reader
-    verb: Verb
+    action: Action
     reason: str
     arguments: Mapping[str, Any]
     operator: audit_log.Operator
@@ -65,7 +65,7 @@ class GuardMissedError(DatabaseError):
         self.missed = missed
 
 
-class TableBusyError(BusyError):
+class TableLockedError(LockedError):
     """Somebody holds a whole table: no node is to blame, and trying fewer of them would not help."""
 
 
@@ -77,7 +77,7 @@ class Attempt:
     """Which nodes are still in, and what became of the others."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        self.reader, self.verb, self._awaited = request.reader, request.verb, request.steady
+        self.reader, self.action, self._awaited = request.reader, request.action, request.steady
         self.asked = versions  # as they were given; of some nodes the version at hand takes their place in `versions`
         self.versions = dict(versions)
         self.live = sorted(versions)
@@ -85,7 +85,7 @@ class Attempt:
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
         self._same: set[str] = set()
         self.dropped: dict[str, Result] = {}
-        # What has changed, rows as the server spelled them: for the ledger, which takes them unread.
+        # What has changed, rows as the server spelled them: for the audit log, which takes them unread.
         self.copies: tuple[RowChange, ...] = ()
         self.witness: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
@@ -98,13 +98,13 @@ class Attempt:
         self.steady: dict[str, str | None] = {}  # by node: what must not change while the operator waits for it
         self._foreign: set[tuple[str, str, str]] = set()
         self._about: dict[str, list[str]] = {}  # ids and versions of those that are in, as statements take them
-        self._sections = self.reader.system.verbs[self.verb.script]
+        self._sections = self.reader.engine.actions[self.action.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
             "reason": request.reason,
             "args": msgspec.json.encode(dict(request.arguments)).decode(),
             "have": sorted(self.reader.found.have),
-            "limits": msgspec.json.encode(self.reader.system.limits).decode(),
+            "limits": msgspec.json.encode(self.reader.engine.limits).decode(),
             "copied": None,
         }
 
@@ -136,18 +136,18 @@ class Attempt:
 
         Rows of a second table that a policy for UPDATE or DELETE hides are passed over by the server without an error.
         """
-        tables = dict.fromkeys(p.partition(" ")[2] for p in self.verb.privileges)
+        tables = dict.fromkeys(p.partition(" ")[2] for p in self.action.privileges)
         policies = [name for name in tables if name in self.reader.found.policies]
         if len(tables) < 2 or not policies:
             return ""
         return f"policies on {', '.join(policies)} may have kept rows as they were: see the rows before and after"
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Everything up to the end of the transaction. ``seen`` is the rehearsal's witness, None if this is one."""
+        """Everything up to the end of the transaction. ``seen`` is the dry run's witness, None if this is one."""
         try:
             before = await self._prepare(transaction, seen)
-        except BusyError as error:
-            raise TableBusyError(str(error), code=error.code) from error
+        except LockedError as error:
+            raise TableLockedError(str(error), code=error.code) from error
         if not self.live:
             return
         deleted = await self._deleted(transaction, before)
@@ -215,13 +215,13 @@ class Attempt:
                 node_id = self._full(row["id"])
                 if node_id in self.live:
                     self.drop(node_id, Outcome.REFUSED, row["why"])
-                    self.for_now += [node_id] if self.verb.waits and row.get("for_now") else []
+                    self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
         before = await self._copy(transaction)
         self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
         self.witness = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
-        if self.verb.guard == "rows" and seen is not None:
+        if self.action.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in self.witness.items() if seen[i] != digest]:
-                self.drop(node_id, Outcome.MOVED, "rows that this touches have changed since the rehearsal")
+                self.drop(node_id, Outcome.STALE, "rows that this touches have changed since the dry run")
         return before
 
     async def _lock(self, transaction: Transaction) -> None:
@@ -238,7 +238,7 @@ class Attempt:
             if node_id in hidden:
                 self.drop(node_id, Outcome.DENIED, POLICY)
             elif node_id in there:
-                self.drop(node_id, Outcome.BUSY, "another transaction holds it, or a part of it, right now")
+                self.drop(node_id, Outcome.LOCKED, "another transaction holds it, or a part of it, right now")
             else:
                 also = ", or a row-level policy hides it now" if policies else ""
                 self.drop(node_id, Outcome.GONE, f"it does not exist any more{also}")
@@ -247,9 +247,9 @@ class Attempt:
             if node_id in self._same or (awaited is not None and node_id not in self.guarded):
                 self.versions[node_id] = now[node_id]  # it is locked: for the change, this is the version
             else:
-                self.drop(node_id, Outcome.MOVED, "somebody changed it since it was shown")
+                self.drop(node_id, Outcome.STALE, "somebody changed it since it was shown")
         for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
-            self.drop(node_id, Outcome.MOVED, CHANGED_MEANWHILE)
+            self.drop(node_id, Outcome.STALE, CHANGED_MEANWHILE)
         self._about = {}
 
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
@@ -285,7 +285,7 @@ class Attempt:
                     waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
                     locked |= {self._full(row["id"]) for row in await self._rows(transaction, waiting)}
                 hidden |= set(asked) - locked
-            except BusyError:
+            except LockedError:
                 half = len(asked) // 2
                 left += [asked[:half], asked[half:]] if half else []
             finally:
@@ -328,7 +328,7 @@ async def _fire(transaction: Transaction) -> None:
     """
     try:
         await transaction.control(FIRE)
-    except (BusyError, ConflictError, DeniedError, LostError, SlowError):
+    except (LockedError, ConflictError, DeniedError, LostError, SlowError):
         raise
     except DatabaseError as error:
         raise ConflictError(str(error), code=error.code) from error

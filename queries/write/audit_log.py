@@ -16,7 +16,7 @@ from queries import user_dirs
 from queries.db.database import APPLICATION, Database, Transaction
 from queries.db.shared_sql import FOLDER, statement
 from queries.errors import DatabaseError
-from queries.model import LedgerEntry, Origin, Outcome, Record, Result, RowChange
+from queries.model import AuditLogEntry, Origin, Outcome, Record, Result, RowChange
 from queries.safe_text import safe_sql
 from queries.state_file import open_private
 
@@ -41,7 +41,7 @@ def operator() -> Operator:
 
 
 class State(Record):
-    """What the database has of the ledger."""
+    """What the database has of the audit log."""
 
     exists: bool
     writable: bool
@@ -54,7 +54,7 @@ class Subject(Record):
     schema: str
     ids: tuple[str, ...]
 
-    def named(self, entry: LedgerEntry) -> LedgerEntry:
+    def named(self, entry: AuditLogEntry) -> AuditLogEntry:
         """Return the entry with the node's present id in place of the others."""
         now = self.ids[0]
         return msgspec.structs.replace(
@@ -64,39 +64,39 @@ class Subject(Record):
         )
 
 
-async def append(transaction: Transaction, entry: LedgerEntry) -> None:
-    """Write an entry in the verb's own transaction. Raises DatabaseError."""
+async def append(transaction: Transaction, entry: AuditLogEntry) -> None:
+    """Write an entry in the action's own transaction. Raises DatabaseError."""
     told = {**_plain(entry), "changes": ()}
     values = {"args": msgspec.json.encode(told).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
-    await transaction.rows(statement("ledger_append"), values)
+    await transaction.rows(statement("audit_log_append"), values)
 
 
-async def holds(transaction: Transaction, entry: LedgerEntry) -> bool | None:
+async def holds(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
     """Return True if the table has this entry, so that its transaction was committed; None if that is not known.
 
     Raises DatabaseError.
     """
     told = {**_plain(entry), "changes": ()}
     values = {"id": entry.xid, "args": msgspec.json.encode(told).decode()}
-    found: bool | None = (await transaction.rows(statement("ledger_holds"), values))[0]["holds"]
+    found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
     return found
 
 
-def _plain(entry: LedgerEntry) -> Mapping[str, Any]:
+def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
     return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
-async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[LedgerEntry, ...]:
+async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[AuditLogEntry, ...]:
     """Entries of the table, newest first; about one node where it is given. Raises DatabaseError."""
     about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
     async with database.reading() as transaction:
-        rows = await transaction.rows(statement("ledger_page"), {"cursor": cursor, "page": size, **about})
+        rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": size, **about})
     entries = (_entry(row) for row in rows)
     return tuple(entries if node is None else map(node.named, entries))
 
 
-def _entry(row: Mapping[str, Any]) -> LedgerEntry:
-    return LedgerEntry(
+def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
+    return AuditLogEntry(
         **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
         | {
             "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
@@ -107,13 +107,13 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
 
 def ddl() -> str:
     """What ``unstick init`` runs."""
-    return (FOLDER / "ledger_schema.sql").read_text("utf-8")
+    return (FOLDER / "audit_log_schema.sql").read_text("utf-8")
 
 
 def grants(role: str) -> str:
-    """What lets ``role`` write to the ledger."""
+    """What lets ``role`` write to the audit log."""
     quoted = safe_sql('"' + role.replace('"', '""') + '"')
-    return (FOLDER / "ledger_grant.sql").read_text("utf-8").replace("{role}", quoted)
+    return (FOLDER / "audit_log_grant.sql").read_text("utf-8").replace("{role}", quoted)
 
 
 def script(operators: Iterable[str]) -> str:
@@ -122,30 +122,30 @@ def script(operators: Iterable[str]) -> str:
 
 
 async def publications(database: Database) -> tuple[str, ...]:
-    """Return the publications FOR ALL TABLES, which would publish a new ledger table too. Raises DatabaseError."""
+    """Return the publications FOR ALL TABLES, which would publish a new audit log table too. Raises DatabaseError."""
     async with database.reading() as transaction:
         return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
 
 
 async def create(database: Database, operators: Iterable[str]) -> None:
-    """Run the script, all or nothing; a ledger that is there keeps its entries. Raises DatabaseError."""
+    """Run the script, all or nothing; an audit log that is there keeps its entries. Raises DatabaseError."""
     async with database.writing() as transaction:
         await transaction.control(script(operators))
         await transaction.control("COMMIT")
 
 
 class File:
-    """The ledger of a database that has no table for it: JSON lines, appended and flushed to disk.
+    """The audit log of a database that has no table for it: JSON lines, appended and flushed to disk.
 
     A line is written before COMMIT ("intended") and one after it with the outcome, so a crash between leaves a trace.
     """
 
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
         """``origin`` returns the database that is open now: its entries alone are read, and it is noted with each."""
-        self.path = path or user_dirs.folder("state") / "ledger.jsonl"
+        self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
         self._origin = origin
 
-    def append(self, entry: LedgerEntry, *, intended: bool) -> None:
+    def append(self, entry: AuditLogEntry, *, intended: bool) -> None:
         """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""
         line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
         try:
@@ -157,11 +157,11 @@ class File:
                 os.fsync(file.fileno())
         except OSError as error:
             raise DatabaseError(
-                f"The ledger file {self.path} cannot be used: {error.strerror}.",
-                "`unstick init` makes a ledger table in the database instead.",
+                f"The audit log file {self.path} cannot be used: {error.strerror}.",
+                "`unstick init` makes an audit log table in the database instead.",
             ) from error
 
-    def entries(self, node: Subject | None = None) -> Iterator[LedgerEntry]:
+    def entries(self, node: Subject | None = None) -> Iterator[AuditLogEntry]:
         """Yield this database's entries, newest first; an intent without outcome counts, as unknown.
 
         An entry that does not say which database it is about belongs to none. Raises DatabaseError.
@@ -172,13 +172,13 @@ class File:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise DatabaseError(f"The ledger file {self.path} cannot be read: {error.strerror}.") from error
+            raise DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.") from error
         here = self._origin()
         told: set[str] = set()
         for line in reversed(lines):
             try:
                 fields = msgspec.json.decode(line)
-                entry = msgspec.convert(fields, LedgerEntry, strict=False)
+                entry = msgspec.convert(fields, AuditLogEntry, strict=False)
                 intended = bool(fields["intended"])
             except (msgspec.MsgspecError, ValueError, KeyError):
                 continue
@@ -194,7 +194,7 @@ class File:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, in one system call where the disk takes it: several consoles append to one file."""
+    """Write all of ``data``, in one engine call where the disk takes it: several consoles append to one file."""
     while data:
         data = data[os.write(descriptor, data) :]
 

@@ -21,7 +21,7 @@ import msgspec
 
 from queries.db.database import Server
 from queries.errors import DatabaseError
-from queries.model import LedgerEntry, Outcome, Record, Rehearsal, Result
+from queries.model import AuditLogEntry, DryRun, Outcome, Record, Result
 from queries.state_file import open_private
 from queries.write.commit_status import Mark
 
@@ -37,7 +37,7 @@ class Head(Record):
     system_identifier: str
     label: str
     schema: str
-    verb: str
+    action: str
     reason: str
     arguments: dict[str, Any]
     results: tuple[Result, ...]  # of nodes that were skipped in the dry run
@@ -50,7 +50,7 @@ class Begun(Record):
     """A chunk whose COMMIT is about to be sent. Its entry has no copies of rows."""
 
     mark: Mark
-    entry: LedgerEntry
+    entry: AuditLogEntry
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Frozen:
         """Chunks whose outcome is not known."""
         return [chunk for chunk in self.chunks if not any(i in self.told for i in chunk.ids)]
 
-    def begun(self, mark: Mark, entry: LedgerEntry) -> None:
+    def begun(self, mark: Mark, entry: AuditLogEntry) -> None:
         """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
         begun = Begun(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
         self.chunks.append(begun)
@@ -124,21 +124,21 @@ class Frozen:
                 os.write(self._file, b"\n" + msgspec.json.encode(line) + b"\n")
 
 
-def create(folder: Path, server: Server, label: str, schema: str, verb: str, rehearsal: Rehearsal) -> Frozen:
-    """Write the list of what was rehearsed. Raises DatabaseError where that is not possible."""
+def create(folder: Path, server: Server, label: str, schema: str, action: str, dry_run: DryRun) -> Frozen:
+    """Write the list of what was dry-run. Raises DatabaseError where that is not possible."""
     head = Head(
         id=secrets.token_hex(3),
         database=server.database,
         system_identifier=server.system_identifier,
         label=label,
         schema=schema,
-        verb=verb,
-        reason=rehearsal.reason,
-        arguments=rehearsal.arguments,
-        results=tuple(r for r in rehearsal.results if r.outcome is not Outcome.CHANGED),
-        versions=rehearsal.versions,
-        witness=rehearsal.witness,
-        at=rehearsal.at,
+        action=action,
+        reason=dry_run.reason,
+        arguments=dry_run.arguments,
+        results=tuple(r for r in dry_run.results if r.outcome is not Outcome.CHANGED),
+        versions=dry_run.versions,
+        witness=dry_run.witness,
+        at=dry_run.at,
     )
     path = folder / f"{head.id}{SUFFIX}"
     new = path.with_suffix(f".{os.getpid()}")
@@ -239,6 +239,6 @@ def _write(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def rehearsal_of(head: Head, again: Rehearsal, left: Mapping[str, str]) -> Rehearsal:
+def remaining(head: Head, again: DryRun, left: Mapping[str, str]) -> DryRun:
     """The dry run of what is left, with the first dry run's witness for the nodes that were not looked at again."""
     return msgspec.structs.replace(again, versions=dict(left), witness={**head.witness, **again.witness})

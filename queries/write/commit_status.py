@@ -2,7 +2,7 @@
 
 The server remembers a transaction by its id. One trap is in that: a server that crashed forgets ids it had handed out
 but not yet written to its log, and hands them out again. So "committed" counts only while the server is the one that
-the transaction ran on, without a crash in between; else the ledger's entry, or the rows themselves, must bear it out.
+the transaction ran on, without a crash in between; else the audit log entry, or the rows themselves, must confirm it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import time
 
 from queries.db.database import Database, Transaction
 from queries.db.shared_sql import statement
-from queries.errors import BusyError, DatabaseError, LostError, SlowError, UnreachableError
-from queries.model import LedgerEntry, Record
+from queries.errors import DatabaseError, LockedError, LostError, SlowError, UnreachableError
+from queries.model import AuditLogEntry, Record
 from queries.write import audit_log
 from queries.write.attempt import Attempt
 
@@ -43,7 +43,7 @@ async def mark(transaction: Transaction) -> Mark:
     return Mark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
 
 
-AGAIN = (LostError, UnreachableError, SlowError, BusyError)  # a server that has just started is slow, and not silent
+AGAIN = (LostError, UnreachableError, SlowError, LockedError)  # a server that has just started is slow, and not silent
 
 
 class Fate(Record):
@@ -57,9 +57,9 @@ class Fate(Record):
 
 
 async def settled(
-    database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool, gone: float = DEADLINE
+    database: Database, mark: Mark, attempt: Attempt, entry: AuditLogEntry, *, table: bool, gone: float = DEADLINE
 ) -> Fate:
-    """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own ledger.
+    """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own audit log.
 
     ``gone``: seconds without any answer after which the transaction's fate is unknown for now.
     """
@@ -82,14 +82,14 @@ async def settled(
 
 
 async def later(
-    database: Database, mark: Mark, attempt: Attempt, entry: LedgerEntry, *, table: bool, sure: bool
+    database: Database, mark: Mark, attempt: Attempt, entry: AuditLogEntry, *, table: bool, sure: bool
 ) -> str:
     """Ask once, after the server was replaced. ``sure``: COMMIT was acknowledged then. Raises DatabaseError."""
     fate = await _asked(database, mark, attempt, entry, table=table, sure=sure)
     return UNKNOWN if fate is None else fate.status
 
 
-async def status(database: Database, mark: Mark, entry: LedgerEntry, *, table: bool) -> str:
+async def status(database: Database, mark: Mark, entry: AuditLogEntry, *, table: bool) -> str:
     """Ask what became of a transaction of an earlier console, of which no copies of rows are left.
 
     Raises DatabaseError.
@@ -99,7 +99,7 @@ async def status(database: Database, mark: Mark, entry: LedgerEntry, *, table: b
 
 
 async def _asked(
-    database: Database, mark: Mark, attempt: Attempt | None, entry: LedgerEntry, *, table: bool, sure: bool
+    database: Database, mark: Mark, attempt: Attempt | None, entry: AuditLogEntry, *, table: bool, sure: bool
 ) -> Fate | None:
     """One question; None where the answer is still to come."""
     try:
@@ -120,8 +120,8 @@ async def _asked(
     return Fate(status=str(status or UNKNOWN), synchronous=row["synchronous"])
 
 
-async def _borne_out(transaction: Transaction, attempt: Attempt | None, entry: LedgerEntry, *, table: bool) -> str:
-    """Return what the ledger's entry or the rows prove: the id may belong to another transaction by now."""
+async def _borne_out(transaction: Transaction, attempt: Attempt | None, entry: AuditLogEntry, *, table: bool) -> str:
+    """Return what the audit log's entry or the rows prove: the id may belong to another transaction by now."""
     if table:
         there = await audit_log.holds(transaction, entry)
     else:

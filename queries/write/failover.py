@@ -16,7 +16,7 @@ import msgspec
 
 from queries.db.database import Database
 from queries.errors import DatabaseError
-from queries.model import LedgerEntry, Outcome, Result
+from queries.model import AuditLogEntry, Outcome, Result
 from queries.write import audit_log, commit_status
 from queries.write.attempt import Attempt
 
@@ -37,7 +37,7 @@ class Committed:
         self,
         mark: commit_status.Mark,
         attempt: Attempt,
-        entry: LedgerEntry,
+        entry: AuditLogEntry,
         *,
         table: bool,
         sent: float,

@@ -1,4 +1,4 @@
-"""The least that roles need: ``viewers`` to look at a system, ``operators`` to change it too."""
+"""The least that roles need: ``viewers`` to look at an engine, ``operators`` to change it too."""
 
 from __future__ import annotations
 
@@ -17,29 +17,32 @@ WORDS = ("INSERT", "UPDATE", "DELETE")
 async def grants(
     database: Database, reader: Reader, viewers: Iterable[str], operators: Iterable[str]
 ) -> tuple[str, ...]:
-    """The statements for one system as it is here; none is run. Raises DatabaseError.
+    """The statements for one engine as it is here; none is run. Raises DatabaseError.
 
-    What its verbs need is drawn from their ``privileges``: a verb that is not for this variant of the engine asks for
-    nothing. ``queues``: where a need is met by a relation of another schema, all tables there count, as queues are made
+    What its actions need comes from their ``privileges``; an action of another variant of the engine asks for nothing.
+    ``queues``: where a need is met by a relation of another schema, all tables there count, as queues are made
     while the engine runs.
     """
-    spec, found = reader.system.spec, reader.found
-    verbs = [verb for verb in reader.system.verbs_here if verb.writes]
-    held = {privilege for verb in verbs for privilege in verb.privileges}
+    spec, found = reader.engine.spec, reader.found
+    actions = [action for action in reader.engine.actions_here if action.writes]
+    held = {privilege for action in actions for privilege in action.privileges}
     changes = [
         {"table": table, "words": ", ".join(words)}
         for table in found.relations
         if (words := [word for word in WORDS if f"{word} {table}" in held])
     ]
     queues = {
-        spec.needs[need].relation.rpartition(".")[0] for verb in verbs for need in verb.needs if need in found.have
+        spec.needs[need].relation.rpartition(".")[0]
+        for action in actions
+        for need in action.needs
+        if need in found.have
     }
     options = spec.options.items()
     columns = [
         {"name": name, "type": option.columns}
         for key, option in options
         if option.columns
-        for name in reader.system.limits[key]
+        for name in reader.engine.limits[key]
     ]
     asked: dict[str, Any] = {
         "schema": found.schema,

@@ -2,7 +2,7 @@
 
 Each engine of which a wake is such an UPDATE; of eternaltwin's it also takes timers away, which the UPDATE does not.
 The nodes come in the order in which the console lists them, as marked ones do. Beside the change itself the console
-locks, looks whom it is not for, copies every row before and after, and writes the ledger.
+locks, looks whom it is not for, copies every row before and after, and writes the audit log.
 """
 
 from __future__ import annotations
@@ -86,24 +86,24 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
     server.sql(f"CREATE DATABASE {template} TEMPLATE {dsn.rpartition('/')[2]}")
 
     updates = [await _updated(server, template, wake, bulk)]
-    workspace = await Workspace.open(dsn, file=folder / "ledger")
+    workspace = await Workspace.open(dsn, file=folder / "audit_log")
     async with workspace.database.reading(), workspace.database.writing():  # both connections are there
         serving = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     ids = await _found(connection, wake, bulk)
     await connection.close()
-    reader, seen = workspace.systems[name], {}
+    reader, seen = workspace.engines[name], {}
     for start in range(0, len(ids), 500):
         asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
         versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
         seen |= {id_: versions[id_] for id_ in asked}
-    rehearsal = await perform.rehearse(workspace, name, "wake", seen, "bench", wake.arguments)
+    dry_run = await perform.dry_run(workspace, name, "wake", seen, "bench", wake.arguments)
     server.sql("CHECKPOINT")
     changed = 0
     console = [psutil.Process()]
     with clocked() as waited:
         began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
-        async for progress in perform.bulk(workspace, name, "wake", rehearsal, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, name, "wake", dry_run, OPERATOR, asyncio.Event()):
             changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
         took, served, own = (
             time.perf_counter() - began,

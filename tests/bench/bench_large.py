@@ -2,9 +2,9 @@
 
     [ROWS=1000000] [SERVER=15] python -m tests.bench.bench_large [eternaltwin ... start memory load bulk]
 
-Both databases of a system hold the same 10,000 unfinished tasks; the large one has its history, or its backlog, on
+Both databases of an engine hold the same 10,000 unfinished tasks; the large one has its history, or its backlog, on
 top. The data is made on a server of our own, which is taken away again. Ten million rows take up to 30 GB and a quarter
-of an hour a system: TMPDIR names a folder on a disk then, for without it the server's is in memory. The server is the
+of an hour an engine: TMPDIR names a folder on a disk then, for without it the server's is in memory. The server is the
 one that the demo brings along, which was built without lz4; most of those in use have it.
 """
 
@@ -59,13 +59,13 @@ class Call(NamedTuple):
         return self._replace(buffers=self.buffers - self.above, above=0)
 
 
-async def bench_system(server: TestbedServer, name: str, folder: Path) -> list[Figure]:
-    """Buffers and time of one system, large against small."""
+async def bench_engine(server: TestbedServer, name: str, folder: Path) -> list[Figure]:
+    """Buffers and time of one engine, large against small."""
     places = await _filled(server, name)
     costs, times = {}, {}
     for rows, dsn in places.items():
-        workspace = await Workspace.open(dsn, file=folder / "ledger")
-        measured = await plans.automatic(workspace.systems[name], far=1000)
+        workspace = await Workspace.open(dsn, file=folder / "audit_log")
+        measured = await plans.automatic(workspace.engines[name], far=1000)
         await workspace.close()
         costs[rows] = _by_call(measured, await _depths(dsn))
         times[rows] = await _rounds(dsn, name, folder)
@@ -138,8 +138,8 @@ async def _rounds(dsn: str, name: str, folder: Path) -> float:
     taken = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        workspace = await Workspace.open(dsn, file=folder / "ledger")
-        reader = workspace.systems[name]
+        workspace = await Workspace.open(dsn, file=folder / "audit_log")
+        reader = workspace.engines[name]
         page = await reader.roots(page=50)
         await reader.nodes([node.id for node in page.nodes])
         await reader.counts()
@@ -205,7 +205,7 @@ async def figures(parts: Sequence[str] = ()) -> list[Figure]:
         with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
             for name in sorted(path.stem for path in plans.FILLS.glob("*.sql")):
                 if not parts or name in parts:
-                    found += await bench_system(server, name, Path(folder))
+                    found += await bench_engine(server, name, Path(folder))
             if not parts or {"start", "memory", "load"}.intersection(parts):
                 found += await bench_consoles(server, parts)
             if not parts or "bulk" in parts:

@@ -24,7 +24,7 @@ from tests.bench.figure import Figure
 
 SETTLED = 8.0  # seconds after which a console has connected, looked at everything once and keeps its pace
 WATCHED = 30.0
-BUSY, AROUND = 60.0, 5  # seconds, and hundreds of steps
+LOCKED, AROUND = 60.0, 5  # seconds, and hundreds of steps
 MANY = 10
 
 # One step of an executor: take the task that was polled longest ago, write its state, commit. A hundred at a time, so
@@ -108,7 +108,7 @@ def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
     for n, (seconds, beside) in enumerate(taken):
         if beside:  # its own work takes longer and longer, so that only what was just before and after compares
             around = taken[max(n - AROUND, 0) : n + AROUND + 1]
-            lost += seconds - statistics.fmean(each for each, busy in around if not busy)
+            lost += seconds - statistics.fmean(each for each, locked in around if not locked)
     assert lost, "the console was never at work"
     return 100 * lost / sum(seconds for seconds, _ in taken)
 
@@ -118,7 +118,7 @@ async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
     working = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down
-    taken, worked, end = [], False, time.perf_counter() + BUSY
+    taken, worked, end = [], False, time.perf_counter() + LOCKED
     while (began := time.perf_counter()) < end:
         before = [backend.num_ctx_switches() for backend in working]
         await connection.execute(EXECUTOR)

@@ -32,7 +32,7 @@ def commands(dsn: str) -> dict[str, list[str]]:
         BASE: [sys.executable, "-c", BASE],
         "unstick stuck --json": [*program, "stuck", "--json", "-d", dsn],
         "unstick stuck": [*program, "stuck", "-d", dsn],
-        "unstick systems": [*program, "systems", "-d", dsn],
+        "unstick engines": [*program, "engines", "-d", dsn],
         "unstick --version": [*program, "--version"],
     }
 

@@ -42,7 +42,7 @@ Key = Callable[[], object]
 
 def node(number: int, below: str = "") -> Node:
     return Node(
-        system="e",
+        engine="e",
         id=f"e/task:{below}{number:08}",
         kind="task",
         title=f"task {below}{number}",

@@ -1,4 +1,4 @@
-"""What the screens are tried on: a fresh database of eternaltwin's, and its ledger table where a test asks for it."""
+"""Fixtures for screens: a fresh database of eternaltwin, with the audit log table if a test asks for it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.servers import TestbedServer
 
 
 @pytest.fixture
-def ledger_table(server: TestbedServer, eternaltwin: str) -> None:
-    """The ledger's table in that database."""
+def audit_log_table(server: TestbedServer, eternaltwin: str) -> None:
+    """The audit log's table in that database."""
     server.sql(audit_log.ddl(), eternaltwin)
 
 

@@ -76,10 +76,10 @@ class Stage:
             await self.app.keyboard.idle()
         return self
 
-    async def verb(self, key: str, reason: str = "test") -> Stage:
-        """Press a verb's key, give a reason, and wait for the rehearsal."""
+    async def action(self, key: str, reason: str = "test") -> Stage:
+        """Press an action's key, give a reason, and wait for the dry run."""
         await self.press(key)
-        await self.until("Reason, for the ledger")
+        await self.until("Reason, for the audit log")
         await self.type(reason)
         await self.press("enter")
         await self.until("Rows before and after")
@@ -100,10 +100,10 @@ async def staged(
     now: Callable[[], float] = monotonic,
     kind: type[UnstickApp] = UnstickApp,
 ) -> AsyncIterator[Stage]:
-    """The console on ``dsn``; its ledger file is in ``folder``."""
+    """The console on ``dsn``; its audit log file is in ``folder``."""
 
     async def open_() -> Workspace:
-        workspace = await Workspace.open(dsn, read_only=read_only, file=folder / "ledger.jsonl", later=True)
+        workspace = await Workspace.open(dsn, read_only=read_only, file=folder / "audit_log.jsonl", later=True)
         workspace.database.load = Load(now)
         return workspace
 

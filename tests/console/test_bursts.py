@@ -34,7 +34,7 @@ SECONDS = 3  # second keys that are tried after each first key beside the most t
 TELLING = ("p", "q")
 PARTS = 2  # of a page's first keys, each a test of its own
 INTERVAL = 1.0
-PAGES = ("tree", "stuck", "dead", "ledger", "help", "detail")
+PAGES = ("tree", "stuck", "dead", "audit", "help", "detail")
 WRITTEN = {
     "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "colon": ":", "slash": "/", "asterisk": "*",
     "space": " ",
@@ -166,7 +166,7 @@ NOTHING = events.Key("f24", None)
 async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
     async with staged(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as stage:
         await stage.until("● live", lambda: stage.app.session.looked, lambda: len(stage.app.screen.targets()) == 1)
-        for mode in ("stuck", "dead", "ledger", "help", "tree"):  # each has been read before the first burst
+        for mode in ("stuck", "dead", "audit", "help", "tree"):  # each has been read before the first burst
             stage.app.switch_mode(mode)
             await stage.until(lambda mode=mode: stage.app.current_mode == mode, "● live")
         with stage.app.batch_update():  # painting takes four fifths of the time
@@ -184,7 +184,7 @@ async def test_every_key_followed_at_once_by_another(
 ) -> None:
     chosen = random.Random(f"{page} {part}")
     async with console(eternaltwin_demo, tmp_path, page) as it:
-        every = [*LOOKING, *sorted(it.app.verb_keys), "Z", "9", "ä"]
+        every = [*LOOKING, *sorted(it.app.action_keys), "Z", "9", "ä"]
         for first in every[part::PARTS]:
             alone = await it.burst(first)
             field, modal = it.field is not None, isinstance(it.app.screen, ModalScreen)
@@ -214,7 +214,7 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
     async with console(eternaltwin_demo, tmp_path, page) as it:
         await it.home()
         before = it.state
-        for opener in ("/", "f", *it.app.verb_keys, "Z"):
+        for opener in ("/", "f", *it.app.action_keys, "Z"):
             for text in TEXTS if EVERY else chosen.sample(TEXTS, 2):
                 state = await it.burst(opener, *text.replace("\r", ""))
                 filtering = page == "tree" and opener == "/"

@@ -29,22 +29,22 @@ def tasker(servers: Any) -> Iterator[str]:
     server.drop(dsn)
 
 
-def test_json_is_dead_by_system(tasker: str) -> None:
+def test_json_is_dead_by_engine(tasker: str) -> None:
     answer = unstick("dead", "--json", dsn=tasker)
     assert answer.code == 0
     record = msgspec.convert(json.loads(answer.out), Answer)
     assert output.encoded(record) == answer.out.rstrip("\n")
     (part,) = record.dead
-    assert (part.system, part.capped, part.costly, part.unreadable) == ("tasker", False, None, "")
+    assert (part.engine, part.capped, part.costly, part.unreadable) == ("tasker", False, None, "")
     assert "never enter the dead-letter queue of this engine" in part.meaning
     pending = fetch(tasker, "SELECT dlq_entry_uuid::text FROM tasks_dlq WHERE resolution_status = 'pending'")
-    letters = {x.node.id for x in part.letters if x.node.kind == "letter"}
-    assert letters == {f"tasker/letter:{key}" for (key,) in pending}
-    assert sum(group.n for group in part.groups) == len(part.letters)
-    assert [x.fingerprint for x in part.letters] == [g.fingerprint for g in part.groups for _ in range(g.n)]
+    dead_letters = {x.node.id for x in part.dead_letters if x.node.kind == "dead_letter"}
+    assert dead_letters == {f"tasker/dead_letter:{key}" for (key,) in pending}
+    assert sum(group.n for group in part.groups) == len(part.dead_letters)
+    assert [x.fingerprint for x in part.dead_letters] == [g.fingerprint for g in part.groups for _ in range(g.n)]
 
 
-def test_text_tells_groups_letters_and_what_has_become_of_them(tasker: str) -> None:
+def test_text_tells_groups_dead_letters_and_what_has_become_of_them(tasker: str) -> None:
     answer = unstick("dead", dsn=tasker)
     assert answer.code == 0
     assert answer.err == ""
@@ -62,7 +62,7 @@ def test_a_limit_marks_what_it_leaves_out(tasker: str) -> None:
     assert "There is more: --limit shows more" in text
     (part,) = unstick("dead", "--limit", "2", "--json", dsn=tasker).json["dead"]
     assert part["capped"]
-    assert len(part["letters"]) == 2
+    assert len(part["dead_letters"]) == 2
     assert all(group["capped"] for group in part["groups"])
 
 
@@ -81,11 +81,11 @@ def test_what_cannot_be_read_is_told_and_is_a_failure(server: TestbedServer) -> 
     assert answer.code == 1
     (part,) = answer.json["dead"]
     assert "tasks_dlq" in part["unreadable"]
-    assert part["letters"] == []
+    assert part["dead_letters"] == []
     assert f"the role {role} has no SELECT on tasks_dlq" in answer.err
     server.drop(dsn)
 
 
-def test_a_system_by_its_name(tasker: str) -> None:
-    assert unstick("dead", "--system", "tasker", dsn=tasker).code == 0
-    assert unstick("dead", "--system", "nosuch", dsn=tasker).code == 2
+def test_an_engine_by_its_name(tasker: str) -> None:
+    assert unstick("dead", "--engine", "tasker", dsn=tasker).code == 0
+    assert unstick("dead", "--engine", "nosuch", dsn=tasker).code == 2

@@ -1,4 +1,4 @@
-"""``do``, ``init`` and ``ledger``: what is asked for is rehearsed, confirmed, done or not, and told apart."""
+"""``do``, ``init`` and ``audit_log``: what is asked for is dry-run, confirmed, done or not, and told apart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pexpect
 import pytest
 
 from console.cli import do as command
-from queries.model import LedgerEntry, Outcome, Outcomes, Rehearsal, Result
+from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result
 from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, unstick
 from tests.servers import TestbedServer
@@ -63,8 +63,8 @@ def production(eternaltwin: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def do(dsn: str | None, verb: str, *words: str, **more: Any) -> Answer:
-    return unstick("do", verb, "--reason", "it was stuck", *words, dsn=dsn, **more)
+def do(dsn: str | None, action: str, *words: str, **more: Any) -> Answer:
+    return unstick("do", action, "--reason", "it was stuck", *words, dsn=dsn, **more)
 
 
 # Outcomes and exit codes
@@ -105,7 +105,7 @@ def test_as_json_it_is_the_outcomes(eternaltwin: str, add: Add) -> None:
     assert outcomes.results == (Result(id=node, outcome=Outcome.CHANGED),)
     assert {change.table for change in outcomes.changes} == {"task", "task_timer"}
     assert outcomes.xid is not None
-    assert outcomes.ledger == str(answer.home / "state" / "unstick" / "ledger.jsonl")
+    assert outcomes.audit_log == str(answer.home / "state" / "unstick" / "audit_log.jsonl")
 
 
 def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
@@ -115,7 +115,7 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     assert answer.code == 3
     assert f"would be changed  {node}" in answer.out
     assert f"refused  {other}  it is Available" in answer.out
-    exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=Rehearsal)
+    exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
     assert do(eternaltwin, "wake", node, "--dry-run").code == 0
     assert fetch(eternaltwin, SNAPSHOT) == before
@@ -140,7 +140,7 @@ def test_what_the_engine_cannot_do(eternaltwin: str, add: Add) -> None:
     assert "unsupported: this engine records no lease" in answer.out
 
 
-def test_a_verb_for_another_kind(eternaltwin: str, add: Add) -> None:
+def test_an_action_for_another_kind(eternaltwin: str, add: Add) -> None:
     answer = do(eternaltwin, "wake", add(kind="job"), "--yes")
     assert answer.code == 3
     assert "refused" in answer.out
@@ -181,7 +181,7 @@ def test_without_a_terminal_nothing_is_taken_for_granted(eternaltwin: str, add: 
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("yes\n", 0), ("\n", 1), ("n\n", 1), ("", 1), ("wake\n", 1)])
-def test_a_verb_that_wants_care_is_asked_about(eternaltwin: str, add: Add, typed: str, code: int) -> None:
+def test_an_action_that_wants_care_is_asked_about(eternaltwin: str, add: Add, typed: str, code: int) -> None:
     node = add()
     answer = do(eternaltwin, "wake", node, typed=typed)
     assert answer.code == code
@@ -191,7 +191,7 @@ def test_a_verb_that_wants_care_is_asked_about(eternaltwin: str, add: Add, typed
 
 
 @pytest.mark.parametrize(("typed", "code"), [("cancel\n", 0), ("y\n", 1), ("yes\n", 1), ("\n", 1), ("Cancel\n", 1)])
-def test_a_verb_that_destroys_wants_its_name_typed(eternaltwin: str, add: Add, typed: str, code: int) -> None:
+def test_an_action_that_destroys_wants_its_name_typed(eternaltwin: str, add: Add, typed: str, code: int) -> None:
     answer = do(eternaltwin, "cancel", add(), typed=typed)
     assert answer.code == code
     assert fetch(eternaltwin, STATUS)[0][0] == ("Complete" if code == 0 else "Blocked")
@@ -257,7 +257,7 @@ async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
 SLOW_COMMIT = """
 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN WHILE NOT pg_try_advisory_xact_lock(1) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN NULL; END $$;
-CREATE TRIGGER slow AFTER INSERT ON unstick.ledger FOR EACH ROW EXECUTE FUNCTION slow();
+CREATE TRIGGER slow AFTER INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
 
@@ -318,34 +318,34 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     assert fetch(eternaltwin, STATUS)[0][0] == "Available"
 
 
-# The ledger
+# The audit log
 
 
 def test_init_shows_asks_and_creates(eternaltwin: str, server: TestbedServer, add: Add) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role}")
     words = ["init", "--operator", role]
-    exists = "SELECT to_regclass('unstick.ledger') IS NOT NULL"
+    exists = "SELECT to_regclass('unstick.audit_log') IS NOT NULL"
     printed = unstick(*words, "--sql", dsn=eternaltwin)
     assert (printed.code, printed.out) == (0, audit_log.script([role]))
     assert unstick(*words, dsn=eternaltwin).code == 2
     refused = unstick(*words, dsn=eternaltwin, typed="n\n")
     assert refused.code == 1
-    assert "CREATE TABLE IF NOT EXISTS unstick.ledger" in refused.err
+    assert "CREATE TABLE IF NOT EXISTS unstick.audit_log" in refused.err
     assert fetch(eternaltwin, exists) == [(False,)]
     assert unstick(*words, dsn=eternaltwin, typed="y\n").code == 0
     assert unstick(*words, "--yes", dsn=eternaltwin).code == 0  # twice is as good as once
     assert fetch(eternaltwin, exists) == [(True,)]
-    assert fetch(eternaltwin, f"SELECT has_column_privilege('{role}', 'unstick.ledger', 'reason', 'INSERT')") == [
+    assert fetch(eternaltwin, f"SELECT has_column_privilege('{role}', 'unstick.audit_log', 'reason', 'INSERT')") == [
         (True,)
     ]
 
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes")
-    assert "unstick.ledger" in answer.err
-    told = unstick("ledger", "--json", dsn=eternaltwin).json
-    entry = msgspec.convert(told["entries"][0], LedgerEntry)
-    assert (entry.verb, entry.reason, entry.role) == ("wake", "it was stuck", "postgres")
+    assert "unstick.audit_log" in answer.err
+    told = unstick("audit", "--json", dsn=eternaltwin).json
+    entry = msgspec.convert(told["entries"][0], AuditLogEntry)
+    assert (entry.action, entry.reason, entry.role) == ("wake", "it was stuck", "postgres")
     assert [result.id for result in entry.results] == [node]
     assert told["place"] == "table"
 
@@ -363,18 +363,18 @@ def test_init_for_a_role_that_is_not_there_changes_nothing(eternaltwin: str) -> 
     answer = unstick("init", "--yes", "--operator", 'no"body', dsn=eternaltwin)
     assert answer.code == 1
     assert 'no"body' in answer.err
-    assert fetch(eternaltwin, "SELECT to_regclass('unstick.ledger') IS NULL") == [(True,)]
+    assert fetch(eternaltwin, "SELECT to_regclass('unstick.audit_log') IS NULL") == [(True,)]
 
 
-def test_the_ledger_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_path: Path) -> None:
+def test_the_audit_log_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     nodes = [add() for _ in range(3)]
     for node in nodes:
         assert do(eternaltwin, "wake", node, "--yes", home=tmp_path).code == 0
-    first = unstick("ledger", "--limit", "2", "--json", dsn=eternaltwin, home=tmp_path).json
-    rest = unstick("ledger", "--limit", "2", "--after", first["cursor"], "--json", dsn=eternaltwin, home=tmp_path).json
+    first = unstick("audit", "--limit", "2", "--json", dsn=eternaltwin, home=tmp_path).json
+    rest = unstick("audit", "--limit", "2", "--after", first["cursor"], "--json", dsn=eternaltwin, home=tmp_path).json
     told = [entry["results"][0]["id"] for entry in first["entries"] + rest["entries"]]
     assert told == nodes[::-1]
-    one = unstick("ledger", nodes[1], dsn=eternaltwin, home=tmp_path)
+    one = unstick("audit", nodes[1], dsn=eternaltwin, home=tmp_path)
     assert one.out.count("\n") > 3
     assert "status: Blocked → Available" in one.out
     assert nodes[0] not in one.out
@@ -382,12 +382,12 @@ def test_the_ledger_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_path:
     assert "What was done" in shown.out
 
 
-def test_a_ledger_that_cannot_be_written_stops_everything(eternaltwin: str, add: Add, tmp_path: Path) -> None:
+def test_an_audit_log_that_cannot_be_written_stops_everything(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     node = add()
     (tmp_path / "state").write_text("in the way")
     answer = do(eternaltwin, "wake", node, "--yes", home=tmp_path)
     assert answer.code == 3
-    assert "ledger.jsonl cannot be used" in answer.out
+    assert "audit_log.jsonl cannot be used" in answer.out
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
 
 

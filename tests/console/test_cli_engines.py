@@ -1,4 +1,4 @@
-"""``do`` for every verb of the engines: on the demo's data, a node that the verb is for, changed and recorded."""
+"""``do`` for every action of the engines: on the demo's data, a node that the action is for, changed and recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.queries.estuary.rows import digest
 from tests.servers import TestbedServer
 
 VARIANTS = [("agent_jobs", "mirror"), ("agent_jobs", "table"), ("estuary", ""), ("uni2work", "")]
-# What a verb wants to know, by engine and verb.
+# What an action wants to know, by engine and action.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "uni2work release": {"gone": True},
     "uni2work refill": {"value": 1000},
@@ -56,60 +56,60 @@ async def walked(reader: Reader) -> list[Node]:
     """What is unfinished, and the first nodes of the tree."""
     nodes = list((await reader.roots(page=100)).nodes) + list((await reader.live(page=300)).nodes)
     for node in nodes[:200]:
-        kind = reader.system.kind(node.kind)
+        kind = reader.engine.kind(node.kind)
         nodes += (await reader.children(node.id, page=50)).nodes if kind and kind.children else ()
     return list({n.id: n for n in nodes}.values())
 
 
-async def verbs(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
-    """All verbs that write, with the kind they are for."""
+async def actions(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
+    """All actions that write, with the kind they are for."""
     workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
-    reader = workspace.systems[name]
+    reader = workspace.engines[name]
     await workspace.close()
-    return [(v.name, k.name) for k in reader.system.spec.kinds for v in reader.verbs(k.name) if v.writes]
+    return [(v.name, k.name) for k in reader.engine.spec.kinds for v in reader.actions(k.name) if v.writes]
 
 
-async def candidate(name: str, profile: str, dsn: str, verb: str, kind: str) -> str:
-    """A node for which the verb's rehearsal comes to something."""
+async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -> str:
+    """A node for which the action's dry run comes to something."""
     workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
-    reader = workspace.systems[name]
-    spec = reader.system.verb(verb, kind)
+    reader = workspace.engines[name]
+    spec = reader.engine.action(action, kind)
     assert spec is not None
     why = ["there is none that is in the right phase"]
     for node in [n for n in await walked(reader) if n.kind == kind and reader.availability(spec, n).ok]:
-        given = ARGUMENTS.get(f"{name} {verb}", {})
-        rehearsal = await perform.rehearse(workspace, name, verb, {node.id: node.version}, "looking", given)
-        if rehearsal.results[0].outcome is Outcome.CHANGED:
+        given = ARGUMENTS.get(f"{name} {action}", {})
+        dry_run = await perform.dry_run(workspace, name, action, {node.id: node.version}, "looking", given)
+        if dry_run.results[0].outcome is Outcome.CHANGED:
             await workspace.close()
             return node.id
-        why.append(f"{node.id}: {rehearsal.results[0].why}")
+        why.append(f"{node.id}: {dry_run.results[0].why}")
     await workspace.close()
-    raise AssertionError(f"no {kind} to {verb}: " + "; ".join(why))
+    raise AssertionError(f"no {kind} to {action}: " + "; ".join(why))
 
 
-def test_every_verb_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
+def test_every_action_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
     name, profile, dsn, home = engine
-    asked = asyncio.run(verbs(name, profile, dsn))
+    asked = asyncio.run(actions(name, profile, dsn))
     assert len(asked) >= 2
-    for verb, kind in asked:
-        node = asyncio.run(candidate(name, profile, dsn, verb, kind))
-        given = ARGUMENTS.get(f"{name} {verb}", {})
+    for action, kind in asked:
+        node = asyncio.run(candidate(name, profile, dsn, action, kind))
+        given = ARGUMENTS.get(f"{name} {action}", {})
         pairs = {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items()}
         words = [w for key, value in pairs.items() for w in ("--arg", f"{key}={value}")]
-        words = ["do", verb, node, "--reason", "to try it", "--json", *words]
+        words = ["do", action, node, "--reason", "to try it", "--json", *words]
         before = rows(dsn)
         dry = unstick(*words, "--dry-run", dsn=dsn, home=home)
-        assert (dry.code, dry.json["results"][0]["outcome"]) == (0, "changed"), (verb, dry.err)
-        assert dry.json["changes"], verb
+        assert (dry.code, dry.json["results"][0]["outcome"]) == (0, "changed"), (action, dry.err)
+        assert dry.json["changes"], action
         assert rows(dsn) == before
         done = unstick(*words, "--yes", dsn=dsn, home=home)
         assert (done.code, done.json["results"]) == (0, [{"id": node, "outcome": "changed", "why": ""}]), (
-            verb,
+            action,
             done.err,
         )
         assert rows(dsn) != before
-        (entry,) = unstick("ledger", node, "--limit", "1", "--json", dsn=dsn, home=home).json["entries"]
-        assert (entry["verb"], entry["reason"], entry["system"]) == (verb, "to try it", name)
+        (entry,) = unstick("audit", node, "--limit", "1", "--json", dsn=dsn, home=home).json["entries"]
+        assert (entry["action"], entry["reason"], entry["engine"]) == (action, "to try it", name)
 
 
 def rows(dsn: str) -> list[tuple[str, ...]]:
@@ -128,13 +128,13 @@ def rows(dsn: str) -> list[tuple[str, ...]]:
 def test_the_profile_is_the_settings_or_what_is_recognised_and_always_shown(engine: tuple[str, str, str, Path]) -> None:
     _, profile, dsn, home = engine
     if not profile:
-        assert "profile" not in unstick("systems", dsn=dsn, home=home).out
+        assert "profile" not in unstick("engines", dsn=dsn, home=home).out
         return
-    verbs = {
-        v["verb"]["name"]: v["available"] for v in unstick("systems", "--json", dsn=dsn).json["systems"][0]["verbs"]
+    actions = {
+        v["action"]["name"]: v["available"] for v in unstick("engines", "--json", dsn=dsn).json["engines"][0]["actions"]
     }
-    assert ("mark_failed" in verbs, verbs["cancel"]) == ((True, False) if profile == "mirror" else (False, True))
-    assert f"profile: {profile} (as the settings say)" in unstick("systems", dsn=dsn, home=home).out
-    recognised = unstick("systems", dsn=dsn).out
+    assert ("mark_failed" in actions, actions["cancel"]) == ((True, False) if profile == "mirror" else (False, True))
+    assert f"profile: {profile} (as the settings say)" in unstick("engines", dsn=dsn, home=home).out
+    recognised = unstick("engines", dsn=dsn).out
     assert f"profile: {profile} (" in recognised
     assert "as the settings say" not in recognised

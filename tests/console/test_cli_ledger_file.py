@@ -22,14 +22,14 @@ def act(dsn: str, home: Path, *more: str) -> Answer:
 
 
 def entries(dsn: str, home: Path, *more: str) -> list[dict[str, object]]:
-    answer = unstick("ledger", "--json", *more, dsn=dsn, home=home)
+    answer = unstick("audit", "--json", *more, dsn=dsn, home=home)
     assert answer.code == 0
     found: list[dict[str, object]] = answer.json["entries"]
     return found
 
 
 def lines(home: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (home / "state" / "unstick" / "ledger.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (home / "state" / "unstick" / "audit_log.jsonl").read_text().splitlines()]
 
 
 def test_entries_are_those_of_the_database_that_is_open(
@@ -54,14 +54,14 @@ def test_entries_are_those_of_the_database_that_is_open(
 
 def test_the_same_database_under_another_address_has_its_entries(eternaltwin_demo: str, tmp_path: Path) -> None:
     act(eternaltwin_demo, tmp_path)
-    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
-    moved = [line | {"origin": line["origin"] | {"host": "10.9.8.7", "port": 1}} for line in lines(tmp_path)]  # type: ignore[operator]
-    path.write_text("".join(json.dumps(line) + "\n" for line in moved))
+    path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
+    stale = [line | {"origin": line["origin"] | {"host": "10.9.8.7", "port": 1}} for line in lines(tmp_path)]  # type: ignore[operator]
+    path.write_text("".join(json.dumps(line) + "\n" for line in stale))
     assert len(entries(eternaltwin_demo, tmp_path)) == 1
-    unknown = [line | {"origin": line["origin"] | {"system_identifier": ""}} for line in moved]
+    unknown = [line | {"origin": line["origin"] | {"system_identifier": ""}} for line in stale]
     path.write_text("".join(json.dumps(line) + "\n" for line in unknown))
     assert entries(eternaltwin_demo, tmp_path) == []
-    others = [{k: v for k, v in line.items() if k != "origin"} for line in moved]
+    others = [{k: v for k, v in line.items() if k != "origin"} for line in stale]
     path.write_text("".join(json.dumps(line) + "\n" for line in others))
     assert entries(eternaltwin_demo, tmp_path) == []
 
@@ -77,7 +77,7 @@ def test_the_context_is_noted(eternaltwin_demo: str, tmp_path: Path) -> None:
 
 def test_half_a_line_does_not_swallow_the_next_one(eternaltwin_demo: str, tmp_path: Path) -> None:
     act(eternaltwin_demo, tmp_path)
-    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
+    path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
     path.write_text(path.read_text() + '{"id": "half a li')
     act(eternaltwin_demo, tmp_path)
     _, _, torn, *after = path.read_text().splitlines()
@@ -93,18 +93,18 @@ def test_a_file_that_another_user_may_have_chosen_lets_nothing_be_changed(
     other.write_text("")
     folder = tmp_path / "state" / "unstick"
     folder.mkdir(parents=True, mode=0o700)
-    (folder / "ledger.jsonl").symlink_to(other)
+    (folder / "audit_log.jsonl").symlink_to(other)
     node = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"][0]["id"]
     done = unstick("do", "cancel", node, "--reason", "x", "--yes", "--json", dsn=eternaltwin_demo, home=tmp_path)
     assert done.code == 3
     assert {result["outcome"] for result in done.json["results"]} == {"refused"}
     assert other.read_text() == ""
-    assert unstick("ledger", dsn=eternaltwin_demo, home=tmp_path).code == 1
+    assert unstick("audit", dsn=eternaltwin_demo, home=tmp_path).code == 1
     shown = unstick("show", node, dsn=eternaltwin_demo, home=tmp_path)
     assert (shown.code, "symbolic link" in shown.out) == (0, True)
 
 
-@pytest.mark.parametrize("may", ["", "USAGE ON SCHEMA unstick", "INSERT ON unstick.ledger"])
+@pytest.mark.parametrize("may", ["", "USAGE ON SCHEMA unstick", "INSERT ON unstick.audit_log"])
 def test_a_table_that_may_not_be_read_is_not_an_empty_one(
     server: TestbedServer, eternaltwin_demo: str, tmp_path: Path, may: str
 ) -> None:
@@ -117,11 +117,11 @@ def test_a_table_that_may_not_be_read_is_not_an_empty_one(
         server.sql(f"GRANT {may} TO {role}", eternaltwin_demo)
     viewer = server.dsn(eternaltwin_demo.rpartition("/")[2], user=role, password="x")
     try:
-        answer = unstick("ledger", dsn=viewer, home=tmp_path)
+        answer = unstick("audit", dsn=viewer, home=tmp_path)
         assert answer.code == 1
         assert role in answer.err
         assert "no entries" not in answer.err
-        found = unstick("ledger", "--json", dsn=viewer, home=tmp_path)
+        found = unstick("audit", "--json", dsn=viewer, home=tmp_path)
         assert (found.code, found.json["entries"], bool(found.json["unreadable"])) == (1, [], True)
         node = unstick("tree", "--json", dsn=viewer).json["nodes"][0]["id"]
         assert "may not read" in unstick("show", node, dsn=viewer).out
@@ -133,7 +133,7 @@ def test_a_table_that_may_not_be_read_is_not_an_empty_one(
 def test_what_is_no_cursor_is_a_wrong_word(server: TestbedServer, eternaltwin_demo: str, tmp_path: Path) -> None:
     for _ in range(2):
         for cursor in ("garbage", "99999999999999999999999", "1;", ""):
-            answer = unstick("ledger", "--after", cursor, dsn=eternaltwin_demo, home=tmp_path)
+            answer = unstick("audit", "--after", cursor, dsn=eternaltwin_demo, home=tmp_path)
             assert answer.code == 2, answer
             assert "22P02" not in answer.err
         server.sql(audit_log.ddl(), eternaltwin_demo)

@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from console.cli import output, tables
-from queries.model import Count, Detail, Findings, Honesty, Page, Phase
+from queries.model import Count, Detail, Findings, Page, Phase, Precision
 from queries.read.payload import cropped
 from tests.command import ROOT, environment, unstick
 from tests.servers import TestbedServer
@@ -50,7 +50,7 @@ def test_stuck_is_findings(demo: str) -> None:
     assert {"overdue_timer", "lost_wakeup", "starved"} <= codes
     order = [(-f.severity, f.since if f.since is not None else float("inf"), f.node_id) for f in findings.found]
     assert order == sorted(order)
-    assert {each.code for each in findings.unchecked} == {"spinning", "busy", "runner_stalled"}
+    assert {each.code for each in findings.unchecked} == {"spinning", "locked", "runner_stalled"}
     assert answer.out.count("\n") == 1
 
 
@@ -79,18 +79,18 @@ def test_infinite_times_are_words_and_controls_are_escaped() -> None:
 # Text
 
 
-def test_systems(demo: str) -> None:
-    answer = unstick("systems", dsn=demo)
+def test_engines(demo: str) -> None:
+    answer = unstick("engines", dsn=demo)
     assert answer.code == 0
     assert answer.out.startswith("eternaltwin  Eternaltwin jobs, in schema public\n")
     assert re.search(r"\d+ blocked", answer.out)
     assert re.search(r"release +task +not here: unsupported", answer.out)
 
 
-def test_only_the_verbs_of_this_variant(server: TestbedServer) -> None:
-    """A verb that is there where the engine's queues are, and elsewhere only by its own API, is told once."""
-    here = unstick("systems", "--json", dsn=server.fresh("tasker")).json["systems"][0]["verbs"]
-    told = [(each["verb"]["name"], *each["verb"]["kinds"]) for each in here]
+def test_only_the_actions_of_this_variant(server: TestbedServer) -> None:
+    """An action that is there where the engine's queues are, and elsewhere only by its own API, is told once."""
+    here = unstick("engines", "--json", dsn=server.fresh("tasker")).json["engines"][0]["actions"]
+    told = [(each["action"]["name"], *each["action"]["kinds"]) for each in here]
     assert len(told) == len(set(told))
 
 
@@ -160,7 +160,7 @@ def test_what_scans_a_large_table_is_left_until_asked_for(
     assert f"eternaltwin/task:{key}" in unstick("tree", "--asked", dsn=eternaltwin).out
 
 
-def test_the_statements_of_a_verb() -> None:
+def test_the_statements_of_an_action() -> None:
     answer = unstick("sql", "cancel")
     assert answer.code == 0
     assert "-- eternaltwin/cancel;" in answer.out
@@ -192,17 +192,17 @@ def test_columns_line_up_whatever_is_in_them() -> None:
 
 def test_counts_are_honest() -> None:
     told = [
-        Count(phase=Phase.BLOCKED, n=3, honesty=Honesty.EXACT),
-        Count(phase=Phase.READY, n=10000, honesty=Honesty.CAPPED),
-        Count(phase=Phase.DONE, n=1_200_000, honesty=Honesty.ESTIMATED),
-        Count(phase=Phase.RUNNING, n=None, honesty=Honesty.UNKNOWN),
-        Count(phase=Phase.FAILED, n=0, honesty=Honesty.EXACT),
+        Count(phase=Phase.BLOCKED, n=3, precision=Precision.EXACT),
+        Count(phase=Phase.READY, n=10000, precision=Precision.CAPPED),
+        Count(phase=Phase.DONE, n=1_200_000, precision=Precision.ESTIMATED),
+        Count(phase=Phase.RUNNING, n=None, precision=Precision.UNKNOWN),
+        Count(phase=Phase.FAILED, n=0, precision=Precision.EXACT),
     ]
     assert tables.counts(told) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
 
 
 def test_ascii(demo: str) -> None:
-    for command in (["tree"], ["stuck"], ["dead"], ["systems"], ["show", "eternaltwin/runner:runner"]):
+    for command in (["tree"], ["stuck"], ["dead"], ["engines"], ["show", "eternaltwin/runner:runner"]):
         assert unstick("--ascii", *command, dsn=demo).out.isascii()
     assert not unstick("tree", dsn=demo).out.isascii()
 
@@ -217,7 +217,7 @@ def run(home: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str
 
 
 def test_a_reader_may_leave(demo: str, tmp_path: Path) -> None:
-    command = f"{sys.executable} -m console.cli tree -d '{demo}' --limit 1000 | head -n 1; echo ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m console tree -d '{demo}' --limit 1000 | head -n 1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["/bin/bash", "-c", command], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=60
     )

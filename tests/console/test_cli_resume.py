@@ -90,7 +90,7 @@ def test_a_killed_bulk_is_continued(
     assert bulks(tmp_path) == []
     (number,) = fetch(eternaltwin, "SELECT count(*) FROM task WHERE status = 'Available'")
     assert number == (NODES,)
-    entries = unstick("ledger", "--json", "--limit", "1000", dsn=eternaltwin, home=tmp_path).json["entries"]
+    entries = unstick("audit", "--json", "--limit", "1000", dsn=eternaltwin, home=tmp_path).json["entries"]
     told = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
     assert sorted(told) == ids, "each once"
 
@@ -113,7 +113,7 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert (asked.code, bulks(tmp_path)) == (1, [name])
     assert re.search(r"\b\d+ of 1300 nodes are left", asked.err)
     dry = unstick("do", "--resume", name, "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
-    assert (dry.code, dry.json["verb"], bulks(tmp_path)) == (0, "wake", [name])
+    assert (dry.code, dry.json["action"], bulks(tmp_path)) == (0, "wake", [name])
     assert do("--discard", name) == 0
     assert bulks(tmp_path) == []
 

@@ -49,7 +49,7 @@ def test_no_password_is_printed(form: str, tmp_path: Path) -> None:
         [form, form],
         ["do", "wake", form, "--reason", "x"],
         ["show", form],
-        ["stuck", "--system", form],
+        ["stuck", "--engine", form],
         ["info", "@c"],
         ["stuck", "@c"],
     ):
@@ -76,7 +76,7 @@ def test_info_says_whether_the_connection_is_encrypted(server: TestbedServer, et
 
 
 @pytest.mark.parametrize(("made", "warned"), [("FOR ALL TABLES", True), ("FOR TABLE job", False), ("", False)])
-def test_init_names_the_publications_that_would_publish_the_ledger(
+def test_init_names_the_publications_that_would_publish_the_audit_log(
     eternaltwin_demo: str, made: str, warned: bool
 ) -> None:
     async def publish() -> None:
@@ -92,4 +92,4 @@ def test_init_names_the_publications_that_would_publish_the_ledger(
     assert ("every␊thing" in answer.err) is warned
     if warned:
         assert answer.err.index("every␊thing") < answer.err.index("[y/N]")
-    assert fetch(eternaltwin_demo, "SELECT to_regclass('unstick.ledger')::text") == [(None,)]
+    assert fetch(eternaltwin_demo, "SELECT to_regclass('unstick.audit_log')::text") == [(None,)]

@@ -39,26 +39,26 @@ def usage(answer: Answer) -> str:
 @pytest.mark.parametrize("place", ["before", "after", "first", "only"])
 def test_the_target_may_stand_anywhere(eternaltwin: str, place: str) -> None:
     words = {
-        "before": ["-d", eternaltwin, "systems"],
-        "after": ["systems", "--dsn", eternaltwin],
-        "first": [eternaltwin, "systems"],
-        "only": ["systems", eternaltwin],
+        "before": ["-d", eternaltwin, "engines"],
+        "after": ["engines", "--dsn", eternaltwin],
+        "first": [eternaltwin, "engines"],
+        "only": ["engines", eternaltwin],
     }[place]
-    assert unstick(*words, "--json").json["systems"][0]["label"] == "eternaltwin"
-    assert unstick("--json", *words).json["systems"][0]["label"] == "eternaltwin"
+    assert unstick(*words, "--json").json["engines"][0]["label"] == "eternaltwin"
+    assert unstick("--json", *words).json["engines"][0]["label"] == "eternaltwin"
 
 
 def test_without_a_target_it_is_the_libpq_environment(eternaltwin: str) -> None:
     parts = urlsplit(eternaltwin)
     env = {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
-    answer = unstick("systems", **env, PGPASSWORD=str(parts.password), PGDATABASE=parts.path.strip("/"))
+    answer = unstick("engines", **env, PGPASSWORD=str(parts.password), PGDATABASE=parts.path.strip("/"))
     assert answer.code == 0
 
 
 def test_key_value_words(eternaltwin: str) -> None:
     parts = urlsplit(eternaltwin)
     words = f"host={parts.hostname} port={parts.port} user={parts.username} dbname={parts.path.strip('/')}"
-    assert unstick(f"{words} password={parts.password}", "systems").code == 0
+    assert unstick(f"{words} password={parts.password}", "engines").code == 0
 
 
 def test_a_service(eternaltwin: str, tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_service(eternaltwin: str, tmp_path: Path) -> None:
     file = tmp_path / "services"
     server = f"host={parts.hostname}\nport={parts.port}\nuser={parts.username}\npassword={parts.password}"
     file.write_text(f"[mine]\n{server}\ndbname={parts.path.strip('/')}\n")
-    assert unstick("systems", dsn="service=mine", PGSERVICEFILE=str(file)).code == 0
-    assert unstick("systems", PGSERVICE="mine", PGSERVICEFILE=str(file)).code == 0
-    assert unstick("systems", dsn="postgresql:///?service=mine", PGSERVICEFILE=str(file)).code == 0
-    answer = unstick("systems", dsn="service=yours", PGSERVICEFILE=str(file))
+    assert unstick("engines", dsn="service=mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("engines", PGSERVICE="mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("engines", dsn="postgresql:///?service=mine", PGSERVICEFILE=str(file)).code == 0
+    answer = unstick("engines", dsn="service=yours", PGSERVICEFILE=str(file))
     assert answer.code == 1
     assert "there is no service 'yours'" in answer.err
 
@@ -80,16 +80,16 @@ def test_a_password_file(eternaltwin: str, tmp_path: Path) -> None:
     file.write_text(f"{parts.hostname}:{parts.port}:*:{parts.username}:{parts.password}\n")
     file.chmod(0o600)
     dsn = f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
-    assert unstick("systems", dsn=dsn, PGPASSFILE=str(file)).code == 0
+    assert unstick("engines", dsn=dsn, PGPASSFILE=str(file)).code == 0
 
 
-@pytest.mark.parametrize("words", [["@prod", "systems"], ["systems", "@prod"], ["-d", "@prod", "systems"]])
+@pytest.mark.parametrize("words", [["@prod", "engines"], ["engines", "@prod"], ["-d", "@prod", "engines"]])
 def test_a_context(eternaltwin: str, tmp_path: Path, words: list[str]) -> None:
     home = settings(tmp_path, f'[contexts.prod]\ndsn = "{eternaltwin}"\n')
     assert unstick(*words, home=home).code == 0
 
 
-@pytest.mark.parametrize("command", [["tree", "@prod"], ["show", "@prod", NODE], ["ledger", "@prod"]])
+@pytest.mark.parametrize("command", [["tree", "@prod"], ["show", "@prod", NODE], ["audit", "@prod"]])
 def test_a_context_among_other_words(eternaltwin: str, tmp_path: Path, command: list[str]) -> None:
     home = settings(tmp_path, f'[contexts.prod]\ndsn = "{eternaltwin}"\n')
     assert unstick(*command, home=home).code == (3 if command[0] == "show" else 0)
@@ -146,7 +146,7 @@ def test_an_interval_that_is_none(interval: str) -> None:
     [
         (["sutck"], "Did you mean the command stuck?"),
         (["mydb", "sutck"], "did you mean stuck?"),
-        (["mydb", "xyz"], "there are systems, tree, stuck"),
+        (["mydb", "xyz"], "there are engines, tree, stuck"),
         (["stuck", "--wach", "3"], "--wach"),
         (["stuck", "--watch", "long"], "long"),
         (["stuck", "--watch", "-1"], "-1"),
@@ -155,13 +155,13 @@ def test_an_interval_that_is_none(interval: str) -> None:
         (["show"], "ID"),
         (["show", NODE, NODE], "One ID is wanted, not 2."),
         (["show", "@prod"], "One ID is wanted."),
-        (["do"], "VERB"),
+        (["do"], "ACTION"),
         (["do", "wake"], "ID"),
         (["do", "wake", NODE], "reason"),
         (["do", "wake", NODE, "--reason", ""], "reason"),
         (["do", "wake", NODE, "--reason", " \t\n"], "reason"),
         (["sql", "wkae"], "Did you mean wake?"),
-        (["sql", "wake", "--system", "nope"], "eternaltwin"),
+        (["sql", "wake", "--engine", "nope"], "eternaltwin"),
         (["demo", "-d", "mydb"], "its own database"),
         (["--json"], "--json goes with a command"),
         (["tree", "phase:blokced"], "did you mean blocked?"),
@@ -176,12 +176,12 @@ def test_what_is_typed_wrongly(words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "nonsense"], "not a node id: 'nonsense' (they read system/kind:key)"),
-        (["show", "estuary/task:1"], "There is no system 'estuary' here; there is eternaltwin."),
+        (["show", "nonsense"], "not a node id: 'nonsense' (they read engine/kind:key)"),
+        (["show", "estuary/task:1"], "There is no engine 'estuary' here; there is eternaltwin."),
         (["show", "eternaltwin/tusk:1"], "its kinds are job, task, runner"),
-        (["ledger", "nonsense"], "not a node id"),
-        (["stuck", "--system", "estuary"], "there is eternaltwin"),
-        (["tree", "--system", "estuary"], "there is eternaltwin"),
+        (["audit", "nonsense"], "not a node id"),
+        (["stuck", "--engine", "estuary"], "there is eternaltwin"),
+        (["tree", "--engine", "estuary"], "there is eternaltwin"),
         (["do", "wkae", NODE, "-r", "x"], "Did you mean wake? There are cancel, delete, "),
         (["do", "wake", "nonsense", "-r", "x"], "not a node id"),
         (["do", "wake", NODE, "-r", "x", "--arg", "untimde=true"], "Did you mean untimed?"),

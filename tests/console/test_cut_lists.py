@@ -56,7 +56,7 @@ async def test_of_more_users_than_are_looked_at(jobs: str, tmp_path: Path, numbe
         await stage.press("l")
         await stage.until(f"unfinished, {ONLY if number == 500 else 'most urgent first'}", "pending")
         await stage.press("3")
-        text = await stage.until("failed: boom", "letters in 1")
+        text = await stage.until("failed: boom", "dead letters in 1")
         assert (ONLY in text) == (number == 500)
 
 
@@ -77,15 +77,15 @@ async def test_what_no_index_leads_to_is_told(
         " FROM generate_series(1, 5001)",
         await twin.job(),
     )
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger")
-    page = await workspace.systems["eternaltwin"].live(page=6000)
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
+    page = await workspace.engines["eternaltwin"].live(page=6000)
     assert (len(page.nodes), page.only) == (5000, "the first 5,000 of those never polled")
     await workspace.close()
     dsn = server.fresh("estuary")
     rows = await Rows.open(dsn)
     await rows.task()
-    workspace = await Workspace.open(dsn, file=tmp_path / "ledger")
-    assert (await workspace.systems["estuary"].live()).only == "tasks that are to be polled"
+    workspace = await Workspace.open(dsn, file=tmp_path / "audit_log")
+    assert (await workspace.engines["estuary"].live()).only == "tasks that are to be polled"
     await workspace.close()
     await rows.connection.close()
     server.drop(dsn)

@@ -75,23 +75,23 @@ async def fill(dsn: str, names: list[str]) -> None:
 
 def test_no_command_prints_a_name_raw(hostile: str, names: list[str]) -> None:
     # `unstick` itself asserts that no answer holds a hidden character.
-    found = unstick("systems", "--json", dsn=hostile).json["systems"]
+    found = unstick("engines", "--json", dsn=hostile).json["engines"]
     assert {each["schema"] for each in found} == set(names)
     labels = [each["label"] for each in found]
     assert len({*labels}) == len(names)
-    ids = [unstick("tree", "--system", label, "--json", dsn=hostile).json["nodes"][0]["id"] for label in labels]
+    ids = [unstick("tree", "--engine", label, "--json", dsn=hostile).json["nodes"][0]["id"] for label in labels]
     for form in ([], ["--json"]):
-        for command in ("systems", "tree", "stuck", "dead", "ledger", "info", "grants"):
+        for command in ("engines", "tree", "stuck", "dead", "audit", "info", "grants"):
             assert unstick(command, *form, dsn=hostile).code in (0, 1)
         for node in ids[1:]:
             assert unstick("show", node, *form, dsn=hostile).code == 0
-            assert unstick("ledger", node, *form, dsn=hostile).code == 0
+            assert unstick("audit", node, *form, dsn=hostile).code == 0
             answer = unstick("do", "cancel", node, "--reason", f"{STEERING}{HIDING}", "--dry-run", *form, dsn=hostile)
             assert answer.code == 0
     done = unstick("do", "cancel", *ids[:1], "--reason", f"{STEERING}{HIDING}", "--yes", dsn=hostile)
     assert done.code == 0
-    assert unstick("ledger", dsn=hostile, home=done.home).code == 0
-    assert unstick("tree", "--system", "no such\x1b[2J", dsn=hostile).code == 2
+    assert unstick("audit", dsn=hostile, home=done.home).code == 0
+    assert unstick("tree", "--engine", "no such\x1b[2J", dsn=hostile).code == 2
     assert unstick("show", f"eternaltwin{HIDING}/job:1", dsn=hostile).code == 2
 
 

@@ -24,7 +24,7 @@ def test_ids_are_unique_where_they_meet() -> None:
 
 
 def test_keys_do_not_collide_on_a_page() -> None:
-    pages = (keymap.TREE + keymap.LIST, keymap.STUCK, keymap.DEAD, keymap.LEDGER, keymap.DETAIL, keymap.ENTRY)
+    pages = (keymap.TREE + keymap.LIST, keymap.STUCK, keymap.DEAD, keymap.AUDIT_LOG, keymap.DETAIL, keymap.ENTRY)
     for page in pages:
         bound = [part for key in (*keymap.APP, *page) for part in key.keys.split(",")]
         assert len(bound) == len(set(bound))
@@ -39,22 +39,22 @@ def test_the_lists_bind_what_the_table_says() -> None:
 
 
 def test_lower_case_looks_and_upper_case_changes() -> None:
-    letters = [
+    dead_letters = [
         part for table in keymap.TABLES.values() for key in table for part in key.keys.split(",") if len(part) == 1
     ]
-    assert all(letter == letter.lower() for letter in letters)
-    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
-    assert all(key == key.upper() for key in keymap.verb_keys(verbs, {}))
+    assert all(dead_letter == dead_letter.lower() for dead_letter in dead_letters)
+    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    assert all(key == key.upper() for key in keymap.action_keys(actions, {}))
 
 
-def test_a_verb_can_be_given_other_keys() -> None:
-    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
-    found = keymap.verb_keys(verbs, {"verb.wake": "f9,X"})
+def test_an_action_can_be_given_other_keys() -> None:
+    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    found = keymap.action_keys(actions, {"action.wake": "f9,X"})
     assert "wake" in found["f9"]
     assert "wake" in found["X"]
     assert "wake" not in found.get("W", set())
-    assert "verb.wake" in keymap.ids(verbs)
-    assert "tree.filter" in keymap.ids(verbs)
+    assert "action.wake" in keymap.ids(actions)
+    assert "tree.filter" in keymap.ids(actions)
 
 
 def test_how_a_key_is_shown() -> None:
@@ -73,16 +73,16 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
 
 
 def test_a_key_that_is_taken_away_stays_away() -> None:
-    verbs = [verb for each in loader.builtin() for verb in each.spec.verbs]
-    assert "" not in keymap.verb_keys(verbs, {"verb.wake": ""})
-    assert not any("wake" in names for names in keymap.verb_keys(verbs, {"verb.wake": " "}).values())
+    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    assert "" not in keymap.action_keys(actions, {"action.wake": ""})
+    assert not any("wake" in names for names in keymap.action_keys(actions, {"action.wake": " "}).values())
 
 
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
         ('[keys]\n"tree.lve" = "f6"', 'did you mean "tree.live"?'),
-        ('[keys]\n"verb.wke" = "f6"', 'did you mean "verb.wake"?'),
+        ('[keys]\n"action.wke" = "f6"', 'did you mean "action.wake"?'),
         ('theme = "unstik"', 'did you mean "unstick"?'),
         ('theme = "texual-dark"', 'did you mean "textual-dark"?'),
     ],

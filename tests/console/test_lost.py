@@ -62,14 +62,14 @@ async def test_a_server_that_goes_and_comes_back(own_server: TestbedServer, tmp_
         await stage.until("After v1", "● live", "Connected again.")
 
 
-async def test_lost_between_rehearsal_and_commit(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_lost_between_dry_run_and_commit(own_server: TestbedServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     task = await twin.task(status="Blocked", timer=60)
     await twin.connection.close()
     async with staged(dsn, tmp_path) as stage:
         await stage.until("0/1")
-        await stage.verb("C")
+        await stage.action("C")
         own_server.halt("immediate")
         await stage.until("no connection")
         await stage.press("C")
@@ -80,7 +80,7 @@ async def test_lost_between_rehearsal_and_commit(own_server: TestbedServer, tmp_
     await twin.connection.close()
 
 
-async def test_a_rehearsal_without_a_server_can_be_tried_again(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: TestbedServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     await twin.task(status="Blocked", timer=60)
@@ -88,7 +88,7 @@ async def test_a_rehearsal_without_a_server_can_be_tried_again(own_server: Testb
     async with staged(dsn, tmp_path) as stage:
         await stage.until("0/1")
         await stage.press("C")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
         own_server.halt("immediate")
         await stage.type("x")
         await stage.press("enter")
@@ -123,7 +123,7 @@ async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
         await stage.until("standby", "0/1")
         own_server.sql("SELECT pg_promote()")
         await stage.until("primary", lambda: "standby" not in stage.text)
-        await stage.verb("C")
+        await stage.action("C")
         await stage.until("Would change 1 node")
 
 
@@ -137,7 +137,7 @@ async def lose_the_server_in_a_bulk(stage: Stage, own_server: TestbedServer) -> 
     await stage.until("60")
     await stage.press("asterisk")
     await stage.until("60 marked")
-    await stage.verb("C")
+    await stage.action("C")
     await stage.until("Would change 2 nodes")
     await stage.press("C")
     await stage.until(lambda: stage.app.session.works and len(stage.app.session.works[0].results) >= 4)
@@ -187,7 +187,7 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: TestbedServ
     own_server.keep()
     async with staged(dsn, tmp_path) as stage:
         await stage.until("0/1")
-        await stage.verb("C")
+        await stage.action("C")
         await stage.until("Would change 1 node")
         await stage.press("C")
         await stage.until("1 changed", "Close")

@@ -12,10 +12,10 @@ from console.tui.pages import audit_entry, detail, lines, row_diff
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.text_bar import spread, squeeze
 from queries.model import (
+    AuditLogEntry,
     Costly,
     Detail,
     Finding,
-    LedgerEntry,
     Node,
     Outcome,
     Payload,
@@ -43,7 +43,7 @@ def harmless(found: list[Content]) -> None:
 
 
 def node(**fields: object) -> Node:
-    known: dict[str, object] = {"system": "s", "id": "s/task:1", "kind": "task", "title": "T", "version": "1"}
+    known: dict[str, object] = {"engine": "s", "id": "s/task:1", "kind": "task", "title": "T", "version": "1"}
     return Node(**(known | {"phase": Phase.BLOCKED} | fields))  # type: ignore[arg-type]
 
 
@@ -95,14 +95,14 @@ def test_pieces_are_harmless(text: str, cells: list[str], width: int) -> None:
 @given(NASTY, st.integers(16, 160))
 def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     found = Finding(
-        system="s",
+        engine="s",
         node_id="s/task:1",
         code="c",
         title=text,
         sentence=text,
         severity=9,
         proof=Proof.ASSUMED,
-        verb="wake",
+        action="wake",
         evidence={text: text},
     )
     sections = (
@@ -113,8 +113,8 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     page = Detail(
         node=node(title=text, status=text, error=text, owner=text), at=NOW, sections=sections, findings=(found,)
     )
-    record = LedgerEntry(
-        id="1", at=NOW, role=text, os_user=text, host=text, system="s", schema=text, verb=text, reason=text
+    record = AuditLogEntry(
+        id="1", at=NOW, role=text, os_user=text, host=text, engine="s", schema=text, action=text, reason=text
     )
     harmless(detail.detail(page, width, now=NOW, kind=None, status=None, helps={}, entries=[record]))
     harmless(audit_entry.entry_page(record, width))

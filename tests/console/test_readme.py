@@ -62,16 +62,16 @@ def test_the_settings_are_settings() -> None:
     config.parse(text, Path("config.toml")).check(
         {s.name: s.spec.thresholds for s in known},
         {s.name: s.spec.options for s in known},
-        keymap.ids(verb for s in known for verb in s.spec.verbs),
+        keymap.ids(action for s in known for action in s.spec.actions),
     )
     assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
 
 
-def test_every_engine_and_verb_is_named() -> None:
+def test_every_engine_and_action_is_named() -> None:
     for each in loader.builtin():
         (row,) = re.findall(rf"(?m)^\| \*\*{each.name}\*\* \|(.*)$", README)
         _, changes, _, _ = row.split("|")
-        writing = {verb.name for verb in each.spec.verbs if verb.writes}
+        writing = {action.name for action in each.spec.actions if action.writes}
         assert writing <= set(re.findall(r"\w+", changes)), each.name
 
 

@@ -186,12 +186,12 @@ async def test_pause_and_interval(twin: Twin, eternaltwin: str, tmp_path: Path) 
         await stage.until("Looking every 0.2 s")
 
 
-async def test_help_tells_every_verb_and_why_some_cannot_be(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_help_tells_every_action_and_why_some_cannot_be(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     async with staged(eternaltwin, tmp_path, size=(120, 300)) as stage:
         await stage.until("There are no jobs.")
         await stage.press("question_mark")
         text = await stage.until("what can be done", "what counts as stuck")
-        for verb in (
+        for action in (
             "W Wake",
             "C Cancel",
             "R Restart from initial state",
@@ -199,13 +199,13 @@ async def test_help_tells_every_verb_and_why_some_cannot_be(twin: Twin, eternalt
             "L Release",
             "M Send message",
         ):
-            assert verb in text
+            assert action in text
         assert "unsupported: this engine records no lease" in text
         assert "assumed of the engine" in text
         assert "Blocked (scheduled)" in text
 
 
-async def test_the_palette_knows_verbs_and_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_the_palette_knows_actions_and_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.task(status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("0/1")
@@ -252,7 +252,7 @@ async def test_hostile_data_is_text(twin: Twin, eternaltwin: str, tmp_path: Path
         await stage.until("State", "Output")
         for line in stage.text.splitlines():
             assert line.isprintable(), repr(line)
-        await stage.verb("W", "[red]not[/] markup [/]")
+        await stage.action("W", "[red]not[/] markup [/]")
         await stage.until("[red]not[/] markup [/]")
         await stage.press("W")
         await stage.until("1 changed", "[red]not[/] markup [/]")
@@ -321,12 +321,12 @@ async def test_production_looks_different(twin: Twin, eternaltwin: str, tmp_path
     assert seen[False] != seen[True]
 
 
-async def test_no_known_system(database: str, tmp_path: Path) -> None:
+async def test_no_known_engine(database: str, tmp_path: Path) -> None:
     async with staged(database, tmp_path) as stage:
         await stage.until("No task engine that this console knows lives in this database.", "Looked for eternaltwin")
 
 
-async def test_two_systems(server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_two_engines(server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.task(kind="InPublic")
     server.sql("CREATE SCHEMA other", eternaltwin)
     schema = Path("queries/engines/eternaltwin/schema.sql").read_text()
@@ -356,7 +356,7 @@ async def test_the_tree_switches_between_all_engines(server: TestbedServer, tmp_
         assert shown == NAMES
         await stage.until(f"▸ {NAMES[0]}")
         await stage.press("2")
-        await stage.until(lambda: {f.system for f in stage.app.session.findings()} == set(NAMES))
+        await stage.until(lambda: {f.engine for f in stage.app.session.findings()} == set(NAMES))
         severities = [f.severity for f in stage.app.session.findings()]
         assert severities == sorted(severities, reverse=True)
     server.drop(dsn)
@@ -382,20 +382,22 @@ async def test_a_column_that_an_engine_never_fills_is_not_there(
         assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "findings"]
         await stage.press("tab")
         await stage.until("› estuary › all jobs", lambda: len(titles()) == 5)
-    async with staged(eternaltwin, tmp_path, context=Context(name="here", system="eternaltwin")) as stage:
+    async with staged(eternaltwin, tmp_path, context=Context(name="here", engine="eternaltwin")) as stage:
         await stage.until("▸ eternaltwin", "› eternaltwin › all jobs")  # where the settings say which comes first
 
 
 async def test_remapped_keys(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.task(status="Blocked", timer=60)
-    async with staged(eternaltwin, tmp_path, keys={"tree.live": "f6", "verb.cancel": "X", "table.mark": "m"}) as stage:
+    async with staged(
+        eternaltwin, tmp_path, keys={"tree.live": "f6", "action.cancel": "X", "table.mark": "m"}
+    ) as stage:
         await stage.until("0/1", "X Cancel job", "f6 live list")
         await stage.press("m")
         await stage.until("1 marked")
         await stage.press("escape", "f6")
         await stage.until("unfinished, most urgent first")
         await stage.press("X")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
 
 
 async def test_large_values_come_by_and_by(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
@@ -423,5 +425,7 @@ async def test_the_variant_of_an_engine_is_always_shown(server: TestbedServer, t
             await stage.until(f"agent_jobs ({profile})")
         await stage.press("question_mark")
         text = await stage.until(f"profile: {profile} (", "what can be done")
-        assert ("Bull, in Redis, decides what runs" in text) == (profile == "mirror"), "verbs of the other are not told"
+        assert ("Bull, in Redis, decides what runs" in text) == (profile == "mirror"), (
+            "actions of the other are not told"
+        )
     server.drop(dsn)

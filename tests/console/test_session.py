@@ -32,7 +32,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
     """A session that looks, until the end of the context."""
 
     async def open_() -> Workspace:
-        return await Workspace.open(dsn, file=folder / "ledger.jsonl")
+        return await Workspace.open(dsn, file=folder / "audit_log.jsonl")
 
     session = Session(open_, 0.2)
     task = asyncio.create_task(session.run())
@@ -46,7 +46,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
 
 @pytest.fixture
 async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger.jsonl")
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
     yield workspace
     await workspace.close()
 
@@ -92,7 +92,7 @@ def test_intervals_go_up_and_down_and_no_further() -> None:
 async def test_a_node_is_revealed_wherever_its_page_is(twin: Twin, workspace: Workspace) -> None:
     jobs = await twin.jobs(150)
     tasks = await twin.tasks(jobs)
-    reader = workspace.systems["eternaltwin"]
+    reader = workspace.engines["eternaltwin"]
     listing = Listing(lambda: reader, Shape.TREE)
     page = await reader.nodes([twin.id(tasks[-1])])
     assert await listing.reveal(page.nodes[0])
@@ -105,7 +105,7 @@ async def test_a_node_is_revealed_wherever_its_page_is(twin: Twin, workspace: Wo
 
 async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(twin: Twin, workspace: Workspace) -> None:
     job = await twin.job()
-    reader = workspace.systems["eternaltwin"]
+    reader = workspace.engines["eternaltwin"]
     listing = Listing(lambda: reader, Shape.TREE)
     await listing.refresh([])
     listing.forest.expand(twin.id(job, "job"))
@@ -127,7 +127,7 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
 ) -> None:
     job = await twin.job()
     task = await twin.task(job)
-    reader, asked = workspace.systems["eternaltwin"], list[list[str]]()
+    reader, asked = workspace.engines["eternaltwin"], list[list[str]]()
     listing = Listing(lambda: reader, Shape.TREE)
     await listing.refresh([])
     listing.forest.expand(twin.id(job, "job"))
@@ -160,7 +160,7 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     assert after.revision == before.revision + 1
 
 
-async def test_a_list_without_a_system_reads_nothing() -> None:
+async def test_a_list_without_an_engine_reads_nothing() -> None:
     listing = Listing(lambda: None, Shape.LIVE)
     assert await listing.first() is None
     assert await listing.more(None) is None
@@ -171,7 +171,7 @@ async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: 
     await twin.task(kind="Hidden")
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("Hidden v1")
-        reader = stage.app.session.systems["eternaltwin"]
+        reader = stage.app.session.engines["eternaltwin"]
         reader.found = msgspec.structs.replace(reader.found, have=reader.found.have - {"task_by_job"})
         await stage.press("right")
         await stage.until("costly: not read (")
@@ -187,10 +187,10 @@ async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: 
 
 async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace: Workspace) -> None:
     tasks = await twin.tasks(await twin.jobs(1200), status="Blocked", timer=60)
-    reader = workspace.systems["eternaltwin"]
+    reader = workspace.engines["eternaltwin"]
     nodes = [n for at in range(0, 1200, 400) for n in (await reader.nodes(map(twin.id, tasks[at : at + 400]))).nodes]
     seen = {node.id: node.version for node in nodes}
-    rehearsal = await perform.rehearse(workspace, "eternaltwin", "wake", seen, "test", {})
+    dry_run = await perform.dry_run(workspace, "eternaltwin", "wake", seen, "test", {})
     steps: list[int] = []
 
     def changed() -> None:
@@ -198,7 +198,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace
         work.stop()
 
     async with workspace.database.reading():  # so that there is one connection only, and one chunk at a time
-        work = Work(workspace, rehearsal, changed)
+        work = Work(workspace, dry_run, changed)
         await work.task
     assert steps == [500, 1200]
     assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}
@@ -207,7 +207,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace
     assert "before its turn" in work.results[-1].why
 
 
-async def test_more_nodes_than_are_rehearsed(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_more_nodes_than_are_dry_run_of(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.tasks(await twin.jobs(600), status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("100+")
@@ -216,8 +216,8 @@ async def test_more_nodes_than_are_rehearsed(twin: Twin, eternaltwin: str, tmp_p
             await stage.pilot.pause()
         await stage.press("asterisk")
         await stage.until("600 marked")
-        await stage.verb("C")
-        await stage.until("The first 500 of 600 nodes were rehearsed", "Would change 500 nodes")
+        await stage.action("C")
+        await stage.until("The first 500 of 600 nodes were dry-run", "Would change 500 nodes")
         await stage.press("C")
         await stage.until("600 changed", "Close")
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600

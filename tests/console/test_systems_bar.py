@@ -1,4 +1,4 @@
-"""The header's lines of systems, and moving between them."""
+"""The header's lines of engines, and moving between them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ async def five(server: TestbedServer) -> AsyncIterator[str]:
 
 
 def lines(stage: Stage) -> dict[str, str]:
-    """The header's lines by system."""
+    """The header's lines by engine."""
     found = [line for line in stage.text.splitlines()[1:6] if line[3:].split()]
     return {line[3:].split()[0]: line for line in found}
 
 
-async def test_a_system_that_cannot_be_read_keeps_no_other_from_being_read(five: str, tmp_path: Path) -> None:
+async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(five: str, tmp_path: Path) -> None:
     connection = await connect(five, "agent_jobs")
     async with staged(five, tmp_path, size=(120, 30)) as stage:
         await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
@@ -50,7 +50,7 @@ async def test_a_system_that_cannot_be_read_keeps_no_other_from_being_read(five:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-async def test_each_of_five_systems_has_its_line(five: str, tmp_path: Path, width: int) -> None:
+async def test_each_of_five_engines_has_its_line(five: str, tmp_path: Path, width: int) -> None:
     async with staged(five, tmp_path, size=(width, 30)) as stage:
         await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
         found = lines(stage)
@@ -65,9 +65,9 @@ async def test_each_of_five_systems_has_its_line(five: str, tmp_path: Path, widt
         assert len({"ready" in line or "blocked" in line for line in found.values()}) == 1, "all in words, or none"
 
 
-async def test_one_key_goes_through_the_systems_and_back(five: str, tmp_path: Path) -> None:
+async def test_one_key_goes_through_the_engines_and_back(five: str, tmp_path: Path) -> None:
     async with staged(five, tmp_path, size=(100, 30)) as stage:
-        await stage.until("live", "tab system")
+        await stage.until("live", "tab engine")
         for label in (*LABELS[1:], LABELS[0]):
             await stage.press("tab")
             await stage.until(f"› {label} › all jobs", lambda label=label: lines(stage)[label].startswith(" ▸ "))
@@ -75,11 +75,11 @@ async def test_one_key_goes_through_the_systems_and_back(five: str, tmp_path: Pa
         await stage.until(f"› {LABELS[-1]} › all jobs")
 
 
-async def test_the_cursor_begins_on_the_first_row_and_its_system_is_the_one_in_front(five: str, tmp_path: Path) -> None:
+async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_front(five: str, tmp_path: Path) -> None:
     async with staged(five, tmp_path, size=(120, 30)) as stage:
         await stage.until(lambda: stage.text.count(" stuck") >= 5 and "counting" not in stage.text)
         await stage.press("3")
-        await stage.until("▌tasker", lambda: re.search(r"[1-9]\d letters in", stage.text))
+        await stage.until("▌tasker", lambda: re.search(r"[1-9]\d dead letters in", stage.text))
         assert lines(stage)["tasker"].startswith(" ▸ ")
         stage.app.session.pause()
         await stage.press("end")
@@ -109,12 +109,12 @@ async def test_one_key_groups_the_tree_otherwise(snak: Snak, tmp_path: Path) -> 
         await stage.until("all jobs by agent", "cook", lambda: "user 1000" not in stage.text)
 
 
-async def test_a_system_with_one_tree_has_no_such_key(eternaltwin: str, tmp_path: Path) -> None:
+async def test_an_engine_with_one_tree_has_no_such_key(eternaltwin: str, tmp_path: Path) -> None:
     async with staged(eternaltwin, tmp_path) as stage:
         text = await stage.until("There are no jobs")
         assert "v group" not in text
         await stage.press("v")
-        await stage.until("This system has one tree only.")
+        await stage.until("This engine has one tree only.")
 
 
 @pytest.mark.parametrize(("status", "profile"), [("pending", "mirror"), ("active", "table")])
@@ -122,7 +122,7 @@ async def test_the_profile_in_force_is_always_shown(snak: Snak, tmp_path: Path, 
     await snak.job(status)
     async with staged(snak.dsn, tmp_path) as stage:
         await stage.until("all jobs by agent", f"agent_jobs ({profile})")
-        for key, sign in (("2", "stuck"), ("4", "ledger"), ("question_mark", "help")):
+        for key, sign in (("2", "stuck"), ("4", "audit"), ("question_mark", "help")):
             await stage.press(key)
             await stage.until(f"agent_jobs ({profile})", lambda sign=sign: stage.app.screen.mode() == sign)
         await stage.until(lambda: f"profile: {profile} (" in stage.app.screen.query_one(Page).text)

@@ -24,7 +24,7 @@ MESSAGES = (TreeTable.Cursor, TreeTable.Open, TreeTable.Expand, TreeTable.More, 
 
 
 def node(key: object, phase: Phase = Phase.RUNNING, **fields: object) -> Node:
-    known: dict[str, object] = {"system": "e", "id": f"e/task:{key}", "kind": "task", "title": f"task {key}"}
+    known: dict[str, object] = {"engine": "e", "id": f"e/task:{key}", "kind": "task", "title": f"task {key}"}
     known |= {"phase": phase, "version": "1", "status": phase.title()}
     return Node(**(known | fields))  # type: ignore[arg-type]
 

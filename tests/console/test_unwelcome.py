@@ -82,7 +82,7 @@ async def test_a_title_keeps_the_number_at_its_end(twin: Twin, eternaltwin: str,
         await stage.until("ConfirmSubscription… v12")
 
 
-async def test_a_standby_is_looked_at_and_its_verbs_are_grey_and_say_why(
+async def test_a_standby_is_looked_at_and_its_actions_are_grey_and_say_why(
     own_server: TestbedServer, tmp_path: Path
 ) -> None:
     dsn = own_server.fresh("eternaltwin", filled=True)
@@ -94,11 +94,11 @@ async def test_a_standby_is_looked_at_and_its_verbs_are_grey_and_say_why(
         await stage.until("standby", "SendEmail", "C Cancel job", lambda: "stuck" in stage.text)
         assert bright.isdisjoint(shades(stage, "Cancel job"))
         await stage.press("C")
-        await stage.until("this server is a standby", lambda: "Reason, for the ledger" not in stage.text)
+        await stage.until("this server is a standby", lambda: "Reason, for the audit log" not in stage.text)
 
 
 def shades(stage: Stage, title: str) -> set[str]:
-    """The colours in which a verb of the footer is written."""
+    """The colours in which an action of the footer is written."""
     strips = stage.app.screen._compositor.render_strips()
     return {str(s.style) for strip in strips for s in strip if title in s.text}
 
@@ -115,17 +115,17 @@ async def test_times_at_the_ends_of_the_range(twin: Twin, eternaltwin: str, tmp_
         await stage.until("most urgent first", "Blocked")
         await stage.press("enter")
         await stage.until("Recorded", "created")
-        await stage.verb("W")
+        await stage.action("W")
         await stage.press("W")
         await stage.until("1 changed")
 
 
 SETTINGS = {
-    "[keys]\n'verb.wke' = 'W'": 'config.toml:2: keys."verb.wke" is not something a key can do; did you',
+    "[keys]\n'action.wke' = 'W'": 'config.toml:2: keys."action.wke" is not something a key can do; did you',
     "theme = 'nihgt'": 'config.toml:1: theme "nihgt" is not a theme',
     "contexts = 3": "config.toml:1: contexts must be",
     "not toml": "config.toml:1: it is not valid TOML",
-    "[contexts.prod]\nsystem = 'etrnaltwin'": 'config.toml:2: contexts.prod.system "etrnaltwin" is not a system',
+    "[contexts.prod]\nengine = 'etrnaltwin'": 'config.toml:2: contexts.prod.engine "etrnaltwin" is not an engine',
     "[contexts.prod]": 'There is no context "pord"; did you mean "prod"?',
 }
 

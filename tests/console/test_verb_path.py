@@ -1,4 +1,4 @@
-"""A verb from its key to the row in the table: what is asked, shown and done, and what is not done."""
+"""An action from its key to the row in the table: what is asked, shown and done, and what is not done."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ async def on_task(stage: Stage) -> None:
     await stage.until("W Wake")
 
 
-async def test_a_wake_from_key_to_row(twin: Twin, eternaltwin: str, tmp_path: Path, ledger_table: None) -> None:
+async def test_a_wake_from_key_to_row(twin: Twin, eternaltwin: str, tmp_path: Path, audit_log_table: None) -> None:
     task = await twin.task(status="Blocked", timer=-600)
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("W", "its timer was missed")
+        await stage.action("W", "its timer was missed")
         text = await stage.until("Blocked → Available")
         assert "Would change 1 node" in text
         assert "deleted task_timer" in text
         assert "the table in this database" in text
-        assert (await twin.row(task))["status"] == "Blocked", "a rehearsal changes nothing"
+        assert (await twin.row(task))["status"] == "Blocked", "a dry run changes nothing"
         await stage.press("W")
         await stage.until("1 changed", "Close")
         row = await twin.row(task)
@@ -56,7 +56,7 @@ async def test_without_a_table_the_dialog_names_the_file(twin: Twin, eternaltwin
     await twin.task(status="Blocked", timer=-600)
     async with staged(eternaltwin, tmp_path, size=(140, 40)) as stage:
         await on_task(stage)
-        await stage.verb("W")
+        await stage.action("W")
         await stage.until("goes to  the file", "unstick init")
 
 
@@ -65,19 +65,19 @@ async def test_enter_alone_never_commits(twin: Twin, eternaltwin: str, tmp_path:
     before = await twin.digest()
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("W")
+        await stage.action("W")
         await stage.press("enter")
         await stage.until("Nothing was changed.")
     assert await twin.digest() == before
 
 
 @pytest.mark.parametrize("reason", ["", "   "])
-async def test_no_reason_no_rehearsal(twin: Twin, eternaltwin: str, tmp_path: Path, reason: str) -> None:
+async def test_no_reason_no_dry_run(twin: Twin, eternaltwin: str, tmp_path: Path, reason: str) -> None:
     await twin.task(status="Blocked", timer=-600)
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
         await stage.press("W")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
         await stage.type(reason)
         await stage.press("enter")
         await stage.until("A reason is needed")
@@ -85,17 +85,17 @@ async def test_no_reason_no_rehearsal(twin: Twin, eternaltwin: str, tmp_path: Pa
         await stage.until("Nothing was changed.")
 
 
-async def test_a_flag_reaches_the_verb(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_flag_reaches_the_action(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     task = await twin.task(status="Blocked")
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("W")
+        await stage.action("W")
         await stage.until("Nothing would be changed", "it waits for another task")
         assert stage.app.screen.query_one("#go", Button).disabled
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.frame)
         await stage.press("W")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
         await stage.type("it must")
         await stage.press("tab", "space", "tab", "tab", "enter")
         await stage.until("Would change 1 node", "untimed")
@@ -109,12 +109,12 @@ async def test_production_wants_its_name_for_what_destroys(twin: Twin, eternaltw
     async with staged(eternaltwin, tmp_path, context=PRODUCTION) as stage:
         await stage.until("prod · PRODUCTION")
         await on_task(stage)
-        await stage.verb("C")
+        await stage.action("C")
         await stage.until("type prod (the name of this context)")
         await stage.press("C", "enter", "enter", "escape")  # they are typed into the field
         await stage.until("Nothing was changed.")
         assert (await twin.row(task))["status"] == "Blocked"
-        await stage.verb("C")
+        await stage.action("C")
         await stage.type("pro")
         await stage.press("enter")
         assert stage.app.screen.query_one("#go", Button).disabled
@@ -131,7 +131,7 @@ async def test_deleting_a_job_wants_its_id(twin: Twin, eternaltwin: str, tmp_pat
     await twin.task(job, status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("0/1", "D Delete job")
-        await stage.verb("D")
+        await stage.action("D")
         await stage.until(f"type {str(job)[:8]} (the beginning of its id)")
         stage.app.screen.query_one("#typed-0", Input).value = str(job)[:8]
         await stage.until(lambda: not stage.app.screen.query_one("#go", Button).disabled)
@@ -146,7 +146,7 @@ async def test_a_node_that_vanishes_under_the_dialog(twin: Twin, eternaltwin: st
     await twin.task(status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("W")
+        await stage.action("W")
         await twin.sql("DELETE FROM task")
         await stage.until("it does not exist any more")
         await stage.press("W")
@@ -159,7 +159,7 @@ async def test_a_node_that_moves_under_the_dialog(twin: Twin, eternaltwin: str, 
     task = await twin.task(status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("C")
+        await stage.action("C")
         await twin.sql("UPDATE task SET revision = revision + 1")
         await stage.until("it was changed by somebody else")
         await stage.press("r")
@@ -176,7 +176,7 @@ async def test_a_row_that_somebody_holds(twin: Twin, eternaltwin: str, tmp_path:
         await on_task(stage)
         async with twin.connection.transaction():
             await twin.sql("SELECT FROM task WHERE task_id = $1 FOR UPDATE", task)
-            await stage.verb("W")
+            await stage.action("W")
             await stage.until("Nothing would be changed", "busy: another transaction holds it")
         await stage.press("r")
         await stage.until("Would change 1 node")
@@ -207,7 +207,7 @@ async def test_a_change_outlives_the_screen(twin: Twin, eternaltwin: str, tmp_pa
     task = await twin.task(status="Blocked", timer=60)
     async with staged(eternaltwin, tmp_path) as stage:
         await on_task(stage)
-        await stage.verb("W")
+        await stage.action("W")
         other = await asyncpg.connect(eternaltwin)
         transaction = other.transaction()
         await transaction.start()
@@ -226,7 +226,7 @@ async def test_a_change_outlives_the_screen(twin: Twin, eternaltwin: str, tmp_pa
     assert told == ("1 changed" if changed else "1 busy")
 
 
-async def test_a_verb_that_cannot_be_done_says_why(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_an_action_that_cannot_be_done_says_why(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     await twin.task(status="Complete")
     async with staged(eternaltwin, tmp_path) as stage:
         await stage.until("1/1")
@@ -285,13 +285,13 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
     async with staged(eternaltwin, tmp_path, size=(140, 40)) as stage:
         await stage.until("0/1")
         for _ in range(7):  # the looks that the console takes by itself, without the time between them
-            await stage.app.session.systems[LABEL].sample()
+            await stage.app.session.engines[LABEL].sample()
             looked = runner.polls
             await stage.until(lambda looked=looked: runner.polls >= looked + 4)  # type: ignore[misc]
         await stage.press("r", "2")
         await stage.until("spinning", "RefreshForumThread")
         finding = stage.app.frame.table.current  # type: ignore[attr-defined]
-        await stage.verb("C", "it spins")
+        await stage.action("C", "it spins")
         await stage.until("Would change 1 node")
         before = runner.polls
         await stage.until(lambda: runner.polls > before + 50)

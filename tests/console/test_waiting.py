@@ -130,7 +130,7 @@ async def test_the_screen_fills_in_what_the_finding_knows_and_waits(rows: Rows, 
         await stage.press("2")
         await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
         await stage.press("X")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
         fields = {field.id: field.value for field in stage.app.screen.query(Input)}
         assert fields["argument-position"] == "2"
         assert fields["argument-digest"] == digest(POISON)
@@ -155,7 +155,7 @@ async def test_waiting_on_the_screen_can_be_stopped(rows: Rows, estuary: str, tm
         await stage.press("2")
         await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
         await stage.press("X")
-        await stage.until("Reason, for the ledger")
+        await stage.until("Reason, for the audit log")
         await stage.type("poison")
         await stage.press("enter")
         await stage.until("w waits")

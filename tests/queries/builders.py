@@ -18,7 +18,7 @@ from typing import Any
 import asyncpg
 
 from queries.actions import perform
-from queries.model import Outcome, Outcomes, Rehearsal, Result
+from queries.model import DryRun, Outcome, Outcomes, Result
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -123,12 +123,12 @@ class Twin:
 
 
 async def opened(dsn: str, folder: Path, **options: Any) -> Workspace:
-    """A workspace whose local ledger lies in ``folder``."""
-    return await Workspace.open(dsn, file=folder / "ledger.jsonl", **options)
+    """A workspace whose local audit log lies in ``folder``."""
+    return await Workspace.open(dsn, file=folder / "audit_log.jsonl", **options)
 
 
 def reader(workspace: Workspace, label: str = LABEL) -> Reader:
-    return workspace.systems[label]
+    return workspace.engines[label]
 
 
 async def seen(workspace: Workspace, ids: Iterable[str], label: str = LABEL) -> dict[str, str]:
@@ -136,35 +136,35 @@ async def seen(workspace: Workspace, ids: Iterable[str], label: str = LABEL) -> 
     return {node.id: node.version for node in (await reader(workspace, label).nodes(ids)).nodes}
 
 
-async def rehearsed(
+async def dry_run_of(
     workspace: Workspace,
-    verb: str,
+    action: str,
     ids: Iterable[str] | Mapping[str, str],
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
-) -> Rehearsal:
+) -> DryRun:
     """What the dialog would show, for what is there now or for what was ``seen``."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
-    return await perform.rehearse(workspace, label, verb, versions, "it was stuck", arguments or {})
+    return await perform.dry_run(workspace, label, action, versions, "it was stuck", arguments or {})
 
 
 async def do(
     workspace: Workspace,
-    verb: str,
+    action: str,
     ids: Iterable[str] | Mapping[str, str],
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
 ) -> Outcomes:
-    """Look, rehearse, commit."""
-    rehearsal = await rehearsed(workspace, verb, ids, arguments, label)
-    return await perform.commit(workspace, label, verb, rehearsal, OPERATOR)
+    """Look, dry-run, commit."""
+    dry_run = await dry_run_of(workspace, action, ids, arguments, label)
+    return await perform.commit(workspace, label, action, dry_run, OPERATOR)
 
 
-def told(results: Outcomes | Rehearsal | Iterable[Result]) -> dict[str, Outcome]:
+def told(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
     """Outcome by id."""
-    given = results.results if isinstance(results, Outcomes | Rehearsal) else results
+    given = results.results if isinstance(results, Outcomes | DryRun) else results
     return {r.id: r.outcome for r in given}
 
 
-def why(results: Outcomes | Rehearsal, node_id: str) -> str:
+def why(results: Outcomes | DryRun, node_id: str) -> str:
     return next(r.why for r in results.results if r.id == node_id)

@@ -17,15 +17,15 @@ from tests.servers import TestbedServer
 
 @pytest.fixture
 async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The console's view of that database, with the ledger in a local file."""
+    """The console's view of that database, with the audit log in a local file."""
     workspace = await opened(eternaltwin, tmp_path)
     yield workspace
     await workspace.close()
 
 
 @pytest.fixture
-async def ledgered(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The same with the ledger's table in the database."""
+async def audited(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The same with the audit log's table in the database."""
     server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     yield workspace

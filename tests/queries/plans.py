@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import asyncpg
 import msgspec
 
-from queries.contract.loader import System
+from queries.contract.loader import Engine
 from queries.db.database import Transaction
 from queries.read.reader import Reader
 from queries.statement import Statement
 
 FILLS = Path(__file__).parent / "large"
-LARGE = 100  # blocks; what is smaller by the system's nature may be read whole
+LARGE = 100  # blocks; what is smaller by the engine's nature may be read whole
 SCANS = {"Seq Scan", "Parallel Seq Scan"}
 PLAIN = """
     SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS ddl
@@ -58,8 +58,8 @@ class Cost(NamedTuple):
 Costs = dict[str, Cost]
 
 
-async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> None:
-    """So many rows for a system whose tables are there, by SQL on the server; the first ``live`` of them unfinished."""
+async def fill(dsn: str, engine: str, rows: int, live: int | None = None) -> None:
+    """Fill an engine's tables with rows, by SQL on the server; the first ``live`` of them are unfinished."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
@@ -67,7 +67,7 @@ async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> Non
         indexes = await connection.fetch(PLAIN)
         for index in indexes:  # made anew at once they cost a fraction of what every row would
             await connection.execute(f"DROP INDEX {index['name']}")
-        await connection.execute((FILLS / f"{system}.sql").read_text("utf-8"), timeout=7200)
+        await connection.execute((FILLS / f"{engine}.sql").read_text("utf-8"), timeout=7200)
         for index in indexes:
             await connection.execute(index["ddl"], timeout=3600)
         await connection.execute("VACUUM (ANALYZE)", timeout=3600)
@@ -75,11 +75,11 @@ async def fill(dsn: str, system: str, rows: int, live: int | None = None) -> Non
         await connection.close()
 
 
-async def index(dsn: str, system: System) -> None:
-    """Create every index that the system's needs propose."""
+async def index(dsn: str, engine: Engine) -> None:
+    """Create every index that the engine's needs propose."""
     connection = await asyncpg.connect(dsn)
     try:
-        for ddl in sorted({need.ddl for need in system.spec.needs.values() if need.ddl}):
+        for ddl in sorted({need.ddl for need in engine.spec.needs.values() if need.ddl}):
             with contextlib.suppress(asyncpg.DuplicateTableError):  # some are the engine's own
                 await connection.execute(ddl, timeout=3600)
         await connection.execute("ANALYZE", timeout=3600)
@@ -142,15 +142,15 @@ async def automatic(reader: Reader, far: int) -> Costs:
         if id_ in known or len(known) == 50:
             continue
         known.append(id_)
-        below = next(k.children for k in reader.system.spec.kinds if k.name == kind)
+        below = next(k.children for k in reader.engine.spec.kinds if k.name == kind)
         if below and reader._choose("children", kind=kind):
             cursors = await _cursors(reader, "children", far, reader.local(id_))
             for place, cursor in cursors.items():
                 page = await note(f"children of {kind} {place}", reader.children(id_, cursor))
                 left += [node.id for node in reversed(page.nodes)]
-    letters = await note("dead first", reader.dead())
-    await note("dead next", reader.dead(letters.cursor))
-    await note("dead by id", reader.dead(ids=[x.node.id for x in letters.letters[:5]]))
+    dead_letters = await note("dead first", reader.dead())
+    await note("dead next", reader.dead(dead_letters.cursor))
+    await note("dead by id", reader.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
     await note("counts", reader.counts())
     findings = await note("findings", reader.findings())
     failed = [each.why for each in findings.unchecked if reader._choose(f"findings/{each.code}")]

@@ -15,10 +15,10 @@ from uuid import UUID
 import asyncpg
 
 from console.demo.tasker.data import Data, Made
-from queries.model import Findings, Outcomes, Rehearsal
+from queries.model import DryRun, Findings, Outcomes
 from queries.read.reader import Reader
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, rehearsed
+from tests.queries.builders import do, dry_run_of, opened
 
 LABEL = "tasker"
 TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transitions", "tasks_dlq")
@@ -46,7 +46,7 @@ class Shop:
 
     @property
     def reader(self) -> Reader:
-        return self.workspace.systems[LABEL]
+        return self.workspace.engines[LABEL]
 
     async def write(self, data: Data) -> None:
         """Insert what was made, and look again: queues may be there now."""
@@ -64,18 +64,18 @@ class Shop:
         return f"{LABEL}/step:{made.steps[name]}"
 
     @staticmethod
-    def letter(letter: UUID) -> str:
-        return f"{LABEL}/letter:{letter}"
+    def dead_letter(dead_letter: UUID) -> str:
+        return f"{LABEL}/dead_letter:{dead_letter}"
 
     # The console
 
-    async def do(self, verb: str, *ids: str | Mapping[str, str], **arguments: Any) -> Outcomes:
-        """Look, rehearse, commit. A mapping is what was seen before."""
+    async def do(self, action: str, *ids: str | Mapping[str, str], **arguments: Any) -> Outcomes:
+        """Look, dry-run, commit. A mapping is what was seen before."""
         seen: Iterable[str] | Mapping[str, str] = ids[0] if isinstance(ids[0], Mapping) else [str(i) for i in ids]
-        return await do(self.workspace, verb, seen, arguments, LABEL)
+        return await do(self.workspace, action, seen, arguments, LABEL)
 
-    async def rehearse(self, verb: str, *ids: str, **arguments: Any) -> Rehearsal:
-        return await rehearsed(self.workspace, verb, ids, arguments, LABEL)
+    async def dry_run(self, action: str, *ids: str, **arguments: Any) -> DryRun:
+        return await dry_run_of(self.workspace, action, ids, arguments, LABEL)
 
     async def findings(self, *ids: str) -> Findings:
         return await self.reader.findings(ids or None)

@@ -18,7 +18,7 @@ from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, told, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import TestbedServer
 
@@ -44,11 +44,11 @@ async def test_what_is_reported_is_what_is_in_the_table(
     failures = random.Random(7).choices(["before", "flying", "after", "late"], [8, 5, 6, 1], k=100)
     wrong = []
     for task, failure in zip(tasks, failures, strict=True):
-        rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
+        dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
-        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
         outcome = told(outcomes)[twin.id(task)]
         row = await twin.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
@@ -61,10 +61,10 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.answer.clear()
     assert proxy.failed == 100
     assert wrong == []
-    entries, _ = await workspace.ledger(page=1000)
+    entries, _ = await workspace.audit_entries(page=1000)
     changes = [r.id for e in entries for r in e.results if r.outcome is CHANGED]
     available = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
-    assert sorted(changes) == sorted(twin.id(r[0]) for r in available), "the ledger says the same"
+    assert sorted(changes) == sorted(twin.id(r[0]) for r in available), "the audit log says the same"
     assert not any(r.outcome is UNKNOWN for e in entries for r in e.results)
     await workspace.close()
 
@@ -80,7 +80,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
-    assert (outcomes.xid, outcomes.changes, outcomes.ledger) == (None, (), None)
+    assert (outcomes.xid, outcomes.changes, outcomes.audit_log) == (None, (), None)
     assert (await twin.row(task))["status"] == "Available"
     await workspace.close()
 
@@ -102,7 +102,7 @@ async def test_unknown_only_where_nobody_answers(
     assert told(outcomes) == {twin.id(task): UNKNOWN}
     xid = (await twin.row(task))["xmin"]
     assert why(outcomes, twin.id(task)) == perform.UNSETTLED.format(xid=xid)
-    entries, _ = await workspace.ledger()
+    entries, _ = await workspace.audit_entries()
     assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
     await workspace.close()
 
@@ -110,9 +110,9 @@ async def test_unknown_only_where_nobody_answers(
 async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, workspace: Workspace) -> None:
     await twin.sql(SLOW)
     task = await twin.task()
-    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
+    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
     await twin.sql("UPDATE pace SET seconds = 4")
-    at_it = asyncio.create_task(perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR))
+    at_it = asyncio.create_task(perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await twin.value(end):
         await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, works
     assert why(outcomes, twin.id(task)).startswith("The server ended the connection: ")
     assert why(outcomes, twin.id(task)).endswith(". Nothing was changed.")
     assert (await twin.row(task))["status"] == "Available"
-    assert (await workspace.ledger())[0] == ()
+    assert (await workspace.audit_entries())[0] == ()
 
 
 # The server killed
@@ -134,7 +134,7 @@ CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
 
-async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_killed_while_reading_and_while_previewing(own_server: TestbedServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     twin = await Twin.open(dsn)
     task = twin.id(await twin.task())
@@ -146,10 +146,10 @@ async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServ
         async with workspace.database.reading() as transaction:
             await transaction.rows(Statement(text="SELECT pg_sleep(1.9)", source=""), {})
 
-    async def rehearsing() -> None:
-        await rehearsed(workspace, "cancel", [task])
+    async def previewing() -> None:
+        await dry_run_of(workspace, "cancel", [task])
 
-    for doing in (reading, rehearsing):
+    for doing in (reading, previewing):
         at_it = asyncio.create_task(doing())
         await until_active(dsn, "pg_sleep" if doing is reading else 'UPDATE "public".task')
         await asyncio.to_thread(own_server.halt, "immediate")
@@ -160,7 +160,7 @@ async def test_killed_while_reading_and_while_rehearsing(own_server: TestbedServ
         await asyncio.to_thread(own_server.start)
         page = await reader(workspace).nodes([task])
         assert [(n.id, n.status, n.revision) for n in page.nodes] == [(task, "Available", 3)]
-    assert not (tmp_path / "ledger.jsonl").exists()
+    assert not (tmp_path / "audit_log.jsonl").exists()
     await workspace.close()
 
 
@@ -197,18 +197,18 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
     async with Proxy(own_server.port) as proxy:
         workspace = await opened(proxy.through(dsn), tmp_path)
         for task, others in ((lost, 20), (forgotten, 0)):
-            rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
+            dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
-            outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+            outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
             assert told(outcomes) == {twin.id(task): REFUSED}
             assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
 
-        rehearsal = await rehearsed(workspace, "wake", [twin.id(kept)])
+        dry_run = await dry_run_of(workspace, "wake", [twin.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
-        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
         assert told(outcomes) == {twin.id(kept): CHANGED}
         assert outcomes.xid
-        entries, _ = await workspace.ledger()
+        entries, _ = await workspace.audit_entries()
         assert told(entries[0].results) == {twin.id(kept): CHANGED}
         await workspace.close()
 
@@ -242,38 +242,38 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     assert (await twin.row(task))["status"] == "Available"
 
 
-# The local ledger's disk
+# The local audit log's disk
 
 
 async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert workspace.ledger_file is not None
-    append = workspace.ledger_file.append
+    assert workspace.audit_log_file is not None
+    append = workspace.audit_log_file.append
     task = await twin.task()
 
-    def full(entry: audit_log.LedgerEntry, *, intended: bool) -> None:
+    def full(entry: audit_log.AuditLogEntry, *, intended: bool) -> None:
         if not intended:
             raise DatabaseError("The disk is full.")
         append(entry, intended=True)
 
-    monkeypatch.setattr(workspace.ledger_file, "append", full)
+    monkeypatch.setattr(workspace.audit_log_file, "append", full)
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): CHANGED}
     assert (await twin.row(task))["status"] == "Complete"
-    entries, _ = await workspace.ledger()
+    entries, _ = await workspace.audit_entries()
     assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}], "an intent alone proves nothing"
 
 
-async def test_a_ledger_that_cannot_be_written_lets_nothing_be_changed(
+async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
     twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     task = await twin.task()
     before = await twin.digest()
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "ledger.jsonl")
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl")
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     await workspace.close()
     assert told(outcomes) == {twin.id(task): REFUSED}
-    assert "ledger.jsonl cannot be" in why(outcomes, twin.id(task))
+    assert "audit_log.jsonl cannot be" in why(outcomes, twin.id(task))
     assert await twin.digest() == before

@@ -10,7 +10,7 @@ import pytest
 
 from console.demo.agent_jobs.data import make
 from queries.errors import DatabaseError
-from queries.model import Finding, Honesty, Node, Page, Phase, Proof
+from queries.model import Finding, Node, Page, Phase, Precision, Proof
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
@@ -23,7 +23,7 @@ SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 
 
 
 def reader(workspace: Workspace) -> Reader:
-    return workspace.systems[LABEL]
+    return workspace.engines[LABEL]
 
 
 def local(page: Page) -> list[str]:
@@ -70,8 +70,8 @@ DIFFERENT = {
 async def test_lookalikes_are_declined_by_name(snak: Snak, tmp_path: Path, change: str) -> None:
     await snak.sql(change)
     workspace = await opened(snak.dsn, tmp_path)
-    assert LABEL not in workspace.systems
-    assert [d.system for d in workspace.declined] == [LABEL]
+    assert LABEL not in workspace.engines
+    assert [d.engine for d in workspace.declined] == [LABEL]
     await workspace.close()
 
 
@@ -101,7 +101,7 @@ async def test_others_are_not_even_mentioned(server: TestbedServer, tmp_path: Pa
         dsn = server.fresh()
         server.sql(tables, dsn)
         workspace = await opened(dsn, tmp_path)
-        assert (list(workspace.systems), [d for d in workspace.declined if d.system == LABEL]) == ([], []), name
+        assert (list(workspace.engines), [d for d in workspace.declined if d.engine == LABEL]) == ([], []), name
         await workspace.close()
         server.drop(dsn)
 
@@ -137,7 +137,7 @@ async def test_what_it_is_recognised_by(snak: Snak, tmp_path: Path, change: str)
 async def test_two_schemas_are_both_reported(snak: Snak, tmp_path: Path) -> None:
     await snak.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
     workspace = await opened(snak.dsn, tmp_path)
-    assert list(workspace.systems) == [f"{LABEL}@public", f"{LABEL}@old"]
+    assert list(workspace.engines) == [f"{LABEL}@public", f"{LABEL}@old"]
     await workspace.close()
 
 
@@ -164,9 +164,9 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
     await snak.job(status, started=started, ended=40 if status in ("completed", "failed") else None)
     workspace = await opened(snak.dsn, tmp_path)
     look = reader(workspace)
-    assert look.system.limits["profile"] == profile
+    assert look.engine.limits["profile"] == profile
     assert [n for n in look.notes if n.startswith(f"profile: {profile} (")]
-    assert any(v.name == "mark_failed" for v in look.verbs("job")) == (profile == "mirror")
+    assert any(v.name == "mark_failed" for v in look.actions("job")) == (profile == "mirror")
     await workspace.close()
 
 
@@ -188,7 +188,7 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(snak: Sna
     assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
     assert "group: user (chosen here)" in reader(workspace).notes
     await workspace.look()
-    assert reader(workspace).system.limits["group"] == "user"
+    assert reader(workspace).engine.limits["group"] == "user"
     for option, value in (("group", "planet"), ("colour", "red")):
         with pytest.raises(DatabaseError):
             reader(workspace).choose(option, value)
@@ -249,7 +249,7 @@ async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path
             ((await reader(workspace).live()).nodes, 4),
             ((await reader(workspace).children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
             ((await reader(workspace).children(f"{LABEL}/user:{ANNA}")).nodes, 6),
-            (tuple(letter.node for letter in (await reader(workspace).dead()).letters), 1),
+            (tuple(dead_letter.node for dead_letter in (await reader(workspace).dead()).dead_letters), 1),
             ((await reader(workspace).find(job["job_id"])).nodes, 1),
             ((await reader(workspace).find(str(job["id"])[:20])).nodes, 1),
         ]
@@ -299,8 +299,8 @@ async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
     assert (await node(mirror, f"agent:{agent}")).title == "Paper reader · 4 unfinished"
     assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} · 4 unfinished"
     assert (await node(mirror, "queue:all")).title == "the queue (Bull, in Redis)"
-    counts = {c.phase: (c.n, c.honesty) for c in await reader(mirror).counts()}
-    assert counts == dict.fromkeys(phases.values(), (1, Honesty.EXACT))
+    counts = {c.phase: (c.n, c.precision) for c in await reader(mirror).counts()}
+    assert counts == dict.fromkeys(phases.values(), (1, Precision.EXACT))
 
 
 async def test_agents_that_are_gone_or_have_no_name(snak: Snak, tmp_path: Path) -> None:
@@ -341,16 +341,16 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     workspace = await opened(snak.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
     assert {u.code for u in (await reader(workspace).findings()).unchecked} == {"late_end", "numbers_back"}
-    counts = {c.phase: c.honesty for c in await reader(workspace).counts()}
-    assert counts[Phase.READY] == Honesty.EXACT
-    assert counts[Phase.DONE] in (Honesty.ESTIMATED, Honesty.UNKNOWN)
+    counts = {c.phase: c.precision for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == Precision.EXACT
+    assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
     await snak.sql("DROP INDEX idx_jobs_user_status_created_at")
     await workspace.look()
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
         assert page.costly is not None
         assert "jobs.user_id" in page.costly.why
     assert reader(workspace).notes[0].startswith("profile: mirror (not looked for")
-    assert {c.honesty for c in await reader(workspace).counts()} <= {Honesty.ESTIMATED, Honesty.UNKNOWN}
+    assert {c.precision for c in await reader(workspace).counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
     await workspace.close()
 
 
@@ -382,8 +382,8 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
             break
     assert live == order
     assert len(live) == len(made)
-    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
-    assert counts[Phase.READY] == (12, Honesty.EXACT)
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == (12, Precision.EXACT)
     await workspace.close()
 
 
@@ -418,11 +418,11 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
         assert seen == live[: len(seen)], size
         assert len(seen) in (len(live), 41 * size), size
         died: list[str] = []
-        letters = await reader(mirror).dead(page=size)
-        while letters.cursor is not None and len(died) < 40 * size:
-            died += [letter.node.id.removeprefix(f"{LABEL}/") for letter in letters.letters]
-            letters = await reader(mirror).dead(letters.cursor, size)
-        died += [letter.node.id.removeprefix(f"{LABEL}/") for letter in letters.letters]
+        dead_letters = await reader(mirror).dead(page=size)
+        while dead_letters.cursor is not None and len(died) < 40 * size:
+            died += [dead_letter.node.id.removeprefix(f"{LABEL}/") for dead_letter in dead_letters.dead_letters]
+            dead_letters = await reader(mirror).dead(dead_letters.cursor, size)
+        died += [dead_letter.node.id.removeprefix(f"{LABEL}/") for dead_letter in dead_letters.dead_letters]
         assert died == dead[: len(died)], size
 
 
@@ -446,7 +446,7 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mir
 
     look = reader(mirror)
     assert {n.id for n in (await look.live(page=500)).nodes} == await ids("pending", "active", "delayed", "paused")
-    assert {x.node.id for x in (await look.dead(page=500)).letters} == await ids("failed")
+    assert {x.node.id for x in (await look.dead(page=500)).dead_letters} == await ids("failed")
     late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "overtaken")]
     assert set(late) == await ids("pending")
     await snak.sql("DELETE FROM jobs WHERE status = 'active'")
@@ -465,9 +465,9 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
         for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
             await snak.job(status, user=user, ended=1 if status == "completed" else None)
     workspace = await opened(snak.dsn, tmp_path)
-    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
-    assert counts[Phase.RUNNING] == (60, Honesty.EXACT)
-    assert {counts[p] for p in (Phase.READY, Phase.SCHEDULED, Phase.HELD)} == {(4, Honesty.EXACT)}
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    assert counts[Phase.RUNNING] == (60, Precision.EXACT)
+    assert {counts[p] for p in (Phase.READY, Phase.SCHEDULED, Phase.HELD)} == {(4, Precision.EXACT)}
     await workspace.close()
 
 
@@ -476,21 +476,21 @@ async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
 
-    async def ready() -> tuple[int | None, Honesty]:
+    async def ready() -> tuple[int | None, Precision]:
         workspace = await opened(snak.dsn, tmp_path)
         (count,) = [c for c in await reader(workspace).counts() if c.phase is Phase.READY]
         await workspace.close()
-        return count.n, count.honesty
+        return count.n, count.precision
 
     for n in range(16):
         job = await snak.job()
         await snak.sql("UPDATE jobs SET user_id = md5($1)::uuid WHERE id::text = $2", str(n), str(job))
-    assert await ready() == (16, Honesty.EXACT)
+    assert await ready() == (16, Precision.EXACT)
     await snak.sql("UPDATE jobs SET user_id = $1 WHERE user_id = md5('0')::uuid", UUID(int=2**128 - 1))
     await snak.job()  # of a 17th
-    assert await ready() == (16, Honesty.CAPPED)
+    assert await ready() == (16, Precision.CAPPED)
     await snak.sql("ANALYZE jobs")
-    assert await ready() == (17, Honesty.ESTIMATED)
+    assert await ready() == (17, Precision.ESTIMATED)
 
 
 # Dead letters
@@ -501,15 +501,15 @@ async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(snak: Snak, mi
         await snak.sql(f"{change} WHERE id::text = $2", str(n % 3), str(job))
     order = await snak.connection.fetch("SELECT id FROM jobs ORDER BY created_at, id")
     for page in (1, 2, 5, 24, 50):
-        letters: list[str] = []
+        dead_letters: list[str] = []
         cursor = None
         while True:
             dead = await reader(mirror).dead(cursor, page)
-            letters += [letter.node.id for letter in dead.letters]
+            dead_letters += [dead_letter.node.id for dead_letter in dead.dead_letters]
             cursor = dead.cursor
             if cursor is None:
                 break
-        assert letters == [f"{LABEL}/job:{row['id']}" for row in order], page
+        assert dead_letters == [f"{LABEL}/job:{row['id']}" for row in order], page
 
 
 # Findings
@@ -530,7 +530,7 @@ async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
     (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "overtaken")
     assert (overdue.node_id, overtaken.node_id) == (snak.id(slow), snak.id(lost))
     assert "the newer job 99" in overtaken.sentence
-    assert overdue.verb == overtaken.verb == "mark_failed"
+    assert overdue.action == overtaken.action == "mark_failed"
     assert await found(mirror, "frozen") == []
 
 
@@ -541,15 +541,15 @@ async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
     """Its place in the queue is known by the jobs that were made before and after it, of whatever agent."""
     await snak.job(end, age=5000, ended=4990, user=ANNA)
     old, young = await snak.job(age=4000, user=BERT), await snak.job(age=3000, user=BERT)
-    assert {f.node_id: f.verb for f in await found(mirror, "overdue")} == {snak.id(old): None, snak.id(young): None}
+    assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {snak.id(old): None, snak.id(young): None}
     detail = await reader(mirror).detail(snak.id(old))
     assert detail is not None
-    assert [f.verb for f in detail.findings if f.code == "overdue"] == [None]
+    assert [f.action for f in detail.findings if f.code == "overdue"] == [None]
     await snak.job("failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck")
-    assert {f.verb for f in await found(mirror, "overdue")} == {None}, "an operator's end is none of the queue's"
+    assert {f.action for f in await found(mirror, "overdue")} == {None}, "an operator's end is none of the queue's"
     await snak.job(end, age=3500, ended=3490, user=ANNA)
-    verbs = {f.node_id: f.verb for f in await found(mirror, "overdue")}
-    assert verbs == {snak.id(old): "mark_failed", snak.id(young): None}
+    actions = {f.node_id: f.action for f in await found(mirror, "overdue")}
+    assert actions == {snak.id(old): "mark_failed", snak.id(young): None}
 
 
 async def test_one_row_is_no_certain_standstill(snak: Snak, mirror: Workspace) -> None:
@@ -623,13 +623,13 @@ async def test_active_for_long_is_for_tables_only(snak: Snak, mirror: Workspace,
     by_change = await snak.job("active", age=9000)
     await snak.job("active", age=9000, started=60)
     assert {f.node_id for f in await found(table, "long_active")} == {snak.id(by_start), snak.id(by_change)}
-    assert all(f.verb == "release" for f in await found(table, "long_active"))
+    assert all(f.action == "release" for f in await found(table, "long_active"))
     assert await found(mirror, "long_active") == []
 
 
-async def test_a_verb_of_the_other_profile_is_not_advised(snak: Snak, table: Workspace) -> None:
+async def test_an_action_of_the_other_profile_is_not_advised(snak: Snak, table: Workspace) -> None:
     await snak.job(age=5000)
-    assert [f.verb for f in await found(table, "overdue")] == [None]
+    assert [f.action for f in await found(table, "overdue")] == [None]
 
 
 async def test_contradictions(snak: Snak, mirror: Workspace) -> None:
@@ -703,8 +703,8 @@ async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
     # Its queue goes on, and as a mirror of one it has no active jobs.
-    assert {f.code for f in look.system.spec.findings} - codes == {"frozen", "long_active"}
-    assert look.system.limits["profile"] == "mirror"
+    assert {f.code for f in look.engine.spec.findings} - codes == {"frozen", "long_active"}
+    assert look.engine.limits["profile"] == "mirror"
 
 
 def test_the_demo_is_the_same_for_the_same_seed() -> None:

@@ -1,4 +1,4 @@
-"""The two executors of agent_jobs keep their protocols, and the verbs of the console leave both in order."""
+"""The two executors of agent_jobs keep their protocols, and the actions of the console leave both in order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_how_rows_stay_pending(snak: Snak, mirror: Workspace) -> None:
     assert bull.swallowed == 1, "the CHECK refuses an end before the beginning, and nobody hears of it"
     assert await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
     await snak.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
-    codes = {f.code for f in (await mirror.systems[LABEL].findings()).found}
+    codes = {f.code for f in (await mirror.engines[LABEL].findings()).found}
     assert codes == {"overdue", "frozen"}
 
 
@@ -70,7 +70,7 @@ async def test_an_emptied_redis_ends_old_rows(snak: Snak, mirror: Workspace) -> 
     await bull.tick()
     await bull.tick()
     assert bull.swallowed == 1, "the number is taken"
-    (late,) = [f for f in (await mirror.systems[LABEL].findings()).found if f.code == "late_end"]
+    (late,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "late_end"]
     assert "a new job 1 ended this row" in late.sentence
 
 
@@ -84,11 +84,11 @@ async def test_a_live_job_overwrites_what_an_operator_marked(snak: Snak, mirror:
     await bull.tick()
     row = await snak.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
-    (finding,) = [f for f in (await mirror.systems[LABEL].findings()).found if f.code == "inconsistent"]
+    (finding,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "inconsistent"]
     assert "the worker has overwritten that" in finding.sentence
 
 
-async def test_verbs_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
+async def test_actions_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
     await snak.sql(audit_log.ddl())
     rng = Random(5)
     bull, agents = Bull(snak.connection), [await snak.agent() for _ in range(3)]
@@ -110,7 +110,7 @@ async def test_verbs_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
     assert {r["status"] for r in rows} <= {"pending", "completed", "failed"}
     assert all((r["completed_at"] is None) == (r["status"] == "pending") for r in rows)
     assert all(r["started_at"] is None for r in rows)
-    assert {verb for verb, outcome in tally if outcome == CHANGED} == {"mark_failed", "delete"}, tally
+    assert {action for action, outcome in tally if outcome == CHANGED} == {"mark_failed", "delete"}, tally
     await workspace.close()
 
 
@@ -128,7 +128,7 @@ async def test_two_pollers_never_hold_the_same_job(snak: Snak) -> None:
         await connection.close()
 
 
-async def test_verbs_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
+async def test_actions_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
     await snak.sql(audit_log.ddl())
     rng = Random(3)
     connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
@@ -159,7 +159,7 @@ async def test_verbs_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
         while pressed < 400 or (pressed < 4000 and not wanted <= changed):  # the pollers may be the faster for long
             await press(workspace, rng, tally)
             assert not any(task.done() for task in running)
-            pressed, changed = pressed + 1, {verb for verb, outcome in tally if outcome == CHANGED}
+            pressed, changed = pressed + 1, {action for action, outcome in tally if outcome == CHANGED}
     finally:
         going = False
         await asyncio.gather(*running)
@@ -176,8 +176,8 @@ async def test_verbs_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
 
 
 async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcome], int]) -> None:
-    """A verb at random on a job at random, as it was shown a moment ago."""
-    look = workspace.systems[LABEL]
+    """An action at random on a job at random, as it was shown a moment ago."""
+    look = workspace.engines[LABEL]
     page = await look.live(page=40)
     if rng.random() < 0.5 or not page.nodes:
         roots = (await look.roots()).nodes
@@ -185,12 +185,12 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     if not page.nodes:
         return
     node = rng.choice(page.nodes)
-    verb = rng.choice([v.name for v in look.verbs("job") if look.availability(v).ok])
-    if verb == "delete" and rng.random() < 0.7:
+    action = rng.choice([v.name for v in look.actions("job") if look.availability(v).ok])
+    if action == "delete" and rng.random() < 0.7:
         return
-    rehearsal = await perform.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", {})
-    (outcome,) = told(await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)).values()
-    tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
+    dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", {})
+    (outcome,) = told(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)).values()
+    tally[action, outcome] = tally.get((action, outcome), 0) + 1
 
 
 async def test_the_demo_goes_on() -> None:

@@ -1,4 +1,4 @@
-"""Every verb of agent_jobs in both profiles: the rows before and after, what is refused, and the table's own traps."""
+"""Every action of agent_jobs in both profiles: rows before and after, refusals, and the table's own traps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from console.demo.agent_jobs.executor import Poller
 from queries.actions import perform
 from queries.model import Outcome, Support
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, rehearsed, seen, told, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, seen, told, why
 from tests.queries.snak import LABEL, STATUSES, Snak
 from tests.servers import both_versions
 
-CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
-SYSTEM = Path(__file__).parents[2] / "queries" / "engines" / "agent_jobs"
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
+ENGINE = Path(__file__).parents[2] / "queries" / "engines" / "agent_jobs"
 
-# verb -> the statuses that it is for, and what becomes of them
+# action -> the statuses that it is for, and what becomes of them
 TABLE = {
     "wake": (("delayed",), "pending"),
     "release": (("active",), "pending"),
@@ -36,11 +36,11 @@ MIRROR = {
     "mark_failed": (("pending", "active", "delayed", "paused"), "failed"),
     "delete": (("completed", "failed"), None),
 }
-CASES = [(p, v, s) for p, verbs in (("mirror", MIRROR), ("table", TABLE)) for v in verbs for s in STATUSES]
+CASES = [(p, v, s) for p, actions in (("mirror", MIRROR), ("table", TABLE)) for v in actions for s in STATUSES]
 
 
 async def of(snak: Snak, status: str) -> Any:
-    """A job as an executor leaves one of that status, old enough for every verb."""
+    """A job as an executor leaves one of that status, old enough for every action."""
     ended = status in ("completed", "failed")
     return await snak.job(
         status,
@@ -51,20 +51,20 @@ async def of(snak: Snak, status: str) -> Any:
     )
 
 
-@pytest.mark.parametrize(("profile", "verb", "status"), CASES)
-async def test_each_verb_in_each_status(
-    snak: Snak, mirror: Workspace, table: Workspace, profile: str, verb: str, status: str
+@pytest.mark.parametrize(("profile", "action", "status"), CASES)
+async def test_each_action_in_each_status(
+    snak: Snak, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
 ) -> None:
     workspace = {"mirror": mirror, "table": table}[profile]
-    wanted, becomes = {"mirror": MIRROR, "table": TABLE}[profile][verb]
+    wanted, becomes = {"mirror": MIRROR, "table": TABLE}[profile][action]
     job, other = await of(snak, status), await of(snak, status)
     before, bystander = dict(await snak.row(job)), dict(await snak.row(other))
-    rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
-    assert dict(await snak.row(job)) == before, "a rehearsal leaves no trace"
-    outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+    dry_run = await dry_run_of(workspace, action, [snak.id(job)], {}, LABEL)
+    assert dict(await snak.row(job)) == before, "a dry run leaves no trace"
+    outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
     after = await snak.row(job)
     assert dict(await snak.row(other)) == bystander
-    assert told(rehearsal) == told(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
+    assert told(dry_run) == told(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
     if status not in wanted:
         assert dict(after) == before
         assert why(outcomes, snak.id(job)).startswith(f"it is {status}")
@@ -73,12 +73,12 @@ async def test_each_verb_in_each_status(
         assert after is None
         return
     expected = {**before, "status": becomes, "xmin": outcomes.xid, "updated_at": after["updated_at"]}
-    if verb in ("retry", "restart"):
+    if action in ("retry", "restart"):
         expected |= {"error": None, "started_at": None, "completed_at": None}
-    elif verb == "release":
+    elif action == "release":
         expected |= {"started_at": None}
     elif becomes == "failed":
-        word = "cancelled" if verb == "cancel" else "marked failed"
+        word = "cancelled" if action == "cancel" else "marked failed"
         said = f"{word} by operator {OPERATOR.os_user}@{OPERATOR.host}: it was stuck"
         expected |= {"error": said, "completed_at": after["completed_at"]}
         assert after["completed_at"] >= before["updated_at"]
@@ -88,20 +88,20 @@ async def test_each_verb_in_each_status(
 
 
 async def test_where_it_is_a_mirror_the_rest_is_external(mirror: Workspace) -> None:
-    reader = mirror.systems[LABEL]
-    external = {v.name for v in reader.verbs("job") if v.support == Support.EXTERNAL}
+    reader = mirror.engines[LABEL]
+    external = {v.name for v in reader.actions("job") if v.support == Support.EXTERNAL}
     assert external == set(TABLE) - {"delete"}
-    for verb in reader.verbs("job"):
-        available = reader.availability(verb)
-        assert available.ok == (verb.support == Support.NATIVE)
+    for action in reader.actions("job"):
+        available = reader.availability(action)
+        assert available.ok == (action.support == Support.NATIVE)
         assert available.ok or available.why.startswith("external: ")
 
 
-async def test_external_verbs_change_nothing(snak: Snak, mirror: Workspace) -> None:
+async def test_external_actions_change_nothing(snak: Snak, mirror: Workspace) -> None:
     jobs = [await of(snak, status) for status in STATUSES]
     before = await snak.everything()
-    for verb in set(TABLE) - {"delete"}:
-        outcomes = await do(mirror, verb, [snak.id(j) for j in jobs], {}, LABEL)
+    for action in set(TABLE) - {"delete"}:
+        outcomes = await do(mirror, action, [snak.id(j) for j in jobs], {}, LABEL)
         assert set(told(outcomes).values()) == {REFUSED}
     assert await snak.everything() == before
 
@@ -109,16 +109,16 @@ async def test_external_verbs_change_nothing(snak: Snak, mirror: Workspace) -> N
 # Guards and races
 
 
-@pytest.mark.parametrize("verb", ["mark_failed", "cancel", "pause"])
+@pytest.mark.parametrize("action", ["mark_failed", "cancel", "pause"])
 async def test_a_worker_that_was_faster_keeps_its_end(
-    snak: Snak, mirror: Workspace, table: Workspace, verb: str
+    snak: Snak, mirror: Workspace, table: Workspace, action: str
 ) -> None:
-    workspace = mirror if verb == "mark_failed" else table
+    workspace = mirror if action == "mark_failed" else table
     job = await snak.job()
-    rehearsal = await rehearsed(workspace, verb, [snak.id(job)], {}, LABEL)
+    dry_run = await dry_run_of(workspace, action, [snak.id(job)], {}, LABEL)
     await snak.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
     before = await snak.everything()
-    assert told(await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)) == {snak.id(job): MOVED}
+    assert told(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)) == {snak.id(job): STALE}
     assert await snak.everything() == before
 
 
@@ -126,25 +126,25 @@ async def test_the_same_status_at_another_time_is_not_what_was_seen(snak: Snak, 
     job = await snak.job("failed", started=50, ended=40)
     versions = await seen(table, [snak.id(job)], LABEL)
     await snak.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
-    assert told(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): MOVED}
+    assert told(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): STALE}
 
 
-async def test_busy_and_gone(snak: Snak, table: Workspace) -> None:
+async def test_locked_and_gone(snak: Snak, table: Workspace) -> None:
     held, gone = await snak.job(), await snak.job()
     versions = await seen(table, [snak.id(held), snak.id(gone)], LABEL)
     await snak.sql("DELETE FROM jobs WHERE id = $1", gone)
     async with snak.connection.transaction():
         await snak.sql("SELECT FROM jobs FOR UPDATE")
         outcomes = await do(table, "cancel", versions, {}, LABEL)
-    assert told(outcomes) == {snak.id(held): Outcome.BUSY, snak.id(gone): Outcome.GONE}
+    assert told(outcomes) == {snak.id(held): Outcome.LOCKED, snak.id(gone): Outcome.GONE}
 
 
 @both_versions
-@pytest.mark.parametrize("verb", ["retry", "restart"])
-async def test_what_is_run_again_can_be_claimed(snak: Snak, table: Workspace, verb: str) -> None:
+@pytest.mark.parametrize("action", ["retry", "restart"])
+async def test_what_is_run_again_can_be_claimed(snak: Snak, table: Workspace, action: str) -> None:
     """A completed_at left behind would make the executor's own claim violate jobs_time_order_chk."""
     job = await snak.job("failed", age=900, started=800, ended=700, error="boom")
-    await do(table, verb, [snak.id(job)], {}, LABEL)
+    await do(table, action, [snak.id(job)], {}, LABEL)
     poller = Poller(snak.connection)
     claim = await poller.claim()
     assert claim is not None
@@ -163,12 +163,12 @@ async def test_what_a_careless_retry_would_do(snak: Snak) -> None:
 
 
 @both_versions
-@pytest.mark.parametrize("verb", ["mark_failed", "cancel"])
-async def test_clocks_that_are_ahead(snak: Snak, mirror: Workspace, table: Workspace, verb: str) -> None:
+@pytest.mark.parametrize("action", ["mark_failed", "cancel"])
+async def test_clocks_that_are_ahead(snak: Snak, mirror: Workspace, table: Workspace, action: str) -> None:
     """Rows from the future: an end before their beginning would violate jobs_time_order_chk."""
     created, started = await snak.job(age=-3600), await snak.job(age=-10, started=-7200)
-    workspace = mirror if verb == "mark_failed" else table
-    outcomes = await do(workspace, verb, [snak.id(created), snak.id(started)], {}, LABEL)
+    workspace = mirror if action == "mark_failed" else table
+    outcomes = await do(workspace, action, [snak.id(created), snak.id(started)], {}, LABEL)
     assert set(told(outcomes).values()) == {CHANGED}
     for job in (created, started):
         row = await snak.row(job)
@@ -198,10 +198,10 @@ async def test_an_executor_whose_job_was_released_notices(snak: Snak, table: Wor
 async def test_a_number_does_not_name_a_job(snak: Snak, mirror: Workspace) -> None:
     """Numbers are given twice: what an operator acts on is the row."""
     old = await snak.job("completed", age=90000, ended=89990, number=7)
-    assert (await mirror.systems[LABEL].nodes([snak.id(7)])).nodes == ()
+    assert (await mirror.engines[LABEL].nodes([snak.id(7)])).nodes == ()
     await snak.sql("UPDATE jobs SET status = 'failed', updated_at = now()")  # a new job 7 has ended the old row
     versions = {snak.id(old): "completed|2020-01-01 00:00:00+00:7"}
-    assert told(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): MOVED}
+    assert told(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): STALE}
 
 
 async def test_a_bulk_of_all_statuses_tells_them_apart(snak: Snak, table: Workspace) -> None:
@@ -216,15 +216,15 @@ def test_running_is_no_status_here() -> None:
     """The schema's own usage notes write and query 'running', which its CHECK refuses and no row ever has. Here it is
     the name of a phase, given to what is active, and nothing else.
     """
-    demo = SYSTEM.parents[2] / "console" / "demo" / "agent_jobs"
-    for file in [*SYSTEM.rglob("*.sql"), *demo.rglob("*.sql"), *demo.rglob("*.py")]:
+    demo = ENGINE.parents[2] / "console" / "demo" / "agent_jobs"
+    for file in [*ENGINE.rglob("*.sql"), *demo.rglob("*.sql"), *demo.rglob("*.py")]:
         phases = re.sub(r"THEN 'running'|\('running', 'active'", "", file.read_text())
         assert "'running'" not in phases.replace('"', "'"), file
-    spec = tomllib.loads((SYSTEM / "engine.toml").read_text())
+    spec = tomllib.loads((ENGINE / "engine.toml").read_text())
     assert [s["native"] for s in spec["statuses"]] == ["pending", "active", "delayed", "paused", "completed", "failed"]
     assert spec["recognise"]["literals"]["jobs"] == list(STATUSES)
 
 
-def test_no_verb_moves_the_beginning() -> None:
-    changes = [f.read_text().partition("-- :change")[2] for f in (SYSTEM / "actions").iterdir()]
+def test_no_action_moves_the_beginning() -> None:
+    changes = [f.read_text().partition("-- :change")[2] for f in (ENGINE / "actions").iterdir()]
     assert not [c for c in changes if "created_at =" in c]

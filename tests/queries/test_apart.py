@@ -1,4 +1,4 @@
-"""Verbs that keep nodes apart: two chunks of one go side by side, and neither is in the other's way."""
+"""Actions that keep nodes apart: two chunks of one go side by side, and neither is in the other's way."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import pytest
 from queries.actions import perform
 from queries.contract.loader import builtin
 from queries.db.database import Database, Transaction
-from queries.model import Outcome, Rehearsal
+from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.queries import plans
-from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, reader, seen, told
 from tests.queries.estuary.rows import digest
 from tests.servers import TestbedServer
 
 CHANGED = Outcome.CHANGED
 ROWS = 600
-APART = [(s.name, v.name) for s in builtin() for v in s.spec.verbs if v.apart]
+APART = [(s.name, v.name) for s in builtin() for v in s.spec.actions if v.apart]
 ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("estuary", "wake"): {"regardless": True},
     ("estuary", "drop"): {
@@ -36,29 +36,29 @@ ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 
 @pytest.fixture
-async def many(twin: Twin, eternaltwin: str, tmp_path: Path) -> AsyncIterator[tuple[Workspace, Rehearsal]]:
-    """Sixty tasks of one job, and the rehearsal of waking them."""
+async def many(twin: Twin, eternaltwin: str, tmp_path: Path) -> AsyncIterator[tuple[Workspace, DryRun]]:
+    """Sixty tasks of one job, and the dry run of waking them."""
     await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 60, status="Blocked", timer=60)
-    yield workspace, await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    yield workspace, await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
     await workspace.close()
 
 
-@pytest.mark.parametrize(("name", "verb"), APART)
+@pytest.mark.parametrize(("name", "action"), APART)
 async def test_two_chunks_side_by_side(
-    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, verb: str
+    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
 ) -> None:
     """Both have done everything but COMMIT before either commits; most of the nodes have a parent in common."""
     dsn = server.fresh(name)
     await plans.fill(dsn, name, ROWS)
-    profile = {"profile": "mirror" if verb == "mark_failed" else "table"} if name == "agent_jobs" else {}
+    profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
     workspace = await opened(dsn, tmp_path, overrides={name: profile})
-    looks, arguments = reader(workspace, name), ARGUMENTS.get((name, verb))
-    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).letters]
-    fit = await rehearsed(workspace, verb, ids, arguments, name)
+    looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
+    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    fit = await dry_run_of(workspace, action, ids, arguments, name)
     ids = [id_ for id_, outcome in told(fit).items() if outcome is CHANGED][:8]
-    rehearsal = await rehearsed(workspace, verb, ids, arguments, name)
+    dry_run = await dry_run_of(workspace, action, ids, arguments, name)
 
     monkeypatch.setattr(perform, "CHUNK", 4)
     both, ended = asyncio.Barrier(2), perform._ended
@@ -69,7 +69,7 @@ async def test_two_chunks_side_by_side(
         return await ended(transaction)
 
     monkeypatch.setattr(perform, "_ended", together)
-    outcomes = await perform.commit(workspace, name, verb, rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, name, action, dry_run, OPERATOR)
     await workspace.close()
     assert told(outcomes) == dict.fromkeys(ids, CHANGED)
     assert len(ids) == 8
@@ -85,14 +85,14 @@ async def test_what_has_rows_in_common_goes_one_by_one(
     jobs = await twin.jobs(6)
     pairs = zip(jobs, await twin.tasks(jobs), strict=True)
     ids = [id_ for job, task in pairs for id_ in (twin.id(job, "job"), twin.id(task))]
-    rehearsal = await rehearsed(workspace, "cancel", ids)
+    dry_run = await dry_run_of(workspace, "cancel", ids)
     monkeypatch.setattr(perform, "CHUNK", 2)
-    most = await transactions(workspace, rehearsal, monkeypatch)
+    most = await transactions(workspace, dry_run, monkeypatch)
     await workspace.close()
     assert most == 1
 
 
-async def transactions(workspace: Workspace, rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> int:
+async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytest.MonkeyPatch) -> int:
     """Commit it and tell how many of its transactions there were at the same time, at most."""
     now, most, writing = 0, 0, Database.writing
 
@@ -106,25 +106,25 @@ async def transactions(workspace: Workspace, rehearsal: Rehearsal, monkeypatch: 
             now -= 1
 
     monkeypatch.setattr(Database, "writing", counted)
-    await perform.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+    await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR)
     return most
 
 
 async def test_whoever_reads_goes_first(
-    twin: Twin, many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
+    twin: Twin, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While somebody reads there is one chunk at a time, and it waits for nobody."""
-    workspace, rehearsal = many
+    workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     async with asyncio.timeout(30), workspace.database.reading():
-        assert await transactions(workspace, rehearsal, monkeypatch) == 1
+        assert await transactions(workspace, dry_run, monkeypatch) == 1
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
 
 
 async def test_reading_gets_its_turn_between_chunks(
-    many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
+    many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, rehearsal = many
+    workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 4)
     order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
     asked, done, begun = [], [], Database._begun
@@ -140,7 +140,7 @@ async def test_reading_gets_its_turn_between_chunks(
 
     monkeypatch.setattr(Database, "_begun", noted)
     async with asyncio.TaskGroup() as group:
-        async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, asyncio.Event()):
             done.append(progress.done)
             if len(done) == 4:
                 group.create_task(look())
@@ -151,13 +151,11 @@ async def test_reading_gets_its_turn_between_chunks(
     assert done[-1] == 60
 
 
-async def test_stop_lets_both_end(
-    twin: Twin, many: tuple[Workspace, Rehearsal], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace, rehearsal = many
+async def test_stop_lets_both_end(twin: Twin, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     stop, ids = asyncio.Event(), []
-    async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, stop):
+    async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, stop):
         stop.set()
         ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
     assert len(ids) == 20
@@ -178,7 +176,7 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
         await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 400, status="Blocked", timer=60)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
     monkeypatch.setattr(perform, "CHUNK", 5)
     over = asyncio.Event()
 
@@ -190,10 +188,10 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
         await killer.close()
 
     killing = asyncio.create_task(kill())
-    outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
     over.set()
     await killing
-    entries, _ = await workspace.ledger(page=1000)
+    entries, _ = await workspace.audit_entries(page=1000)
     await workspace.close()
     changed = {id_ for id_, outcome in told(outcomes).items() if outcome is CHANGED}
     woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")

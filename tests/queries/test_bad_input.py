@@ -59,7 +59,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("command", [["systems"], ["tree"], ["stuck"], ["show", NODE], ["ledger"], ["init", "--yes"]])
+@pytest.mark.parametrize("command", [["engines"], ["tree"], ["stuck"], ["show", NODE], ["audit"], ["init", "--yes"]])
 def test_no_server(command: list[str]) -> None:
     port = free_port()
     answer = unstick(*command, dsn=f"postgresql://anna:secret@127.0.0.1:{port}/app")
@@ -181,25 +181,25 @@ def test_a_standby_is_read_and_not_written_to(own_server: TestbedServer) -> None
     answer = wake(dsn)
     assert answer.code == 3
     assert "standby" in answer.out
-    verbs = unstick("systems", "--json", dsn=dsn).json["systems"][0]["verbs"]
-    assert not any(here["available"] for here in verbs)
+    actions = unstick("engines", "--json", dsn=dsn).json["engines"][0]["actions"]
+    assert not any(here["available"] for here in actions)
 
 
 # What is in it
 
 
 @pytest.mark.parametrize("command", [["tree"], ["stuck"], ["show", NODE], ["do", "wake", NODE, "-r", "x", "--yes"]])
-def test_no_known_system(database: str, command: list[str]) -> None:
+def test_no_known_engine(database: str, command: list[str]) -> None:
     answer = unstick(*command, dsn=database)
     assert (answer.code, answer.out) == (1, "")
     assert urlsplit(database).path.strip("/") in answer.err
     assert "Looked for eternaltwin: a schema with job, task, task_timer" in answer.err
 
 
-def test_no_known_system_in_the_list_of_systems(database: str) -> None:
-    answer = unstick("systems", "--json", dsn=database)
+def test_no_known_engine_in_the_list_of_engines(database: str) -> None:
+    answer = unstick("engines", "--json", dsn=database)
     assert answer.code == 1
-    assert answer.json["systems"] == []
+    assert answer.json["engines"] == []
     assert any("eternaltwin" in line for line in answer.json["looked_for"])
 
 
@@ -327,13 +327,13 @@ def test_ten_megabytes_of_json(server: TestbedServer, stuck: str) -> None:
     assert len(next(s for s in more if s["name"] == "state")["payload"]["head"]) == -(-100000 // 3) * 4
 
 
-def test_hostile_words_in_a_reason_and_in_the_ledger(stuck: str) -> None:
+def test_hostile_words_in_a_reason_and_in_the_audit_log(stuck: str) -> None:
     reason = "\x1b[31mred\u202e \u6f22 [b]"
     answer = unstick("do", "wake", NODE, "--reason", reason, "--yes", dsn=stuck)
     assert answer.code == 0
-    told = unstick("ledger", dsn=stuck, home=answer.home)
+    told = unstick("audit", dsn=stuck, home=answer.home)
     assert "␛[31mred<U+202E> \u6f22 [b]" in told.out
-    assert unstick("ledger", "--json", dsn=stuck, home=answer.home).json["entries"][0]["reason"] == reason
+    assert unstick("audit", "--json", dsn=stuck, home=answer.home).json["entries"][0]["reason"] == reason
 
 
 TIMES = {
@@ -355,7 +355,7 @@ def test_times_at_the_ends_of_the_range(server: TestbedServer, stuck: str, when:
     node = unstick("show", NODE, "--json", dsn=stuck).json["node"]
     assert node["created_at"] == number
     assert node["due_at"] == number
-    for command in (["tree"], ["tree", "--live"], ["stuck"], ["systems"]):
+    for command in (["tree"], ["tree", "--live"], ["stuck"], ["engines"]):
         assert unstick(*command, dsn=stuck).code == 0
         assert unstick(*command, "--json", dsn=stuck).code == 0
     assert unstick("tree", "age:>1h", dsn=stuck).code == 0

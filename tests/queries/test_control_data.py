@@ -9,7 +9,7 @@ import pytest
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, rehearsed, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, told
 from tests.servers import TestbedServer, both_versions
 
 FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recovery()"]
@@ -19,7 +19,7 @@ FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recov
 async def test_the_identifier_is_the_servers(
     server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger.jsonl")
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
     ((known,),) = await twin.connection.fetch("SELECT system_identifier::text FROM pg_control_system()")
     assert workspace.server.system_identifier == known
     assert workspace.server.timeline == 1
@@ -37,14 +37,14 @@ async def test_revoked_control_functions(
     await twin.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
     task = await twin.task()
     dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
-    workspace = await Workspace.open(dsn, file=tmp_path / "ledger.jsonl")
+    workspace = await Workspace.open(dsn, file=tmp_path / "audit_log.jsonl")
     try:
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
-        rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
-        outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+        dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
+        outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
         assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
-        (entry,), _ = await workspace.ledger()
+        (entry,), _ = await workspace.audit_entries()
         assert entry.origin is not None
     finally:
         await workspace.close()

@@ -23,7 +23,7 @@ from queries.errors import ConflictError, DatabaseError, DeniedError, LostError,
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, told, why
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer, both_versions
 
@@ -128,7 +128,7 @@ async def test_two_connections_at_most(twin: Twin, workspace: Workspace, eternal
         *(looks.live() for _ in range(8)),
         *(looks.findings() for _ in range(8)),
         *(do(workspace, "cancel", [twin.id(task)]) for task in tasks),
-        *(workspace.ledger() for _ in range(8)),
+        *(workspace.audit_entries() for _ in range(8)),
     )
     over.set()
     await watching
@@ -385,10 +385,10 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
         async with workspace.database.reading() as transaction:
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
         task = await twin.task(status="Blocked", timer=60, cpu=99.5)
-        rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
-        outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
+        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
         assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
-        assert outcomes.changes == rehearsal.changes
+        assert outcomes.changes == dry_run.changes
         pages, cursor = [], None
         while True:
             page = await reader(workspace).live(cursor, page=7)

@@ -12,7 +12,7 @@ import pytest
 from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
 from queries.contract import loader
-from queries.model import Letter
+from queries.model import DeadLetter
 from queries.read.dead_letters import order
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -31,25 +31,25 @@ async def demo(request: pytest.FixtureRequest, server: TestbedServer, tmp_path: 
     """Each engine with the demo's data, nobody at work."""
     dsn = server.fresh(request.param, filled=True)
     workspace = await opened(dsn, tmp_path)
-    yield workspace.systems[request.param]
+    yield workspace.engines[request.param]
     await workspace.close()
     server.drop(dsn)
 
 
-async def all_of(reader: Reader, page: int) -> list[Letter]:
-    """Every letter, page by page."""
-    found: list[Letter] = []
+async def all_of(reader: Reader, page: int) -> list[DeadLetter]:
+    """Every dead letter, page by page."""
+    found: list[DeadLetter] = []
     cursor: str | None = None
     while True:
         read = await reader.dead(cursor, page)
-        found += read.letters
+        found += read.dead_letters
         cursor = read.cursor
         if cursor is None:
             return found
 
 
 @both_versions
-async def test_pages_hold_every_letter_once_worst_and_oldest_first(demo: Reader) -> None:
+async def test_pages_hold_every_dead_letter_once_worst_and_oldest_first(demo: Reader) -> None:
     whole = await all_of(demo, 1000)
     ids = [x.node.id for x in whole]
     assert len(set(ids)) == len(ids)
@@ -59,17 +59,17 @@ async def test_pages_hold_every_letter_once_worst_and_oldest_first(demo: Reader)
     for page in (1, 3):
         assert [x.node.id for x in await all_of(demo, page)] == ids
     assert bool(ids) == (demo.label != "eternaltwin")
-    assert demo.system.spec.dead.startswith("none") == (not ids)
+    assert demo.engine.spec.dead.startswith("none") == (not ids)
 
 
 async def test_those_asked_for_are_those_that_are_still_there(demo: Reader) -> None:
     whole = await all_of(demo, 1000)
     ids = [x.node.id for x in whole]
     again = await demo.dead(ids=ids, page=len(ids) or 1)
-    assert {x.node.id: x.fingerprint for x in again.letters} == {x.node.id: x.fingerprint for x in whole}
-    assert (await demo.dead(ids=[])).letters == ()
+    assert {x.node.id: x.fingerprint for x in again.dead_letters} == {x.node.id: x.fingerprint for x in whole}
+    assert (await demo.dead(ids=[])).dead_letters == ()
     alive = [n.id for n in (await demo.live()).nodes if n.id not in ids]
-    assert (await demo.dead(ids=alive)).letters == ()
+    assert (await demo.dead(ids=alive)).dead_letters == ()
 
 
 # tasker
@@ -81,25 +81,25 @@ async def test_failed_for_good_is_dead_until_somebody_acts(shop: Shop) -> None:
     data.task("refund", state="steps_in_process")
     data.task("refund", state="cancelled")
     await shop.write(data)
-    (letter,) = (await shop.reader.dead()).letters
-    assert letter.node.id == shop.task(blocked)
-    assert letter.fingerprint == "failed for good · shop/refund · refund_card: <n> after <n> ms"
-    assert (letter.was, letter.is_now, letter.error) == (None, "blocked_by_failures", "503 after 512 ms")
+    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    assert dead_letter.node.id == shop.task(blocked)
+    assert dead_letter.fingerprint == "failed for good · shop/refund · refund_card: <n> after <n> ms"
+    assert (dead_letter.was, dead_letter.is_now, dead_letter.error) == (None, "blocked_by_failures", "503 after 512 ms")
     await shop.do("bury", shop.task(blocked))
-    (letter,) = (await shop.reader.dead()).letters
-    assert letter.node.kind == "letter", "a task with a letter stands there once"
-    assert (letter.was, letter.is_now) == ("blocked_by_failures", "blocked_by_failures")
-    await shop.do("resolve", letter.node.id, status="permanently_failed")
+    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    assert dead_letter.node.kind == "dead_letter", "a task with a dead letter stands there once"
+    assert (dead_letter.was, dead_letter.is_now) == ("blocked_by_failures", "blocked_by_failures")
+    await shop.do("resolve", dead_letter.node.id, status="permanently_failed")
     await shop.do("give_up", shop.task(blocked))
-    assert (await shop.reader.dead()).letters == ()
+    assert (await shop.reader.dead()).dead_letters == ()
 
 
-async def test_a_letter_tells_what_has_become_of_its_task_since(shop: Shop) -> None:
+async def test_a_dead_letter_tells_what_has_become_of_its_task_since(shop: Shop) -> None:
     data = Data(1)
-    data.letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
+    data.dead_letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
     await shop.write(data)
-    (letter,) = (await shop.reader.dead()).letters
-    assert (letter.was, letter.is_now) == ("steps_in_process", "complete")
+    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    assert (dead_letter.was, dead_letter.is_now) == ("steps_in_process", "complete")
 
 
 # the others
@@ -114,12 +114,12 @@ async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: TestbedS
     for status in ("pending", "completed"):
         await snak.job(status, age=1000)
     workspace = await opened(dsn, tmp_path)
-    reader = workspace.systems["agent_jobs"]
+    reader = workspace.engines["agent_jobs"]
     assert [x.node.id for x in await all_of(reader, 2)] == [snak.id(job) for job in jobs]
     assert {x.fingerprint for x in await all_of(reader, 2)} == {"failed: chunk <n> of <id>"}
     assert {x.is_now for x in await all_of(reader, 2)} == {"failed"}
     await do(workspace, "delete", [snak.id(jobs[0])], {}, "agent_jobs")
-    assert [x.node.id for x in (await reader.dead()).letters] == [snak.id(job) for job in jobs[1:]]
+    assert [x.node.id for x in (await reader.dead()).dead_letters] == [snak.id(job) for job in jobs[1:]]
     await snak.connection.close()
     await workspace.close()
     server.drop(dsn)
@@ -135,14 +135,14 @@ async def test_estuary_what_no_executor_will_bring_on(server: TestbedServer, tmp
     await rows.task(2, wake=-900, beat=4000)
     await rows.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
-    letters = (await workspace.systems["estuary"].dead()).letters
-    assert [x.node.id for x in letters] == [rows.id(task) for task in (zombie, poison, unread)]
-    assert [x.fingerprint for x in letters] == [
+    dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
+    assert [x.node.id for x in dead_letters] == [rows.id(task) for task in (zombie, poison, unread)]
+    assert [x.fingerprint for x in dead_letters] == [
         "held by nobody and not due · LIVE_SPEC_CONTROLLER",
         'a message it cannot take · LIVE_SPEC_CONTROLLER: "text <n>"',
         "messages that nothing will have read · LIVE_SPEC_CONTROLLER",
     ]
-    assert [(x.was, x.is_now) for x in letters] == [(None, "zombie"), (None, "ready"), (None, "suspended")]
+    assert [(x.was, x.is_now) for x in dead_letters] == [(None, "zombie"), (None, "ready"), (None, "suspended")]
     await rows.connection.close()
     await workspace.close()
     server.drop(dsn)
@@ -155,16 +155,16 @@ async def test_uni2work_what_no_instance_will_take_up(uni: Uni, uni_workspace: W
     nonsense = await uni.job('["not", "a", "job"]', age=60)
     await uni.job(held_by=LIVE, held=10)
     await uni.job()
-    letters = (await uni_workspace.systems["uni2work"].dead()).letters
-    assert [x.node.id for x in letters] == [uni.id(job) for job in (orphaned, half, nonsense)]
-    assert [x.fingerprint for x in letters] == [
+    dead_letters = (await uni_workspace.engines["uni2work"].dead()).dead_letters
+    assert [x.node.id for x in dead_letters] == [uni.id(job) for job in (orphaned, half, nonsense)]
+    assert [x.fingerprint for x in dead_letters] == [
         "locked by an instance without a sign of life · send-notification",
         "locked by half · send-notification: no lock_instance",
         'content that no application can read: ["not", "a", "job"]',
     ]
-    assert [x.is_now for x in letters] == ["locked", "locked", "not locked"]
+    assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]
     await uni.sql("DELETE FROM queued_job WHERE id = $1", orphaned)
-    assert len((await uni_workspace.systems["uni2work"].dead()).letters) == 2
+    assert len((await uni_workspace.engines["uni2work"].dead()).dead_letters) == 2
 
 
 # What may not be read
@@ -179,8 +179,8 @@ async def test_without_an_index_a_large_table_is_not_scanned(
     await connection.execute("DROP INDEX idx_jobs_user_status_created_at")
     await connection.close()
     workspace = await opened(dsn, tmp_path)
-    read = await workspace.systems["agent_jobs"].dead()
-    assert read.letters == ()
+    read = await workspace.engines["agent_jobs"].dead()
+    assert read.dead_letters == ()
     assert read.costly is not None
     assert "CREATE INDEX" in read.costly.ddl
     await workspace.close()

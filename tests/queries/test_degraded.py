@@ -17,8 +17,8 @@ from tests.queries.builders import Twin, opened, reader
 from tests.queries.snak import Snak
 from tests.servers import TestbedServer
 
-SYSTEMS = Path(loader.__file__).parents[1] / "engines"
-COMMANDS = ("systems", "tree", "stuck", "dead")
+ENGINES = Path(loader.__file__).parents[1] / "engines"
+COMMANDS = ("engines", "tree", "stuck", "dead")
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def half(server: TestbedServer, eternaltwin: str) -> str:
         f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
     )
     for name in ("estuary", "agent_jobs"):
-        ddl = (SYSTEMS / name / "schema.sql").read_text()
+        ddl = (ENGINES / name / "schema.sql").read_text()
         grant = f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role}"
         server.sql(f"CREATE SCHEMA {name}; SET search_path = {name}; {ddl}; {grant}", eternaltwin)
     return server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
@@ -47,7 +47,7 @@ async def test_a_schema_without_usage_costs_its_own_engines_alone(twin: Twin, ha
     assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
     if command in ("tree", "stuck"):
         nodes = answer.json["nodes" if command == "tree" else "found"]
-        assert {node["system"] for node in nodes} == {"eternaltwin"}
+        assert {node["engine"] for node in nodes} == {"eternaltwin"}
 
 
 # Which variant it is
@@ -62,8 +62,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "builtin", lambda: bad)
 
 
-def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.System, ...]:
-    """The systems with the statements of that key changed in one of them, or all the same and without parameters."""
+def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.Engine, ...]:
+    """The engines with the statements of that key changed in one of them, or all the same and without parameters."""
     made = []
     for each in loader.builtin():
         if each.name == name:
@@ -81,7 +81,7 @@ def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[l
 async def test_an_options_statement_that_fails_costs_the_variant_alone(
     snak: Snak, server: TestbedServer, failing: None
 ) -> None:
-    ddl = (SYSTEMS / "eternaltwin" / "schema.sql").read_text()
+    ddl = (ENGINES / "eternaltwin" / "schema.sql").read_text()
     server.sql(f"CREATE SCHEMA twin; SET search_path = twin; {ddl}", snak.dsn)
     await snak.job("failed")
     for command in COMMANDS:
@@ -89,7 +89,7 @@ async def test_an_options_statement_that_fails_costs_the_variant_alone(
         assert answer.code == 1, command
         assert "division by zero" in answer.err, command
         assert all(line.startswith("agent_jobs: ") for line in answer.err.splitlines()), command
-    counted = {s["label"]: s["counts"] for s in (await ask("systems", "--json", dsn=snak.dsn)).json["systems"]}
+    counted = {s["label"]: s["counts"] for s in (await ask("engines", "--json", dsn=snak.dsn)).json["engines"]}
     assert counted["agent_jobs"]
     assert "eternaltwin" in counted
 
@@ -101,10 +101,10 @@ async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
     workspace = await opened(snak.dsn, tmp_path)
     jobs = reader(workspace, "agent_jobs")
     conditional = [
-        verb for kind in jobs.system.spec.kinds for verb in jobs.verbs(kind.name) if verb.when and verb.writes
+        action for kind in jobs.engine.spec.kinds for action in jobs.actions(kind.name) if action.when and action.writes
     ]
     assert conditional
-    assert all("division by zero" in jobs.availability(verb).why for verb in conditional)
+    assert all("division by zero" in jobs.availability(action).why for action in conditional)
     await workspace.close()
 
 
@@ -118,7 +118,7 @@ async def test_the_variant_is_found_out_as_soon_as_it_can_be(snak: Snak, tmp_pat
     await snak.connection.execute("ROLLBACK")
     await jobs.counts()
     assert not jobs.unrecognised
-    assert jobs.system.limits["profile"] == "table"
+    assert jobs.engine.limits["profile"] == "table"
     await workspace.close()
 
 
@@ -140,7 +140,7 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
 ) -> None:
     job = await twin.job()
     good, odd = await twin.task(job, kind="Good"), await twin.task(job, kind="Odd")
-    columns = [c for c in msgspec.structs.fields(Node) if c.name not in ("system", "findings")]
+    columns = [c for c in msgspec.structs.fields(Node) if c.name not in ("engine", "findings")]
     names = ", ".join(c.name for c in columns if c.name != column)
     bad = _changed(
         "eternaltwin",
@@ -166,8 +166,8 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
 @pytest.mark.parametrize(
     ("key", "text", "part"),
     [
-        ("counts", "SELECT 'odd' AS phase, 1::int8 AS n, 'exact' AS honesty", "counts"),
-        ("counts", "SELECT 'ready' AS phase, 'many' AS n, 'exact' AS honesty", "counts"),
+        ("counts", "SELECT 'odd' AS phase, 1::int8 AS n, 'exact' AS precision", "counts"),
+        ("counts", "SELECT 'ready' AS phase, 'many' AS n, 'exact' AS precision", "counts"),
         ("samples/tasks", "SELECT 'task:1' AS id, 'no JSON' AS seen", "sample"),
     ],
 )

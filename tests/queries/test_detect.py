@@ -1,4 +1,4 @@
-"""Which systems are told to be where, and what is said of lookalikes, privileges and missing indexes."""
+"""Which engines are told to be where, and what is said of lookalikes, privileges and missing indexes."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def why(workspace: Workspace) -> list[tuple[str, str]]:
 async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database: str) -> None:
     odd = 'Größe "x" / y:z'
     workspace = await look(tables("public") + ";" + tables("games") + ";" + tables(odd.replace('"', '""')))
-    assert list(workspace.systems) == [
+    assert list(workspace.engines) == [
         "eternaltwin@public", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"
     ]  # fmt: skip
-    assert [r.found.schema for r in workspace.systems.values()] == ["public", odd, "games"]
+    assert [r.found.schema for r in workspace.engines.values()] == ["public", odd, "games"]
     assert workspace.declined == ()
-    for label, schema in zip(workspace.systems, ["public", odd.replace('"', '""'), "games"], strict=True):
+    for label, schema in zip(workspace.engines, ["public", odd.replace('"', '""'), "games"], strict=True):
         twin = await Twin.open(database, schema)
         task = twin.id(await twin.task(), label=label)
         assert (await reader(workspace, label).nodes([task])).nodes[0].id == task
-        assert workspace.reader(task) is workspace.systems[label]
+        assert workspace.reader(task) is workspace.engines[label]
         assert split_id(task)[0] == label
         assert set(told(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
         assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
@@ -70,12 +70,12 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database
 
 async def test_it_alone_elsewhere_has_the_plain_name(look: Open) -> None:
     workspace = await look(tables("games"))
-    assert list(workspace.systems) == ["eternaltwin"]
+    assert list(workspace.engines) == ["eternaltwin"]
 
 
 async def test_nothing_is_no_error(look: Open) -> None:
     workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
-    assert workspace.systems == {}
+    assert workspace.engines == {}
     assert workspace.declined == ()
     assert [line.partition(":")[0] for line in workspace.looked_for] == [s.name for s in loader.builtin()]
     assert "eternaltwin: a schema with job, task, task_timer" in workspace.looked_for
@@ -86,7 +86,7 @@ async def test_extra_columns_and_tables_do_not_matter(look: Open) -> None:
     workspace = await look(
         tables(change="ALTER TABLE task ADD note text; ALTER TABLE job ADD tags text[]; CREATE TABLE zzz (a int)")
     )
-    assert list(workspace.systems) == ["eternaltwin"]
+    assert list(workspace.engines) == ["eternaltwin"]
 
 
 async def test_dropped_columns_are_not_there(look: Open) -> None:
@@ -129,19 +129,19 @@ async def test_dropped_columns_are_not_there(look: Open) -> None:
 )
 async def test_a_lookalike_is_declined_with_the_reason(look: Open, change: str, reason: str) -> None:
     workspace = await look(tables(change=change))
-    assert workspace.systems == {}
+    assert workspace.engines == {}
     assert why(workspace) == [("public", reason)]
 
 
 async def test_the_prototype_alone_is_declined(look: Open) -> None:
     workspace = await look("CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)")
-    assert workspace.systems == {}
+    assert workspace.engines == {}
     assert [reason.partition(" (")[0] for _, reason in why(workspace)] == ["the 2021 prototype of this engine"]
 
 
 async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
     workspace = await look(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
-    assert [r.found.schema for r in workspace.systems.values()] == ["b"]
+    assert [r.found.schema for r in workspace.engines.values()] == ["b"]
     assert why(workspace) == [("a", "task.state is missing")]
 
 
@@ -149,7 +149,7 @@ async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
 
 
 @both_versions
-async def test_privileges_make_verbs_available_one_by_one(look: Open, server: TestbedServer) -> None:
+async def test_privileges_make_actions_available_one_by_one(look: Open, server: TestbedServer) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     workspace = await look(tables(change=f"GRANT SELECT ON job, task, task_timer TO {role}"), role)
@@ -161,7 +161,7 @@ async def test_privileges_make_verbs_available_one_by_one(look: Open, server: Te
         return {
             f"{v.name} {kind}": reader_.availability(v).why.removeprefix(f"the role {role} ")
             for kind in ("job", "task")
-            for v in reader_.verbs(kind)
+            for v in reader_.actions(kind)
             if v.writes
         }
 
@@ -192,7 +192,7 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: O
     workspace = await look(
         f"{tables('open', grants)}; {tables('shut', f'GRANT SELECT ON ALL TABLES IN SCHEMA shut TO {role}')}", role
     )
-    denied = {r.found.schema: r.found.denied for r in workspace.systems.values()}
+    denied = {r.found.schema: r.found.denied for r in workspace.engines.values()}
     assert denied == {"open": ("job", "task_timer"), "shut": ("job", "task", "task_timer")}
     assert reader(workspace, "eternaltwin@shut").found.lacks(["SELECT task"])
 
@@ -255,7 +255,7 @@ async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
         await connection.execute(f"DROP INDEX {index['name']}")
     workspace = await opened(dsn, tmp_path)
     tried = 0
-    for need, spec in reader(workspace, name).system.spec.needs.items():
+    for need, spec in reader(workspace, name).engine.spec.needs.items():
         if not spec.ddl or need in reader(workspace, name).found.indexed:
             continue
         start, columns, _, predicate = re.fullmatch(r"([^(]*)\((.*?)\)( WHERE (.*))?", spec.ddl).groups()  # type: ignore[union-attr]
@@ -288,10 +288,10 @@ async def test_a_partitioned_table_is_as_large_as_its_partitions(look: Open, dat
     assert reader(await look()).found.relations["task"].pages > 3
 
 
-async def test_verbs_say_which_index_they_miss(look: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_actions_say_which_index_they_miss(look: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
     reader_ = reader(await look(tables(change="CREATE INDEX ON task (job_id)")))
-    for verb in [v for kind in ("job", "task") for v in reader_.verbs(kind) if v.writes]:
-        available = reader_.availability(verb)
+    for action in [v for kind in ("job", "task") for v in reader_.actions(kind) if v.writes]:
+        available = reader_.availability(action)
         assert not available.ok
         assert available.why.endswith("(CREATE INDEX CONCURRENTLY task_timer__task_id__idx ON task_timer (task_id))")

@@ -1,4 +1,4 @@
-"""The console's verbs while the engine's runner is at work on the same rows."""
+"""The console's actions while the engine's runner is at work on the same rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from queries.write import audit_log
 from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, told
 from tests.servers import both_versions
 
-CHANGED, MOVED = Outcome.CHANGED, Outcome.MOVED
+CHANGED, STALE = Outcome.CHANGED, Outcome.STALE
 KIND = {"kind": "SendEmail", "version": 2}
 STATE = encode({"phase": "Compose", "retries": 0})
 
@@ -54,7 +54,7 @@ async def runner(eternaltwin: str) -> AsyncIterator[Runner]:
     await connection.close()
 
 
-# A poll in flight: read before the verb, written after it
+# A poll in flight: read before the action, written after it
 
 
 @both_versions
@@ -90,13 +90,13 @@ async def test_a_poll_in_flight_of_a_deleted_job_is_discarded(twin: Twin, worksp
     assert await twin.value("SELECT count(*) FROM task") == 0
 
 
-async def test_a_poll_written_between_rehearsal_and_commit_makes_it_moved(
+async def test_a_poll_written_between_dry_run_and_commit_makes_it_stale(
     twin: Twin, workspace: Workspace, runner: Runner
 ) -> None:
     task = await twin.task(state=STATE, **KIND)
     versions = {n.id: n.version for n in (await reader(workspace).nodes([twin.id(task)])).nodes}
     assert await runner.tick() == 1
-    assert told(await do(workspace, "cancel", versions)) == {twin.id(task): MOVED}
+    assert told(await do(workspace, "cancel", versions)) == {twin.id(task): STALE}
     assert (await twin.row(task))["revision"] == 4
 
 
@@ -124,25 +124,25 @@ class Rain:
             await self._one()
 
     async def _one(self) -> None:
-        reader_, verb = reader(self.workspace), self.rng.choice(["wake", "cancel", "cancel job", "restart", "delete"])
-        if verb in ("wake", "cancel"):
+        reader_, action = reader(self.workspace), self.rng.choice(["wake", "cancel", "cancel job", "restart", "delete"])
+        if action in ("wake", "cancel"):
             nodes = (await reader_.live(page=200)).nodes
             chosen = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 6)))
         else:
             nodes = (await reader_.roots(page=200)).nodes
-            chosen = self.rng.sample(nodes, 1 if verb == "delete" else min(len(nodes), self.rng.randint(1, 3)))
+            chosen = self.rng.sample(nodes, 1 if action == "delete" else min(len(nodes), self.rng.randint(1, 3)))
         if not chosen:
             return
-        name, versions = verb.partition(" ")[0], {n.id: n.version for n in chosen}
+        name, versions = action.partition(" ")[0], {n.id: n.version for n in chosen}
         arguments: dict[str, Any] = {"untimed": self.rng.random() < 0.5}
-        if verb == "restart":
+        if action == "restart":
             arguments = {"confirm": chosen[0].title.partition(" ·")[0]}
-        rehearsal = await perform.rehearse(self.workspace, LABEL, name, versions, "rain", arguments)
-        self.done.append(await perform.commit(self.workspace, LABEL, name, rehearsal, OPERATOR))
+        dry_run = await perform.dry_run(self.workspace, LABEL, name, versions, "rain", arguments)
+        self.done.append(await perform.commit(self.workspace, LABEL, name, dry_run, OPERATOR))
 
 
 @both_versions
-async def test_verbs_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
+async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
     twin = await Twin.open(eternaltwin_demo)
     await twin.sql(AUDIT)
     await twin.sql(audit_log.ddl())
@@ -171,7 +171,7 @@ async def test_verbs_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path:
         await console.workspace.close()
 
     audit = await twin.connection.fetch("SELECT * FROM audit ORDER BY n")
-    entries = await twin.connection.fetch("SELECT xid::text, verb, results, changes FROM unstick.ledger")
+    entries = await twin.connection.fetch("SELECT xid::text, action, results, changes FROM unstick.audit_log")
     assert await twin.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
     assert written > 100
     assert sum(r.outcome is CHANGED for o in outcomes for r in o.results) > 50
@@ -179,11 +179,11 @@ async def test_verbs_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path:
 
     check_revisions(audit, written)
     check_polls(audit, polls)
-    check_ledger(audit, entries, outcomes)
+    check_audit_log(audit, entries, outcomes)
 
 
 def check_revisions(audit: list[Any], written: int) -> None:
-    """Each row follows on from the one before, and every step up belongs to a poll or to a verb."""
+    """Each row follows on from the one before, and every step up belongs to a poll or to an action."""
     last: dict[Any, Any] = {}
     by_runner = 0
     for row in audit:
@@ -208,18 +208,18 @@ def check_polls(audit: list[Any], polls: list[Polled]) -> None:
     assert len(polls) > 100
 
 
-def check_ledger(audit: list[Any], entries: list[Any], outcomes: list[Outcomes]) -> None:
-    """What the ledger says of a task is what was in the table, no less and no more; outcomes say the same."""
+def check_audit_log(audit: list[Any], entries: list[Any], outcomes: list[Outcomes]) -> None:
+    """What the audit log says of a task is what was in the table, no less and no more; outcomes say the same."""
     happened = {(r["xid"], str(r["task_id"])): r for r in audit if r["who"] == "unstick"}
     said = {}
     for entry in entries:
         for change in json(entry["changes"]):
             if change["table"] == "task":
-                said[entry["xid"], change["key"]] = (entry["verb"], change["before"], change["after"])
+                said[entry["xid"], change["key"]] = (entry["action"], change["before"], change["after"])
     assert said.keys() == happened.keys()
-    for place, (verb, before, after) in said.items():
+    for place, (action, before, after) in said.items():
         # A delete keeps the bytes themselves, not their digest.
-        fields = ("status", "revision") if verb == "delete" else ("status", "revision", "state", "output")
+        fields = ("status", "revision") if action == "delete" else ("status", "revision", "state", "output")
         assert part(before, fields) == part(json(happened[place]["was"]), fields)
         assert part(after, fields) == part(json(happened[place]["became"]), fields)
     changed = sorted(r.id for o in outcomes for r in o.results if r.outcome is CHANGED)

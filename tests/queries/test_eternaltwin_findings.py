@@ -114,7 +114,7 @@ async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Fi
 
 
 def test_every_finding_is_covered_here() -> None:
-    apart = {"runner_silent", "runner_stalled", "spinning", "busy", "empty_job"}
+    apart = {"runner_silent", "runner_stalled", "spinning", "locked", "empty_job"}
     assert {f.code for f in SPEC.findings} == {*CASES, *apart}
 
 
@@ -130,8 +130,8 @@ async def test_it_is_about_these_and_not_about_their_neighbours(twin: Twin, work
 
     spec = next(f for f in SPEC.findings if f.code == code)
     finding = there[ids[0]]
-    assert (finding.title, finding.severity, finding.proof, finding.verb) == (
-        spec.title, spec.severity, spec.proof, spec.verb
+    assert (finding.title, finding.severity, finding.proof, finding.action) == (
+        spec.title, spec.severity, spec.proof, spec.action
     )  # fmt: skip
     assert "?" not in finding.sentence
     assert "{" not in finding.sentence
@@ -190,7 +190,7 @@ async def test_a_job_without_tasks(twin: Twin, workspace: Workspace, eternaltwin
     await twin.task(full, status="Complete")
     there = await found(workspace, "empty_job")
     assert set(there) == {twin.id(old, "job")}
-    assert there[twin.id(old, "job")].verb == "delete"
+    assert there[twin.id(old, "job")].action == "delete"
     assert await found(workspace, "empty_job", ids=[twin.id(full, "job")]) == {}
     again = await opened(eternaltwin, tmp_path, overrides={LABEL: {"empty_job": 30.0}})
     assert set(await found(again, "empty_job")) == {twin.id(old, "job"), twin.id(new, "job")}
@@ -241,7 +241,7 @@ async def test_spinning_is_polled_again_and_again_with_the_same_state(twin: Twin
         await polls(twin)
         await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
     (finding,) = reader(workspace).watched()
-    assert (finding.node_id, finding.code, finding.verb) == (twin.id(spinning), "spinning", "cancel")
+    assert (finding.node_id, finding.code, finding.action) == (twin.id(spinning), "spinning", "cancel")
     assert finding.evidence["changes"] == 5
     assert finding.sentence.startswith("Polled 5 times in ")
     assert finding.guard
@@ -266,27 +266,27 @@ async def test_spinning_has_a_threshold_by_kind(twin: Twin, eternaltwin: str, tm
 async def test_very_many_polls_are_a_rate_without_progress(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     """However many polls a task has behind it: one that gets on, or is polled now and then, is well."""
     old = await twin.task(revision=50_000_000, age=90 * 86400)
-    busy, working, slow = [await twin.task(revision=n) for n in (10, 20_000, 50_000)]
-    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"busy": 0.0, "Slow": {"busy_polls": 1e12}}})
+    locked, working, slow = [await twin.task(revision=n) for n in (10, 20_000, 50_000)]
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"locked": 0.0, "Slow": {"busy_polls": 1e12}}})
     await twin.sql("UPDATE task SET kind = 'Slow' WHERE task_id = $1", slow)
     look = reader(workspace)
 
     def there() -> dict[str, Finding]:
-        return {f.node_id: f for f in look.watched() if f.code == "busy"}
+        return {f.node_id: f for f in look.watched() if f.code == "locked"}
 
     assert {f.code for f in (await look.findings()).found} == set(), "a total says nothing"
     await look.sample()
     for _ in range(3):
         assert there() == {}
-        await twin.sql("UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [busy, working, slow])
+        await twin.sql("UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [locked, working, slow])
         await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
     await look.sample()
-    assert set(there()) == {twin.id(busy)}
-    finding = there()[twin.id(busy)]
+    assert set(there()) == {twin.id(locked)}
+    finding = there()[twin.id(locked)]
     assert finding.evidence["grown"] == 3000
     assert finding.evidence["per_minute"] >= 60
     assert finding.guard
-    await twin.sql("UPDATE task SET state = 'on' WHERE task_id = $1", busy)
+    await twin.sql("UPDATE task SET state = 'on' WHERE task_id = $1", locked)
     await look.sample()
     assert there() == {}
     assert twin.id(old) not in there()

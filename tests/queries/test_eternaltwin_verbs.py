@@ -1,4 +1,4 @@
-"""Every verb of eternaltwin: the rows before and after, exactly, and nothing else touched."""
+"""Every action of eternaltwin: the rows before and after, exactly, and nothing else touched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from queries.model import Outcome, RowChange
 from queries.workspace import Workspace
-from tests.queries.builders import Twin, do, rehearsed, told, why
+from tests.queries.builders import Twin, do, dry_run_of, told, why
 from tests.servers import both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -137,9 +137,9 @@ async def test_cancel_job_goes_on_though_a_task_was_polled_since(twin: Twin, wor
     """What is decided on is the job, not the step its tasks are at."""
     job = await twin.job()
     task = await twin.task(job)
-    rehearsal = await rehearsed(workspace, "cancel", [twin.id(job, "job")])
+    dry_run = await dry_run_of(workspace, "cancel", [twin.id(job, "job")])
     await twin.sql("UPDATE task SET revision = revision + 1")
-    outcomes = await do(workspace, "cancel", rehearsal.versions)
+    outcomes = await do(workspace, "cancel", dry_run.versions)
     assert told(outcomes) == {twin.id(job, "job"): CHANGED}
     assert (await twin.row(task))["revision"] == 5
 
@@ -204,20 +204,20 @@ async def test_restart_wants_kind_and_version_and_a_root(twin: Twin, workspace: 
     assert await twin.digest() == before
 
 
-async def test_restart_drops_a_job_whose_tasks_moved_since_the_rehearsal(twin: Twin, workspace: Workspace) -> None:
+async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(twin: Twin, workspace: Workspace) -> None:
     from queries.actions import perform
     from tests.queries.builders import LABEL, OPERATOR
 
-    moved, still = await twin.jobs(2)
-    for job in (moved, still):
+    stale, still = await twin.jobs(2)
+    for job in (stale, still):
         await twin.task(job, age=900, kind="ArchiveUser")
-    child = await twin.task(moved, age=30)
-    ids = [twin.id(job, "job") for job in (moved, still)]
-    rehearsal = await rehearsed(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
-    assert set(told(rehearsal).values()) == {CHANGED}
+    child = await twin.task(stale, age=30)
+    ids = [twin.id(job, "job") for job in (stale, still)]
+    dry_run = await dry_run_of(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
+    assert set(told(dry_run).values()) == {CHANGED}
     await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
-    outcomes = await perform.commit(workspace, LABEL, "restart", rehearsal, OPERATOR)
-    assert told(outcomes) == {ids[0]: Outcome.MOVED, ids[1]: CHANGED}
+    outcomes = await perform.commit(workspace, LABEL, "restart", dry_run, OPERATOR)
+    assert told(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
     assert (await twin.row(child))["revision"] == 4
 
 
@@ -256,7 +256,11 @@ async def test_delete_of_many_wants_the_indexes(twin: Twin, workspace: Workspace
 
 async def test_what_the_engine_cannot_do_is_refused_with_its_reason(twin: Twin, workspace: Workspace) -> None:
     task = await twin.task()
-    for verb, reason in (("release", "records no lease"), ("send", "no inbox"), ("restart", "not a verb for a task")):
-        outcomes = await do(workspace, verb, [twin.id(task)])
+    for action, reason in (
+        ("release", "records no lease"),
+        ("send", "no inbox"),
+        ("restart", "not an action for a task"),
+    ):
+        outcomes = await do(workspace, action, [twin.id(task)])
         assert told(outcomes) == {twin.id(task): REFUSED}
         assert reason in why(outcomes, twin.id(task))

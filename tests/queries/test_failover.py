@@ -15,7 +15,7 @@ from queries.db import database
 from queries.model import Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, seen, told, why
 from tests.servers import TestbedServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
@@ -39,7 +39,7 @@ async def awake(dsn: str) -> set[str]:
 
 
 def in_file(workspace: Workspace) -> dict[str, Outcome]:
-    """The last word of the local ledger about each node."""
+    """The last word of the local audit log about each node."""
     words: dict[str, Outcome] = {}
     for entry in workspace._file.entries():
         for result in entry.results:
@@ -50,8 +50,8 @@ def in_file(workspace: Workspace) -> dict[str, Outcome]:
 async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
     """How far a bulk has come, and what is reported of its nodes, corrections included."""
     results: list[Result] = []
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
-    async for progress in perform.bulk(workspace, LABEL, "wake", rehearsal, OPERATOR, asyncio.Event()):
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
+    async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, asyncio.Event()):
         results += progress.chunk.results
         yield progress.done, told(perform.corrected(results, workspace.journal.corrected))
 
@@ -204,7 +204,7 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
             pass
     outcomes = await waking
     assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNREPLICATED)
-    ((entry,), _) = await workspace.ledger()
+    ((entry,), _) = await workspace.audit_entries()
     assert [r.why for r in entry.results] == [perform.UNREPLICATED]
     await workspace.close()
 
@@ -214,10 +214,10 @@ async def test_a_commit_that_was_not_waited_for_says_so(
 ) -> None:
     dsn, _, task = alone
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", [task])
+    dry_run = await dry_run_of(workspace, "wake", [task])
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
-    outcomes = await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
     assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()

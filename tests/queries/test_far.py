@@ -15,7 +15,7 @@ from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer, both_versions
 
 AWAY = 0.08  # seconds, there and back
-SYSTEMS = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
+ENGINES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
 
 
 @pytest.fixture
@@ -24,24 +24,24 @@ async def far(server: TestbedServer) -> AsyncIterator[Proxy]:
         yield proxy
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("engine", ENGINES)
 async def test_four_round_trips_to_the_first_rows(
-    far: Proxy, server: TestbedServer, system: str, tmp_path: Path
+    far: Proxy, server: TestbedServer, engine: str, tmp_path: Path
 ) -> None:
     """Besides those of connecting, which are the protocol's: two for a password, one for TLS, one at least."""
-    dsn = server.fresh(system, filled=True)
+    dsn = server.fresh(engine, filled=True)
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0
-    workspace = await Workspace.open(far.through(dsn), file=tmp_path / "ledger", later=True)
-    page = await workspace.systems[system].roots()
+    workspace = await Workspace.open(far.through(dsn), file=tmp_path / "audit_log", later=True)
+    page = await workspace.engines[engine].roots()
     trips = far.trips - connecting
     assert page.nodes
     assert trips <= 4
-    again = await Workspace.open(dsn, file=tmp_path / "ledger")
-    usual = await again.systems[system].roots()
+    again = await Workspace.open(dsn, file=tmp_path / "audit_log")
+    usual = await again.engines[engine].roots()
     assert page.nodes == usual.nodes, "the short way reads what the usual one does"
     assert page.cursor == usual.cursor
-    assert workspace.systems[system].notes == again.systems[system].notes
+    assert workspace.engines[engine].notes == again.engines[engine].notes
     assert workspace.server.version == again.server.version == server.version
     await workspace.close()
     await again.close()
@@ -51,8 +51,8 @@ async def test_four_round_trips_to_the_first_rows(
 async def test_a_statement_that_was_asked_before_takes_one_round_trip(
     far: Proxy, eternaltwin_demo: str, tmp_path: Path
 ) -> None:
-    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "ledger")
-    reader = workspace.systems["eternaltwin"]
+    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "audit_log")
+    reader = workspace.engines["eternaltwin"]
     taken = []
     for _ in range(2):
         before = far.trips
@@ -64,8 +64,8 @@ async def test_a_statement_that_was_asked_before_takes_one_round_trip(
 
 async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path: Path) -> None:
     far.delay = AWAY
-    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "ledger")
-    reader = workspace.systems["eternaltwin"]
+    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "audit_log")
+    reader = workspace.engines["eternaltwin"]
     load, before, trips = workspace.database.load, workspace.database.load.worked, far.trips
     await reader.nodes([node.id for node in (await reader.roots(page=5)).nodes])
     waited = (far.trips - trips) * AWAY
@@ -83,7 +83,7 @@ async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str,
         "SELECT $1::text[] AS many, $2::text AS one, $3::int AS number, '$1 it''s' AS \"$2\" /* $1 */, $q$$1$q$ AS raw"
     )
     asked = Statement(text=text, source="", parameters=("ids", "query", "page"))
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "ledger")
+    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     for one in (*NASTY, None):
         values = {"ids": NASTY, "query": one, "page": 7}
         (((row),),) = [await workspace.database.asked([Question(asked, values)])]

@@ -1,4 +1,4 @@
-"""What ``grants`` prints is enough for every page and every verb, and gives a viewer nothing to change."""
+"""What ``grants`` prints is enough for every page and every action, and gives a viewer nothing to change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from queries.actions import perform
 from queries.contract import loader
-from queries.contract.spec import Argument, Verb
+from queries.contract.spec import Action, Argument
 from queries.model import OPEN, Node, Outcome
 from queries.read.reader import Reader
 from queries.write.grants import grants
@@ -19,8 +19,8 @@ from tests.command import unstick
 from tests.queries.builders import opened
 from tests.servers import TestbedServer
 
-systems = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
-NODES = 400  # of a system, at most
+engines = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
+NODES = 400  # of an engine, at most
 # A usual hardening: nobody may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
 DO $$ DECLARE s name; BEGIN
@@ -30,7 +30,7 @@ DO $$ DECLARE s name; BEGIN
 END $$
 """
 DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
-# Verbs for which the demo's data has no node at rest, so that they are rehearsed in their own tests alone.
+# Actions for which the demo's data has no node at rest, so that they are dry-run in their own tests alone.
 UNMET = {"agent_jobs": {"release", "resume", "wake"}}
 
 
@@ -51,7 +51,7 @@ async def roles(server: TestbedServer, filled: str, tmp_path: Path, name: str) -
             server.sql(f"CREATE ROLE {quoted(role)} LOGIN PASSWORD 'x'")
         server.sql("REVOKE ALL ON SCHEMA public FROM PUBLIC", filled)
         server.sql(NO_EXECUTE, filled)
-        (reader,) = workspace.systems.values()
+        (reader,) = workspace.engines.values()
         for statement in await grants(workspace.database, reader, [made["viewer"]], [made["operator"]]):
             server.sql(statement, filled)
     finally:
@@ -69,7 +69,7 @@ async def nodes(reader: Reader) -> dict[str, Node]:
     found: dict[str, Node] = {}
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += (await reader.nodes([f.node_id for f in (await reader.findings()).found])).nodes
-    parents = {kind.name for kind in reader.system.spec.kinds if kind.children}
+    parents = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     while ahead and len(found) < NODES:
         node = ahead.pop(0)
         if node.id not in found:
@@ -79,15 +79,15 @@ async def nodes(reader: Reader) -> dict[str, Node]:
     return found
 
 
-@systems
+@engines
 async def test_a_viewer_sees_everything_and_changes_nothing(
     filled: str, roles: dict[str, str], name: str, tmp_path: Path
 ) -> None:
     mine, theirs = [await opened(dsn, tmp_path, overrides=DEMO.get(name)) for dsn in (filled, roles["viewer"])]
     try:
-        (all_,), (seen,) = mine.systems.values(), theirs.systems.values()
+        (all_,), (seen,) = mine.engines.values(), theirs.engines.values()
         assert seen.found.denied == ()
-        assert seen.system.limits == all_.system.limits
+        assert seen.engine.limits == all_.engine.limits
         known = await nodes(seen)
         assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
         assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
@@ -99,55 +99,55 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
             assert detail is not None
             assert whole is not None
             assert [(s.name, s.costly) for s in detail.sections] == [(s.name, s.costly) for s in whole.sections]
-        for verb in seen.system.spec.verbs:  # what the catalog alone does not forbid, the server does
-            asked, arguments = candidates(seen, verb, known)
-            rehearsal = await perform.rehearse(theirs, name, verb.name, asked, "try", arguments)
-            assert Outcome.CHANGED not in {r.outcome for r in rehearsal.results}
+        for action in seen.engine.spec.actions:  # what the catalog alone does not forbid, the server does
+            asked, arguments = candidates(seen, action, known)
+            dry_run = await perform.dry_run(theirs, name, action.name, asked, "try", arguments)
+            assert Outcome.CHANGED not in {r.outcome for r in dry_run.results}
     finally:
         await mine.close()
         await theirs.close()
 
 
-@systems
-async def test_an_operator_can_rehearse_every_verb(roles: dict[str, str], name: str, tmp_path: Path) -> None:
+@engines
+async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name: str, tmp_path: Path) -> None:
     workspace = await opened(roles["operator"], tmp_path, overrides=DEMO.get(name))
     unmet = set()
     try:
-        (reader,) = workspace.systems.values()
+        (reader,) = workspace.engines.values()
         known = await nodes(reader)
-        verbs = {v.name: v for kind in reader.system.spec.kinds for v in reader.verbs(kind.name) if v.writes}
-        assert verbs
-        for verb in verbs.values():
-            seen, arguments = candidates(reader, verb, known)
+        actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
+        assert actions
+        for action in actions.values():
+            seen, arguments = candidates(reader, action, known)
             done = []
             one = dict([*seen.items()][:1])  # one alone may be allowed where many are not
-            for some, given in ((seen, arguments), (one, arguments), await suggested(reader, verb)):
-                done += (await perform.rehearse(workspace, name, verb.name, some, "try", given)).results
-            assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], verb.name
+            for some, given in ((seen, arguments), (one, arguments), await suggested(reader, action)):
+                done += (await perform.dry_run(workspace, name, action.name, some, "try", given)).results
+            assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], action.name
             if Outcome.CHANGED not in {r.outcome for r in done}:
-                unmet.add(verb.name)
+                unmet.add(action.name)
         assert unmet == UNMET.get(name, set())
     finally:
         await workspace.close()
 
 
-async def suggested(reader: Reader, verb: Verb) -> tuple[dict[str, str], dict[str, Any]]:
-    """Nodes for which a finding suggests the verb with arguments, by version, and those arguments; or nothing."""
-    found = [f for f in (await reader.findings()).found if f.verb == verb.name and OPEN not in f.arguments.values()]
+async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dict[str, Any]]:
+    """Nodes for which a finding suggests the action with arguments, by version, and those arguments; or nothing."""
+    found = [f for f in (await reader.findings()).found if f.action == action.name and OPEN not in f.arguments.values()]
     if not found or not found[0].arguments:
         return {}, {}
     nodes = (await reader.nodes([found[0].node_id])).nodes
-    kinds = {a.name: a.type for a in verb.arguments}
+    kinds = {a.name: a.type for a in action.arguments}
     given = {k: int(v) if kinds[k] == "int" else v for k, v in found[0].arguments.items()}
     return {node.id: node.version for node in nodes}, {**given, "early": True}
 
 
-def candidates(reader: Reader, verb: Verb, known: dict[str, Node]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Nodes that the verb may be for, by version, and arguments that do for the first of them."""
-    fit = [n for n in known.values() if reader.system.verb(verb.name, n.kind) and reader.availability(verb, n).ok]
+def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Nodes that the action may be for, by version, and arguments that do for the first of them."""
+    fit = [n for n in known.values() if reader.engine.action(action.name, n.kind) and reader.availability(action, n).ok]
     title = fit[0].title.partition(" · ")[0] if fit else ""
     return {node.id: node.version for node in fit}, {
-        a.name: value(a, title) for a in verb.arguments if a.required or a.type == "flag"
+        a.name: value(a, title) for a in action.arguments if a.required or a.type == "flag"
     }
 
 

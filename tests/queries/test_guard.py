@@ -19,17 +19,17 @@ import pytest
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Runner, Tick
 from queries.actions import perform
-from queries.model import Finding, Outcome, Outcomes, Rehearsal
+from queries.model import DryRun, Finding, Outcome, Outcomes
 from queries.read import guard_token
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, opened, reader, rehearsed, seen, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, reader, seen, told
 
-CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
+CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}
 BOUND = {"kind": "ArchiveTwinoidUser", "version": 1, "revision": 4, "cpu": 40, "poll": 40.1}
 RENDERS = encode({"user": 7, "phase": "Render", "polls": 4})
-LIMITS = {"spinning_polls": 2, "busy_polls": 1, "busy": 0.0}
+LIMITS = {"spinning_polls": 2, "busy_polls": 1, "locked": 0.0}
 TRIES = 100
 
 
@@ -90,11 +90,11 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
     return {f.node_id: f for f in reader(workspace).watched() if f.code == code}
 
 
-async def commit(workspace: Workspace, rehearsal: Rehearsal) -> Outcomes:
-    return await perform.commit(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR)
+async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
+    return await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR)
 
 
-@pytest.mark.parametrize("code", ["spinning", "busy", "compute_bound"])
+@pytest.mark.parametrize("code", ["spinning", "locked", "compute_bound"])
 async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
     twin: Twin, watching: Workspace, spinner: Spinner, code: str
 ) -> None:
@@ -104,14 +104,14 @@ async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_al
         task = await twin.task(**({**BOUND, "state": RENDERS} if code == "compute_bound" else SPINS))
         spinner.task = task
         finding = (await watched(watching, spinner, code))[twin.id(task)]
-        assert finding.verb == "cancel"
+        assert finding.action == "cancel"
         await spinner.polled()
-        rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
-        if told(rehearsal) == {twin.id(task): CHANGED}:
+        dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
+        if told(dry_run) == {twin.id(task): CHANGED}:
             await spinner.polled()
-            outcomes += told(await commit(watching, rehearsal)).values()
+            outcomes += told(await commit(watching, dry_run)).values()
         else:
-            outcomes += told(rehearsal).values()
+            outcomes += told(dry_run).values()
         spinner.task = None
         row = await twin.row(task)
         assert (row["status"] == "Complete") == (outcomes[-1] == CHANGED)
@@ -123,7 +123,7 @@ async def test_by_its_version_it_is_never_reached(twin: Twin, watching: Workspac
     for _ in range(10):
         versions = await seen(watching, [twin.id(task)])
         await spinner.polled()
-        assert told(await rehearsed(watching, "cancel", versions))[twin.id(task)] in (MOVED, BUSY)
+        assert told(await dry_run_of(watching, "cancel", versions))[twin.id(task)] in (STALE, LOCKED)
 
 
 CHANGES = [
@@ -146,13 +146,13 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
     update = f"UPDATE task SET {change} WHERE task_id = $1"
     if before == "dry run":
         await twin.sql(update, task)
-    rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
+    dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
     if before == "dry run":
-        assert told(rehearsal) == {twin.id(task): MOVED}
+        assert told(dry_run) == {twin.id(task): STALE}
         return
-    assert told(rehearsal) == {twin.id(task): CHANGED}
+    assert told(dry_run) == {twin.id(task): CHANGED}
     await twin.sql(update, task)
-    assert told(await commit(watching, rehearsal)) == {twin.id(task): MOVED}
+    assert told(await commit(watching, dry_run)) == {twin.id(task): STALE}
     assert (await twin.row(task))["status"] != "Complete"
 
 
@@ -161,9 +161,9 @@ async def test_it_is_stale_once_it_has_other_rows_to_touch(twin: Twin, watching:
     task = await twin.task(**SPINS)
     spinner.task = task
     finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
-    rehearsal = await rehearsed(watching, "cancel", {twin.id(task): finding.guard})
+    dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
     await twin.timers([task], 60)
-    assert told(await commit(watching, rehearsal)) == {twin.id(task): MOVED}
+    assert told(await commit(watching, dry_run)) == {twin.id(task): STALE}
 
 
 async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
@@ -173,10 +173,10 @@ async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace,
     tasks += await twin.tasks(await twin.jobs(599), **SPINS)
     guards = dict.fromkeys(map(twin.id, tasks), alike)
     spinner.task = None
-    rehearsal = await rehearsed(watching, "cancel", guards)
+    dry_run = await dry_run_of(watching, "cancel", guards)
     await spinner.polled(len(tasks))
-    assert list(told(rehearsal).values()).count(CHANGED) >= perform.CHUNK * 95 // 100
-    outcomes = told(await commit(watching, rehearsal))
+    assert list(told(dry_run).values()).count(CHANGED) >= perform.CHUNK * 95 // 100
+    outcomes = told(await commit(watching, dry_run))
     assert len(outcomes) == len(tasks)
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100
 

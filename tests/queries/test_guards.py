@@ -1,6 +1,6 @@
-"""What each layer of a verb's SQL holds by itself, where the layers before it would have stopped everything already.
+"""What each layer of an action's SQL holds by itself, where the layers before it would have stopped everything already.
 
-A verb locks, refuses, changes, and each step is guarded again. Here they are taken apart: ``change`` without
+An action locks, refuses, changes, and each step is guarded again. Here they are taken apart: ``change`` without
 what goes before it, and ``lock`` without what comes after.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
+from tests.queries.test_agent_jobs_actions import CASES, MIRROR, TABLE, of
 
 from queries.model import Outcome, split_id
 from queries.statement import Statement
@@ -23,13 +24,12 @@ from queries.write import audit_log
 from queries.write.attempt import Attempt, Request
 from tests.queries import snak as agent_jobs
 from tests.queries import uni as uni2work
-from tests.queries.builders import do, opened, rehearsed, seen, told
+from tests.queries.builders import do, dry_run_of, opened, seen, told
 from tests.queries.snak import STATUSES, Snak
-from tests.queries.test_agent_jobs_verbs import CASES, MIRROR, TABLE, of
 from tests.queries.uni import DEAD, LIVE, OTHER, Uni
 from tests.servers import TestbedServer
 
-CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
+CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 BLIND = Statement(
     text="SELECT i AS id, v AS version FROM unnest($1::text[], $2::text[]) AS s(i, v)",
     source="test",
@@ -40,18 +40,18 @@ GONE = {"gone": True}
 
 
 def unguarded(workspace: Workspace, label: str, lock: Statement = BLIND) -> None:
-    """Take from every verb what stands before its change: nothing is locked, compared or refused."""
-    reader = workspace.systems[label]
-    verbs = {s: {**parts, "lock": (lock,), "refused": ()} for s, parts in reader.system.verbs.items()}
-    reader.system = msgspec.structs.replace(reader.system, verbs=verbs)
+    """Take from every action what stands before its change: nothing is locked, compared or refused."""
+    reader = workspace.engines[label]
+    actions = {s: {**parts, "lock": (lock,), "refused": ()} for s, parts in reader.engine.actions.items()}
+    reader.engine = msgspec.structs.replace(reader.engine, actions=actions)
 
 
-async def locked(workspace: Workspace, label: str, verb: str, node: str, free: str, dsn: str) -> list[Any]:
-    """The rows that ``free`` can still lock while the verb's own locks on the node are held."""
-    reader = workspace.systems[label]
-    spec = reader.system.verb(verb, split_id(node)[1])
+async def locked(workspace: Workspace, label: str, action: str, node: str, free: str, dsn: str) -> list[Any]:
+    """The rows that ``free`` can still lock while the action's own locks on the node are held."""
+    reader = workspace.engines[label]
+    spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
-    request = Request(reader=reader, verb=spec, reason="x", arguments=GONE, operator=audit_log.operator())
+    request = Request(reader=reader, action=spec, reason="x", arguments=GONE, operator=audit_log.operator())
     attempt = Attempt(request, await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
@@ -68,32 +68,32 @@ def profiles(mirror: Workspace, table: Workspace) -> Mapping[str, tuple[Workspac
     return {"mirror": (mirror, MIRROR), "table": (table, TABLE)}
 
 
-@pytest.mark.parametrize(("profile", "verb", "status"), CASES)
+@pytest.mark.parametrize(("profile", "action", "status"), CASES)
 async def test_a_job_is_changed_in_its_statuses_alone(
-    snak: Snak, mirror: Workspace, table: Workspace, profile: str, verb: str, status: str
+    snak: Snak, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
 ) -> None:
-    workspace, verbs = profiles(mirror, table)[profile]
+    workspace, actions = profiles(mirror, table)[profile]
     unguarded(workspace, agent_jobs.LABEL)
     job = await of(snak, status)
     before = await snak.everything()
-    expected = CHANGED if status in verbs[verb][0] else MOVED
-    assert told(await do(workspace, verb, [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): expected}
-    assert (await snak.everything() == before) == (expected == MOVED)
+    expected = CHANGED if status in actions[action][0] else STALE
+    assert told(await do(workspace, action, [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): expected}
+    assert (await snak.everything() == before) == (expected == STALE)
 
 
-@pytest.mark.parametrize(("profile", "verb"), sorted({(p, v) for p, v, _ in CASES}))
+@pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
 @pytest.mark.parametrize("change", ["updated_at = updated_at + interval '1 microsecond'", "error = error"])
 async def test_a_job_is_changed_as_it_was_seen_alone(
-    snak: Snak, mirror: Workspace, table: Workspace, profile: str, verb: str, change: str
+    snak: Snak, mirror: Workspace, table: Workspace, profile: str, action: str, change: str
 ) -> None:
     """The same status again is not what was seen; nor is a row that somebody has written without moving its time."""
-    workspace, verbs = profiles(mirror, table)[profile]
+    workspace, actions = profiles(mirror, table)[profile]
     unguarded(workspace, agent_jobs.LABEL)
-    job = await of(snak, verbs[verb][0][0])
+    job = await of(snak, actions[action][0][0])
     versions = await seen(workspace, [snak.id(job)], agent_jobs.LABEL)
     await snak.sql(f"UPDATE jobs SET {change}")
     before = await snak.everything()
-    assert told(await do(workspace, verb, versions, {}, agent_jobs.LABEL)) == {snak.id(job): MOVED}
+    assert told(await do(workspace, action, versions, {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
     assert await snak.everything() == before
 
 
@@ -103,21 +103,21 @@ async def test_a_young_active_job_is_not_released(
 ) -> None:
     unguarded(table, agent_jobs.LABEL)
     job = await snak.job("active", age=9000, started=started, changed=changed)
-    assert told(await do(table, "release", [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): MOVED}
+    assert told(await do(table, "release", [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
 
 
-@pytest.mark.parametrize(("profile", "verb"), sorted({(p, v) for p, v, _ in CASES}))
+@pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
 async def test_jobs_are_locked_and_those_of_others_not_waited_for(
-    snak: Snak, mirror: Workspace, table: Workspace, profile: str, verb: str
+    snak: Snak, mirror: Workspace, table: Workspace, profile: str, action: str
 ) -> None:
-    workspace, verbs = profiles(mirror, table)[profile]
-    status = verbs[verb][0][0]
+    workspace, actions = profiles(mirror, table)[profile]
+    status = actions[action][0][0]
     held, free = await of(snak, status), await of(snak, status)
-    assert await locked(workspace, agent_jobs.LABEL, verb, snak.id(free), "SELECT id FROM jobs", snak.dsn) == [held]
+    assert await locked(workspace, agent_jobs.LABEL, action, snak.id(free), "SELECT id FROM jobs", snak.dsn) == [held]
     async with snak.connection.transaction():
         await snak.sql("SELECT FROM jobs WHERE id = $1 FOR UPDATE", held)
-        outcomes = await do(workspace, verb, [snak.id(held), snak.id(free)], {}, agent_jobs.LABEL)
-    assert told(outcomes) == {snak.id(held): BUSY, snak.id(free): CHANGED}
+        outcomes = await do(workspace, action, [snak.id(held), snak.id(free)], {}, agent_jobs.LABEL)
+    assert told(outcomes) == {snak.id(held): LOCKED, snak.id(free): CHANGED}
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -130,48 +130,48 @@ async def test_running_is_refused_by_the_table_itself(snak: Snak, status: str) -
 # uni2work
 
 
-async def uni_node(uni: Uni, verb: str, n: int = 0) -> tuple[str, dict[str, Any]]:
-    """A node that the verb is for, one for each ``n``, and its arguments."""
-    if verb == "release":
+async def uni_node(uni: Uni, action: str, n: int = 0) -> tuple[str, dict[str, Any]]:
+    """A node that the action is for, one for each ``n``, and its arguments."""
+    if action == "release":
         return uni.id(await uni.job(held=900, age=1000)), GONE
-    if verb in ("cancel", "skip"):
+    if action in ("cancel", "skip"):
         return uni.id(await uni.job({**PRUNE, "n": n}, cron=True)), {}
-    if verb == "refill":
+    if action == "refill":
         return await uni.bucket(f"inject-files-{n}", -5), {"value": 7}
     return uni.id(await uni.cron({**PRUNE, "n": n}), "cron"), {}
 
 
 TABLES = {"refill": "token_bucket", "forget": "cron_last_exec", "run_now": "cron_last_exec"}
 KEYS = {"token_bucket": "ident", "cron_last_exec": "id", "queued_job": "id"}
-VERBS = ("release", "cancel", "skip", "run_now", "forget", "refill")
+ACTIONS = ("release", "cancel", "skip", "run_now", "forget", "refill")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-async def test_a_row_is_changed_as_it_was_seen_alone(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
+@pytest.mark.parametrize("action", ACTIONS)
+async def test_a_row_is_changed_as_it_was_seen_alone(uni: Uni, uni_workspace: Workspace, action: str) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
-    node, arguments = await uni_node(uni, verb)
+    node, arguments = await uni_node(uni, action)
     versions = await seen(uni_workspace, [node], uni2work.LABEL)
-    table = TABLES.get(verb, "queued_job")
+    table = TABLES.get(action, "queued_job")
     await uni.sql(f"UPDATE {table} SET {KEYS[table]} = {KEYS[table]}")  # the same values, by another's hand
     before = await uni.everything()
-    assert told(await do(uni_workspace, verb, versions, arguments, uni2work.LABEL)) == {node: MOVED}
+    assert told(await do(uni_workspace, action, versions, arguments, uni2work.LABEL)) == {node: STALE}
     assert await uni.everything() == before
 
 
-@pytest.mark.parametrize("verb", ["cancel", "skip"])
+@pytest.mark.parametrize("action", ["cancel", "skip"])
 @pytest.mark.parametrize("half", ["lock_instance = NULL", "lock_time = NULL", "id = id"])
-async def test_a_locked_row_is_not_deleted(uni: Uni, uni_workspace: Workspace, verb: str, half: str) -> None:
+async def test_a_locked_row_is_not_deleted(uni: Uni, uni_workspace: Workspace, action: str, half: str) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(PRUNE, held=9000, cron=True)
     await uni.sql(f"UPDATE queued_job SET {half}")
-    assert told(await do(uni_workspace, verb, [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): MOVED}
+    assert told(await do(uni_workspace, action, [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.row(job)
 
 
 async def test_a_job_whose_success_is_not_recorded_is_not_skipped(uni: Uni, uni_workspace: Workspace) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(PRUNE)
-    assert told(await do(uni_workspace, "skip", [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): MOVED}
+    assert told(await do(uni_workspace, "skip", [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.entry(PRUNE) is None
 
 
@@ -182,14 +182,14 @@ async def test_a_lock_that_is_young_or_none_is_not_released(
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(held=held, age=9000)
     before = await uni.everything()
-    assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, uni2work.LABEL)) == {uni.id(job): MOVED}
+    assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.everything() == before
 
 
 async def test_a_bucket_loses_nothing(uni: Uni, uni_workspace: Workspace) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
     node = await uni.bucket("inject-files", 9)
-    assert told(await do(uni_workspace, "refill", [node], {"value": 8}, uni2work.LABEL)) == {node: MOVED}
+    assert told(await do(uni_workspace, "refill", [node], {"value": 8}, uni2work.LABEL)) == {node: STALE}
 
 
 async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(uni: Uni, uni_workspace: Workspace) -> None:
@@ -210,19 +210,19 @@ async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(uni: U
     assert holders == [None, DEAD, OTHER, LIVE]
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v != "run_now"])
+@pytest.mark.parametrize("action", [v for v in ACTIONS if v != "run_now"])
 async def test_rows_are_locked_and_those_of_others_not_waited_for(
-    uni: Uni, uni_workspace: Workspace, verb: str
+    uni: Uni, uni_workspace: Workspace, action: str
 ) -> None:
-    table = TABLES.get(verb, "queued_job")
-    (held, arguments), (free, _) = [await uni_node(uni, verb, n) for n in range(2)]
+    table = TABLES.get(action, "queued_job")
+    (held, arguments), (free, _) = [await uni_node(uni, action, n) for n in range(2)]
     read = f"SELECT {KEYS[table]}::text FROM {table}"
-    still = await locked(uni_workspace, uni2work.LABEL, verb, free, read, uni.dsn)
+    still = await locked(uni_workspace, uni2work.LABEL, action, free, read, uni.dsn)
     assert still == [held.rpartition(":")[2]]
     async with uni.connection.transaction():
         await uni.sql(f"{read} WHERE {KEYS[table]}::text = $1 FOR UPDATE", held.rpartition(":")[2])
-        outcomes = await do(uni_workspace, verb, [held, free], arguments, uni2work.LABEL)
-    assert told(outcomes) == {held: BUSY, free: CHANGED}
+        outcomes = await do(uni_workspace, action, [held, free], arguments, uni2work.LABEL)
+    assert told(outcomes) == {held: LOCKED, free: CHANGED}
 
 
 async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, uni_workspace: Workspace) -> None:
@@ -231,16 +231,18 @@ async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, un
     async with uni.connection.transaction():
         await uni.sql("SELECT FROM queued_job WHERE id = $1 FOR UPDATE", jobs[1])
         outcomes = await do(uni_workspace, "release", [held, free], GONE, uni2work.LABEL)
-    assert told(outcomes) == {held: BUSY, free: CHANGED}
+    assert told(outcomes) == {held: LOCKED, free: CHANGED}
     assert [(await uni.row(j))["lock_instance"] for j in jobs] == [DEAD, DEAD, None]
 
 
-@pytest.mark.parametrize("verb", ["release", "cancel", "skip"])
-async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
-    """It would hold the worker up for as long as the verb takes."""
+@pytest.mark.parametrize("action", ["release", "cancel", "skip"])
+async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(
+    uni: Uni, uni_workspace: Workspace, action: str
+) -> None:
+    """It would hold the worker up for as long as the action takes."""
     job = await uni.job(PRUNE, held=10, cron=True)
     read = "SELECT id FROM queued_job"
-    assert await locked(uni_workspace, uni2work.LABEL, verb, uni.id(job), read, uni.dsn) == [job]
+    assert await locked(uni_workspace, uni2work.LABEL, action, uni.id(job), read, uni.dsn) == [job]
 
 
 async def test_a_release_locks_nothing_that_any_worker_may_take(uni: Uni, uni_workspace: Workspace) -> None:
@@ -257,16 +259,16 @@ async def test_of_an_instance_the_old_locks_are_locked_alone(uni: Uni, uni_works
     assert await locked(uni_workspace, uni2work.LABEL, "release", node, read, uni.dsn) == [young, other]
 
 
-@pytest.mark.parametrize("verb", ["skip", "forget"])
+@pytest.mark.parametrize("action", ["skip", "forget"])
 async def test_equal_rows_are_locked_too_but_not_those_of_workers(
-    uni: Uni, uni_workspace: Workspace, verb: str
+    uni: Uni, uni_workspace: Workspace, action: str
 ) -> None:
     """A worker that takes one of them now would in the end write the record that we write."""
-    node, _ = await uni_node(uni, verb)
+    node, _ = await uni_node(uni, action)
     await uni.job({**PRUNE, "n": 0}, cron=True)
     at_work, other = await uni.job({**PRUNE, "n": 0}, held=10), await uni.job(PRUNE)
     read = "SELECT id FROM queued_job ORDER BY id"
-    assert await locked(uni_workspace, uni2work.LABEL, verb, node, read, uni.dsn) == [at_work, other]
+    assert await locked(uni_workspace, uni2work.LABEL, action, node, read, uni.dsn) == [at_work, other]
 
 
 @pytest.mark.parametrize("sign", ["job", "holder"])
@@ -276,7 +278,7 @@ async def test_an_instance_is_released_as_it_was_seen_alone(uni: Uni, uni_worksp
     node = uni.id(job) if sign == "job" else uni.id(DEAD, "holder")
     versions = await seen(uni_workspace, [node], uni2work.LABEL)
     await uni.sql("UPDATE queued_job SET lock_time = lock_time + interval '1 microsecond'")
-    assert told(await do(uni_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: MOVED}
+    assert told(await do(uni_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: STALE}
 
 
 # Between the moment that a statement looks and the moment that it locks
@@ -300,7 +302,7 @@ PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"
 
 
 @pytest.mark.parametrize(
-    ("verb", "change"),
+    ("action", "change"),
     [
         ("cancel", TAKEN),
         ("skip", TAKEN),
@@ -311,7 +313,7 @@ PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"
     ],
 )
 async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
-    uni: Uni, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, change: str
+    uni: Uni, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, change: str
 ) -> None:
     """The statement has seen the row as it was, and gets its lock on the row as it is now."""
     monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)
@@ -321,18 +323,18 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
         server.sql(f"GRANT ALL ON ALL {objects} IN SCHEMA public TO {role}", uni.dsn)
     server.sql(GATE, uni.dsn)
     workspace = await opened(server.dsn(uni.dsn.rpartition("/")[2], user=role, password="x"), tmp_path)
-    name = verb.partition(" ")[0]
+    name = action.partition(" ")[0]
     node, arguments = await uni_node(uni, name)
-    if verb == "release all":
+    if action == "release all":
         node = uni.id(DEAD, "holder")
-    elif verb == "forget":
+    elif action == "forget":
         await uni.job({**PRUNE, "n": 0}, cron=True)
     await uni.sql("SELECT pg_advisory_lock(1)")
-    rehearsing = asyncio.create_task(rehearsed(workspace, name, [node], arguments, uni2work.LABEL))
+    dry_running = asyncio.create_task(dry_run_of(workspace, name, [node], arguments, uni2work.LABEL))
     async with asyncio.timeout(30):
         while not await uni.value(WAITS):
             await asyncio.sleep(0.01)
     await uni.sql(f"UPDATE queued_job SET {change}")
     await uni.sql("SELECT pg_advisory_unlock(1)")
-    assert told(await rehearsing)[node] != CHANGED
+    assert told(await dry_running)[node] != CHANGED
     await workspace.close()

@@ -123,16 +123,16 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     for node in {node.kind: node for node in known.values()}.values():
         await reader.detail(node.id)
     changed = set()
-    verbs = {v.name: v for kind in reader.system.spec.kinds for v in reader.verbs(kind.name) if v.writes}
-    for verb in verbs.values():
-        seen, arguments = candidates(reader, verb, known)
-        rehearsal = await perform.rehearse(workspace, reader.label, verb.name, seen, "try", arguments)
-        one = next((r.id for r in rehearsal.results if r.outcome is Outcome.CHANGED), None)
+    actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
+    for action in actions.values():
+        seen, arguments = candidates(reader, action, known)
+        dry_run = await perform.dry_run(workspace, reader.label, action.name, seen, "try", arguments)
+        one = next((r.id for r in dry_run.results if r.outcome is Outcome.CHANGED), None)
         if one is not None:
-            changed.add(verb.name)
-            again = await perform.rehearse(workspace, reader.label, verb.name, {one: seen[one]}, "try", arguments)
-            await perform.commit(workspace, reader.label, verb.name, again, OPERATOR)
-    await workspace.ledger()
+            changed.add(action.name)
+            again = await perform.dry_run(workspace, reader.label, action.name, {one: seen[one]}, "try", arguments)
+            await perform.commit(workspace, reader.label, action.name, again, OPERATOR)
+    await workspace.audit_entries()
     return changed
 
 
@@ -141,8 +141,8 @@ async def visited(scene: Scene, folder: Path, role: str) -> set[str]:
     dsn = scene.dsn if role == "superuser" else scene.server.dsn(scene.database, user=scene.operator, password="x")
     workspace = await opened(dsn, folder, overrides=DEMO.get(scene.name))
     try:
-        assert [d.schema for d in workspace.declined if d.system == scene.name] == ["aaa"]
-        (reader,) = workspace.systems.values()
+        assert [d.schema for d in workspace.declined if d.engine == scene.name] == ["aaa"]
+        (reader,) = workspace.engines.values()
         assert reader.found.schema == scene.schema
         return await everything(workspace, reader)
     finally:
@@ -152,7 +152,7 @@ async def visited(scene: Scene, folder: Path, role: str) -> set[str]:
 async def granted(scene: Scene, folder: Path) -> None:
     """Give the operator what ``grants`` prints, with nothing from PUBLIC."""
     workspace = await opened(scene.dsn, folder, overrides=DEMO.get(scene.name))
-    (reader,) = workspace.systems.values()
+    (reader,) = workspace.engines.values()
     statements = await grants(workspace.database, reader, [], [scene.operator])
     await workspace.close()
     scene.server.sql(f"REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA {scene.schema} FROM PUBLIC", scene.dsn)

@@ -16,8 +16,8 @@ from tests.command import Answer, fetch, unstick
 from tests.queries.builders import do, opened, seen, told
 from tests.servers import TestbedServer
 
-SYSTEMS = Path(__file__).parents[2] / "queries" / "engines"
-DDL = (SYSTEMS / "uni2work" / "schema.sql").read_text()
+ENGINES = Path(__file__).parents[2] / "queries" / "engines"
+DDL = (ENGINES / "uni2work" / "schema.sql").read_text()
 JOB = (
     "INSERT INTO {schema}.queued_job (id, content, creation_instance, creation_time, write_last_exec)"
     " VALUES (5, '{{\"job\": \"send-notification\"}}', gen_random_uuid(), now() - interval '1 day', false)"
@@ -59,24 +59,24 @@ def outcome(answer: Answer) -> dict[str, str]:
 
 async def test_each_label_names_its_schema_where_two_hold_the_engine(two: str, tmp_path: Path) -> None:
     workspace = await opened(two, tmp_path)
-    assert {label: r.found.schema for label, r in workspace.systems.items()} == {
+    assert {label: r.found.schema for label, r in workspace.engines.items()} == {
         "uni2work@public": "public",
         "uni2work@archive": "archive",
     }
-    for label in workspace.systems:
-        assert [node.id for node in (await workspace.systems[label].nodes([f"{label}/job:5"])).nodes] == [
+    for label in workspace.engines:
+        assert [node.id for node in (await workspace.engines[label].nodes([f"{label}/job:5"])).nodes] == [
             f"{label}/job:5"
         ]
     await workspace.close()
 
 
 @pytest.mark.parametrize(
-    "command", [["show", "uni2work/job:5"], ["ledger", "uni2work/job:5"], ["tree", "--system", "uni2work"]]
+    "command", [["show", "uni2work/job:5"], ["audit", "uni2work/job:5"], ["tree", "--engine", "uni2work"]]
 )
 def test_the_short_form_is_refused_with_both_full_forms(two: str, command: list[str]) -> None:
     answer = unstick(*command, dsn=two)
     assert answer.code == 2
-    rest = "/job:5" if "--system" not in command else ""
+    rest = "/job:5" if "--engine" not in command else ""
     assert answer.out == ""
     for schema in ("public", "archive"):
         assert f"uni2work@{schema}{rest}" in answer.err
@@ -101,7 +101,7 @@ def test_the_full_form_is_good_for_ever(add: Add, database: str, server: Testbed
     add("archive")
     assert outcome(cancel("uni2work@archive/job:5", database, "--dry-run")) == {"uni2work/job:5": "changed"}
     assert cancel("uni2work@public/job:5", database).code == 2, "that schema holds no such engine"
-    assert unstick("stuck", "--system", "uni2work@archive", dsn=database).code == 0
+    assert unstick("stuck", "--engine", "uni2work@archive", dsn=database).code == 0
 
 
 @pytest.mark.parametrize("by", ["option", "context"])
@@ -110,9 +110,9 @@ def test_a_chosen_schema_makes_the_short_form_good(two: str, tmp_path: Path, by:
     settings.write_text(f'[contexts.old]\ndsn = "{two}"\nschema = "archive"\n')
     chosen = ["--schema", "archive"] if by == "option" else ["@old", "--config", str(settings)]
     dsn = two if by == "option" else None
-    systems = unstick("systems", "--json", *chosen, dsn=dsn)
-    assert [(s["label"], s["schema"]) for s in systems.json["systems"]] == [("uni2work@archive", "archive")]
-    assert [d["schema"] for d in systems.json["declined"]] == ["public"], "that the other is left out is said"
+    engines = unstick("engines", "--json", *chosen, dsn=dsn)
+    assert [(s["label"], s["schema"]) for s in engines.json["engines"]] == [("uni2work@archive", "archive")]
+    assert [d["schema"] for d in engines.json["declined"]] == ["public"], "that the other is left out is said"
     answer = unstick("do", "cancel", "uni2work/job:5", "-r", "x", "--yes", "--json", *chosen, dsn=dsn)
     assert outcome(answer) == {"uni2work@archive/job:5": "changed"}
     assert left(two) == {"public"}
@@ -120,28 +120,28 @@ def test_a_chosen_schema_makes_the_short_form_good(two: str, tmp_path: Path, by:
 
 def test_a_chosen_schema_says_nothing_of_an_engine_that_is_elsewhere(add: Add, database: str) -> None:
     add("archive")
-    systems = unstick("systems", "--schema", "public", "--json", dsn=database)
-    assert [s["label"] for s in systems.json["systems"]] == ["uni2work"]
+    engines = unstick("engines", "--schema", "public", "--json", dsn=database)
+    assert [s["label"] for s in engines.json["engines"]] == ["uni2work"]
 
 
 @pytest.mark.parametrize("table", [True, False])
 def test_entries_are_found_by_schema_whatever_the_label_was(
     add: Add, database: str, server: TestbedServer, tmp_path: Path, table: bool
 ) -> None:
-    def verbs(node: str) -> list[tuple[str, str, list[str]]]:
-        read = unstick("ledger", node, "--json", dsn=database, home=tmp_path).json["entries"]
-        return [(e["schema"], e["verb"], [r["id"] for r in e["results"]]) for e in read]
+    def actions(node: str) -> list[tuple[str, str, list[str]]]:
+        read = unstick("audit", node, "--json", dsn=database, home=tmp_path).json["entries"]
+        return [(e["schema"], e["action"], [r["id"] for r in e["results"]]) for e in read]
 
     if table:
         server.sql(audit_log.ddl(), database)
     add("public")
     assert outcome(cancel("uni2work/job:5", database, home=tmp_path)) == {"uni2work/job:5": "changed"}
     add("archive")
-    assert verbs("uni2work@archive/job:5") == [], "another row, though it was once the same id"
-    assert verbs("uni2work@public/job:5") == [("public", "cancel", ["uni2work@public/job:5"])]
+    assert actions("uni2work@archive/job:5") == [], "another row, though it was once the same id"
+    assert actions("uni2work@public/job:5") == [("public", "cancel", ["uni2work@public/job:5"])]
     assert cancel("uni2work@archive/job:5", database, home=tmp_path).code == 0
     server.sql("DROP SCHEMA public CASCADE", database)
-    assert verbs("uni2work/job:5") == [("archive", "cancel", ["uni2work/job:5"])]
+    assert actions("uni2work/job:5") == [("archive", "cancel", ["uni2work/job:5"])]
 
 
 SETTINGS = """
@@ -164,7 +164,7 @@ async def test_thresholds_of_a_label_win_over_those_of_the_engine(two: str, add:
     add('"b/c"')
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(two, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    limits = {r.found.schema: r.system.limits for r in workspace.systems.values()}
+    limits = {r.found.schema: r.engine.limits for r in workspace.engines.values()}
     assert {(schema, of["stale"], of["silent"]) for schema, of in limits.items()} == {
         ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
     }  # fmt: skip
@@ -178,14 +178,14 @@ async def test_the_settings_of_a_label_also_hold_for_an_engine_that_is_alone(
     add("archive")
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    assert workspace.systems["uni2work"].system.limits["silent"] == 3.0
+    assert workspace.engines["uni2work"].engine.limits["silent"] == 3.0
     await workspace.close()
 
 
 async def test_options_of_a_label_win_over_those_of_the_engine(
     server: TestbedServer, database: str, tmp_path: Path
 ) -> None:
-    ddl = (SYSTEMS / "agent_jobs" / "schema.sql").read_text()
+    ddl = (ENGINES / "agent_jobs" / "schema.sql").read_text()
     for schema in ("public", "archive"):
         server.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; SET search_path = {schema}; {ddl}", database)
     (tmp_path / "config.toml").write_text(
@@ -193,10 +193,10 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
     )
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
     chosen = {
-        r.found.schema: (r.system.limits["profile"], r.system.limits["group"]) for r in workspace.systems.values()
+        r.found.schema: (r.engine.limits["profile"], r.engine.limits["group"]) for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
-    assert all(any("as the settings say" in note for note in r.notes) for r in workspace.systems.values())
+    assert all(any("as the settings say" in note for note in r.notes) for r in workspace.engines.values())
     await workspace.close()
 
 
@@ -222,7 +222,7 @@ async def test_a_label_is_safe_in_an_id_and_on_a_terminal(add: Add, database: st
     odd = "x\n-- \u202ey\x1b[2J/z\U000e0041"
     add(f'"{odd}"')
     workspace = await opened(database, tmp_path)
-    label = next(label for label, r in workspace.systems.items() if r.found.schema == odd)
+    label = next(label for label, r in workspace.engines.items() if r.found.schema == odd)
     assert label.isprintable()
     assert split_id(f"{label}/job:5")[0] == label
     assert set(told(await do(workspace, "cancel", [f"{label}/job:5"], label=label)).values()) == {"changed"}

@@ -1,4 +1,4 @@
-"""The ledger: in the verb's own transaction, append-only for operators, else in a local file."""
+"""The audit log: in the action's own transaction, append-only for operators, else in a local file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from queries.actions import perform
-from queries.model import LedgerEntry, Outcome
+from queries.model import AuditLogEntry, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, rehearsed, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, told, why
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED, DENIED = Outcome.CHANGED, Outcome.REFUSED, Outcome.DENIED
@@ -25,7 +25,7 @@ GRANTS = "GRANT SELECT ON job, task, task_timer TO {0}; GRANT UPDATE ON task TO 
 
 @pytest.fixture
 def role(server: TestbedServer, eternaltwin: str) -> str:
-    """An operator's role with a name that needs quoting, and all rights but those to the ledger."""
+    """An operator's role with a name that needs quoting, and all rights but those to the audit log."""
     name = server.unique('Anna "A"')
     quoted = '"' + name.replace('"', '""') + '"'
     server.sql(f"CREATE ROLE {quoted} LOGIN PASSWORD 'x'")
@@ -37,7 +37,7 @@ def role(server: TestbedServer, eternaltwin: str) -> str:
 async def operator(
     server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> AsyncIterator[asyncpg.Connection]:
-    """The ledger's table, and the operator's own connection past the console."""
+    """The audit log's table, and the operator's own connection past the console."""
     server.sql(audit_log.ddl(), eternaltwin)
     server.sql(audit_log.grants(role), eternaltwin)
     connection = await asyncpg.connect(as_role(server, eternaltwin, role))
@@ -50,20 +50,20 @@ def as_role(server: TestbedServer, dsn: str, role: str) -> str:
 
 
 @both_versions
-async def test_an_entry_is_written_in_the_verbs_own_transaction(
+async def test_an_entry_is_written_in_the_actions_own_transaction(
     twin: Twin, operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> None:
     task, refused = await twin.task(status="Blocked", timer=30), await twin.task()
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
-    assert workspace.ledger_place == "table"
+    assert workspace.audit_log_place == "table"
     outcomes = await do(workspace, "wake", [twin.id(task)], {"untimed": True})
     both = await do(workspace, "cancel", [twin.id(task), twin.id(refused)])
-    (newest, entry), cursor = await workspace.ledger()
+    (newest, entry), cursor = await workspace.audit_entries()
     assert cursor is None
-    assert outcomes.ledger == "table"
-    assert entry.xid == outcomes.xid == await twin.value("SELECT xmin::text FROM unstick.ledger ORDER BY id LIMIT 1")
+    assert outcomes.audit_log == "table"
+    assert entry.xid == outcomes.xid == await twin.value("SELECT xmin::text FROM unstick.audit_log ORDER BY id LIMIT 1")
     assert (entry.role, entry.os_user, entry.host) == (role, "anna", "laptop")
-    assert (entry.system, entry.schema, entry.verb) == (LABEL, "public", "wake")
+    assert (entry.engine, entry.schema, entry.action) == (LABEL, "public", "wake")
     assert (entry.reason, entry.arguments) == ("it was stuck", {"untimed": True})
     assert entry.results == outcomes.results
     assert entry.changes == outcomes.changes
@@ -75,29 +75,29 @@ async def test_an_entry_is_written_in_the_verbs_own_transaction(
 
 @both_versions
 async def test_an_operator_can_neither_forge_nor_unsay(operator: asyncpg.Connection, role: str) -> None:
-    columns = "os_user, host, application, system, schema, verb, reason, arguments, results, changes"
+    columns = "os_user, host, application, engine, schema, action, reason, arguments, results, changes"
     values = "'a', 'b', 'c', 'd', 'e', 'f', 'g', '{}', '[]', '[]'"
-    await operator.execute(f"INSERT INTO unstick.ledger ({columns}) VALUES ({values})")
-    row = await operator.fetchrow("SELECT role, xid::text, at FROM unstick.ledger")
+    await operator.execute(f"INSERT INTO unstick.audit_log ({columns}) VALUES ({values})")
+    row = await operator.fetchrow("SELECT role, xid::text, at FROM unstick.audit_log")
     assert row["role"] == role
     for statement in (
-        "UPDATE unstick.ledger SET reason = 'another'",
-        "DELETE FROM unstick.ledger",
-        "TRUNCATE unstick.ledger",
-        "DROP TABLE unstick.ledger",
-        "ALTER TABLE unstick.ledger DISABLE TRIGGER ALL",
-        "SELECT FROM unstick.ledger FOR UPDATE",
+        "UPDATE unstick.audit_log SET reason = 'another'",
+        "DELETE FROM unstick.audit_log",
+        "TRUNCATE unstick.audit_log",
+        "DROP TABLE unstick.audit_log",
+        "ALTER TABLE unstick.audit_log DISABLE TRIGGER ALL",
+        "SELECT FROM unstick.audit_log FOR UPDATE",
         *(
-            f"INSERT INTO unstick.ledger ({columns}, {column}) OVERRIDING SYSTEM VALUE VALUES ({values}, {value})"
+            f"INSERT INTO unstick.audit_log ({columns}, {column}) OVERRIDING SYSTEM VALUE VALUES ({values}, {value})"
             for column, value in (("role", "'postgres'"), ("at", "now()"), ("xid", "'7'"), ("id", "1"))
         ),
     ):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await operator.execute(statement)
-    assert await operator.fetchval("SELECT count(*) FROM unstick.ledger") == 1
+    assert await operator.fetchval("SELECT count(*) FROM unstick.audit_log") == 1
     unreasoned = values.replace("'g'", "''")
     with pytest.raises(asyncpg.CheckViolationError):
-        await operator.execute(f"INSERT INTO unstick.ledger ({columns}) VALUES ({unreasoned})")
+        await operator.execute(f"INSERT INTO unstick.audit_log ({columns}) VALUES ({unreasoned})")
 
 
 async def test_the_role_is_who_came_in_not_who_he_plays(
@@ -108,11 +108,11 @@ async def test_the_role_is_who_came_in_not_who_he_plays(
     server.sql(f"CREATE ROLE {mask}; GRANT {mask} TO {quoted}")
     server.sql(audit_log.grants(mask), eternaltwin)
     await operator.execute(f"SET ROLE {mask}")
-    columns = "os_user, host, application, system, schema, verb, reason, arguments, results, changes"
+    columns = "os_user, host, application, engine, schema, action, reason, arguments, results, changes"
     await operator.execute(
-        f"INSERT INTO unstick.ledger ({columns}) VALUES ('a', 'b', 'c', 'd', 'e', 'f', 'g', '{{}}', '[]', '[]')"
+        f"INSERT INTO unstick.audit_log ({columns}) VALUES ('a', 'b', 'c', 'd', 'e', 'f', 'g', '{{}}', '[]', '[]')"
     )
-    assert await operator.fetchval("SELECT role FROM unstick.ledger") == role
+    assert await operator.fetchval("SELECT role FROM unstick.audit_log") == role
 
 
 @both_versions
@@ -127,9 +127,11 @@ async def test_making_it_twice_changes_nothing(twin: Twin, server: TestbedServer
 async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
     twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Also those of a ledger that was made without it, from its next ``init`` on; what is in it stays readable."""
+    """Also those of an audit log that was made without it, from its next ``init`` on; what is in it stays readable."""
     await twin.sql(audit_log.ddl())
-    await twin.sql("ALTER TABLE unstick.ledger ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz")
+    await twin.sql(
+        "ALTER TABLE unstick.audit_log ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz"
+    )
     workspace = await opened(eternaltwin, tmp_path)
     methods = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
     quick = "lz4" if "lz4" in await twin.value(methods) else "pglz"
@@ -138,10 +140,10 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
         ids = [twin.id(task) for task in await twin.tasks(await twin.jobs(60))]
         outcomes = await do(workspace, "cancel", ids)
         expected.append(outcomes.changes)
-        newest = "SELECT pg_column_compression({}) FROM unstick.ledger ORDER BY id DESC LIMIT 1"
+        newest = "SELECT pg_column_compression({}) FROM unstick.audit_log ORDER BY id DESC LIMIT 1"
         assert await twin.value(newest.format("changes")) == await twin.value(newest.format("results")) == method
         await audit_log.create(workspace.database, [])
-    entries, _ = await workspace.ledger()
+    entries, _ = await workspace.audit_entries()
     assert [entry.changes for entry in reversed(entries)] == expected
     await workspace.close()
 
@@ -157,20 +159,20 @@ async def test_pages_of_entries_and_those_about_one_node(
     for task in tasks:
         await do(workspace, "wake", [twin.id(task)])
     await do(workspace, "cancel", map(twin.id, tasks[1:3]))
-    paged: list[LedgerEntry] = []
+    paged: list[AuditLogEntry] = []
     cursor = None
     while True:
-        entries, cursor = await workspace.ledger(cursor, page=2)
+        entries, cursor = await workspace.audit_entries(cursor, page=2)
         paged += entries
         if cursor is None:
             break
-    assert [e.verb for e in paged] == ["cancel", *["wake"] * 5]
+    assert [e.action for e in paged] == ["cancel", *["wake"] * 5]
     assert [[r.id for r in e.results] for e in paged[1:]] == [[twin.id(task)] for task in reversed(tasks)]
     assert len({e.id for e in paged}) == 6
-    about, _ = await workspace.ledger(node_id=twin.id(tasks[2]))
-    assert [e.verb for e in about] == ["cancel", "wake"]
-    assert (await workspace.ledger(node_id=twin.id(tasks[2]), page=1))[1] == about[0].id
-    assert (await workspace.ledger(node_id=f"{LABEL}/task:' OR 1=1"))[0] == ()
+    about, _ = await workspace.audit_entries(node_id=twin.id(tasks[2]))
+    assert [e.action for e in about] == ["cancel", "wake"]
+    assert (await workspace.audit_entries(node_id=twin.id(tasks[2]), page=1))[1] == about[0].id
+    assert (await workspace.audit_entries(node_id=f"{LABEL}/task:' OR 1=1"))[0] == ()
     await workspace.close()
 
 
@@ -180,15 +182,15 @@ async def test_pages_of_entries_and_those_about_one_node(
 async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     twin: Twin, eternaltwin: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "state" / "unstick" / "ledger.jsonl"
+    path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
     workspace = await Workspace.open(eternaltwin, file=path)
-    assert workspace.ledger_place == str(path)
+    assert workspace.audit_log_place == str(path)
     task, refused = await twin.task(), await twin.task(status="Complete")
-    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
-    assert rehearsal.ledger == str(path)
-    assert not path.exists(), "a rehearsal leaves no trace here either"
-    outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
-    assert outcomes.ledger == str(path)
+    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
+    assert dry_run.audit_log == str(path)
+    assert not path.exists(), "a dry run leaves no trace here either"
+    outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
+    assert outcomes.audit_log == str(path)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]
     assert (intent["intended"], outcome["intended"]) == (True, False)
@@ -202,7 +204,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     assert len(path.read_text().splitlines()) == 2, "nothing was changed: there is nothing to tell"
     with path.open("a") as file:
         file.write('{"id": "half a li')
-    assert [e.id for e in (await workspace.ledger())[0]] == [outcome["id"]]
+    assert [e.id for e in (await workspace.audit_entries())[0]] == [outcome["id"]]
     await workspace.close()
 
 
@@ -211,13 +213,13 @@ async def test_a_table_that_may_not_be_written_leaves_the_file(
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
-    assert workspace.ledger_place == str(tmp_path / "ledger.jsonl")
+    assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
     server.sql(audit_log.grants(role), eternaltwin)
     await workspace.look()
-    assert workspace.ledger_place == "table"
+    assert workspace.audit_log_place == "table"
     server.sql("DROP SCHEMA unstick CASCADE", eternaltwin)
     await workspace.look()
-    assert workspace.ledger_place == str(tmp_path / "ledger.jsonl")
+    assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
     await workspace.close()
 
 
@@ -226,12 +228,12 @@ async def test_a_table_that_goes_away_or_shuts_lets_nothing_be_changed(
 ) -> None:
     task = await twin.task()
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
-    await twin.sql(f'REVOKE INSERT (changes) ON unstick.ledger FROM "{role.replace(chr(34), chr(34) * 2)}"')
+    await twin.sql(f'REVOKE INSERT (changes) ON unstick.audit_log FROM "{role.replace(chr(34), chr(34) * 2)}"')
     before = await twin.digest()
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): DENIED}
-    assert "ledger" in why(outcomes, twin.id(task))
-    await twin.sql("DROP TABLE unstick.ledger")
+    assert "audit_log" in why(outcomes, twin.id(task))
+    await twin.sql("DROP TABLE unstick.audit_log")
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)).endswith("Nothing was changed.")
@@ -253,7 +255,7 @@ async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_
             return await twin.task()
 
     await asyncio.gather(*map(work, consoles))
-    entries, _ = await consoles[0].ledger(page=100)
+    entries, _ = await consoles[0].audit_entries(page=100)
     assert len(entries) == 20
     assert {r.outcome for e in entries for r in e.results} == {CHANGED}
     for console in consoles:
@@ -267,19 +269,19 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
     await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     await do(workspace, "wake", [twin.id(await twin.task(status="Blocked", timer=60))])
-    (entry,), _ = await workspace.ledger()
+    (entry,), _ = await workspace.audit_entries()
     other = msgspec.structs.replace(entry, reason="never written")
 
-    async def holds(asked: LedgerEntry) -> bool | None:
+    async def holds(asked: AuditLogEntry) -> bool | None:
         async with workspace.database.reading() as transaction:
             return await audit_log.holds(transaction, asked)
 
     assert (await holds(entry), await holds(other)) == (True, False)
     await twin.sql(
-        "INSERT INTO unstick.ledger"
-        " (os_user, host, application, system, schema, verb, reason, arguments, results, changes)"
-        " SELECT os_user, host, application, system, schema, verb, 'later', arguments, results, changes"
-        "   FROM unstick.ledger, generate_series(1, 10000)"
+        "INSERT INTO unstick.audit_log"
+        " (os_user, host, application, engine, schema, action, reason, arguments, results, changes)"
+        " SELECT os_user, host, application, engine, schema, action, 'later', arguments, results, changes"
+        "   FROM unstick.audit_log, generate_series(1, 10000)"
     )
     assert (await holds(entry), await holds(other)) == (None, None)
     await workspace.close()

@@ -12,14 +12,14 @@ import asyncpg
 import pytest
 
 from queries.db.database import READ_TIMEOUT
-from queries.errors import BusyError
+from queries.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.queries.builders import Twin, opened, reader
 from tests.servers import TestbedServer, both_versions, together
 
 Lock = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
-COMMANDS = ("systems", "tree", "stuck", "dead")
+COMMANDS = ("engines", "tree", "stuck", "dead")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
     await twin.task()
     holder = await lock(eternaltwin)
     start = monotonic()
-    with pytest.raises(BusyError) as caught:
+    with pytest.raises(LockedError) as caught:
         await reader(workspace).counts()
     assert monotonic() - start < READ_TIMEOUT, "statement_timeout would have ended it as well"
     pid = await holder.fetchval("SELECT pg_backend_pid()")
@@ -75,7 +75,7 @@ async def test_a_lock_that_is_only_waited_for_names_both(
     holder, waiter = first.get_server_pid(), second.get_server_pid()
     while not await twin.value("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", waiter):
         await asyncio.sleep(0.01)
-    with pytest.raises(BusyError) as caught:
+    with pytest.raises(LockedError) as caught:
         await reader(workspace).counts()
     assert f"pid {waiter} (migrator, role postgres) waits" in caught.value.line
     assert f"behind pid {holder} (migrator, role postgres)" in caught.value.line
@@ -92,7 +92,7 @@ async def test_what_a_role_may_not_see_of_the_blocker_names_the_grant(
     )
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     holder = await lock(eternaltwin)
-    with pytest.raises(BusyError) as caught:
+    with pytest.raises(LockedError) as caught:
         await reader(workspace).counts()
     assert f"pid {holder.get_server_pid()} (migrator, role postgres)" in caught.value.line
     assert f"GRANT pg_monitor TO {role}" in caught.value.line
@@ -106,7 +106,7 @@ async def test_a_prepared_transaction_is_named(own_server: TestbedServer, tmp_pa
     dsn = own_server.fresh("eternaltwin")
     own_server.sql("BEGIN; LOCK TABLE task IN ACCESS EXCLUSIVE MODE; PREPARE TRANSACTION 'left over'", dsn)
     workspace = await opened(dsn, tmp_path)
-    with pytest.raises(BusyError, match="prepared transaction left over"):
+    with pytest.raises(LockedError, match="prepared transaction left over"):
         await reader(workspace).counts()
     await workspace.close()
 
@@ -118,10 +118,10 @@ async def test_detection_waits_for_no_lock(server: TestbedServer, lock: Lock, tm
     holder = await lock(dsn, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     workspace = await opened(dsn, tmp_path)
     assert workspace.locked == {"jobs"}
-    assert [(d.system, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
+    assert [(d.engine, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
     await holder.execute("ROLLBACK")
     await workspace.look(renew=True)
-    assert list(workspace.systems) == ["agent_jobs"]
+    assert list(workspace.engines) == ["agent_jobs"]
     assert not workspace.locked
     await workspace.close()
     server.drop(dsn)
@@ -160,8 +160,8 @@ async def test_a_locked_table_costs_its_own_engine_alone(five: str, lock: Lock, 
 
 def engines(command: str, answer: Answer) -> set[str]:
     """Labels of the engines of which the answer has something."""
-    if command == "systems":
-        return {s["label"] for s in answer.json["systems"] if s["counts"]}
+    if command == "engines":
+        return {s["label"] for s in answer.json["engines"] if s["counts"]}
     if command == "dead":
-        return {part["system"] for part in answer.json["dead"] if part["letters"]}
-    return {each["system"] for each in answer.json["nodes" if command == "tree" else "found"]}
+        return {part["engine"] for part in answer.json["dead"] if part["dead_letters"]}
+    return {each["engine"] for each in answer.json["nodes" if command == "tree" else "found"]}

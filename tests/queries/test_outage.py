@@ -16,14 +16,14 @@ from queries.actions import bulk, perform, unfinished
 from queries.actions.bulk import Progress
 from queries.db.database import Transaction
 from queries.errors import DatabaseError
-from queries.model import Outcome, Rehearsal, Result
+from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list, commit_status
 from queries.write.bulk_list import Frozen
-from tests.queries.builders import LABEL, OPERATOR, Twin, opened, rehearsed, seen, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, seen, told
 from tests.servers import TestbedServer
 
-CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 NODES, CHUNK = 300, 10
 
 
@@ -41,7 +41,7 @@ async def filled(dsn: str, *, table: bool = True) -> tuple[Twin, list[str]]:
 
 
 async def woken(dsn: str) -> tuple[set[str], set[int]]:
-    """Tasks that are awake, and the revisions: a wake leaves them as they are, so twice would show in the ledger."""
+    """Tasks that are awake, and the revisions: a wake leaves them as they are, so twice would show in the audit log."""
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT task_id, revision FROM task WHERE status = 'Available'")
     await connection.close()
@@ -49,26 +49,26 @@ async def woken(dsn: str) -> tuple[set[str], set[int]]:
 
 
 async def entered(workspace: Workspace) -> list[str]:
-    """Ids of nodes that the ledger says were changed, as often as it says so."""
-    entries, _ = await workspace.ledger(page=1000)
+    """Ids of nodes that the audit log says were changed, as often as it says so."""
+    entries, _ = await workspace.audit_entries(page=1000)
     return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
 
 
 def steps(
-    workspace: Workspace, rehearsal: Rehearsal, stop: asyncio.Event | None = None, going: Frozen | None = None
+    workspace: Workspace, dry_run: DryRun, stop: asyncio.Event | None = None, going: Frozen | None = None
 ) -> AsyncIterator[Progress]:
-    return perform.bulk(workspace, LABEL, rehearsal.verb, rehearsal, OPERATOR, stop or asyncio.Event(), going)
+    return perform.bulk(workspace, LABEL, dry_run.action, dry_run, OPERATOR, stop or asyncio.Event(), going)
 
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer, tmp_path: Path, seed: int) -> None:
-    """Three outages a bulk, fast and immediate ones, at random moments; with the ledger as a table and as a file."""
+    """Three outages a bulk, fast and immediate ones, at random moments; with the audit log as a table and as a file."""
     rng = random.Random(seed)
     dsn = own_server.fresh("eternaltwin")
     twin, ids = await filled(dsn, table=bool(seed % 2))
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     outages = sorted(rng.sample(range(20, NODES - 40), 3))
     results: list[Result] = []
     waited = 0
@@ -81,7 +81,7 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer
         await asyncio.to_thread(own_server.start)
 
     async with asyncio.timeout(240):
-        async for progress in steps(workspace, rehearsal):
+        async for progress in steps(workspace, dry_run):
             results += progress.chunk.results
             waited += progress.waits is not None
             if outages and progress.done >= outages[0] and (down is None or down.done()):
@@ -109,7 +109,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     twin, ids = await filled(dsn, table=table)
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     sent, commits = perform._ended, []
 
     async def lost(transaction: Transaction) -> str | None:
@@ -123,7 +123,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
 
     monkeypatch.setattr(perform, "_ended", lost)
     results, pauses = [], 0
-    async for progress in steps(workspace, rehearsal):
+    async for progress in steps(workspace, dry_run):
         results += progress.chunk.results
         if progress.waits is not None:
             pauses += 1
@@ -144,9 +144,9 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
     twin, ids = await filled(dsn)
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop, results, pauses = asyncio.Event(), [], []
-    async for progress in steps(workspace, rehearsal, stop):
+    async for progress in steps(workspace, dry_run, stop):
         results += progress.chunk.results
         if progress.done == 50:
             await asyncio.to_thread(own_server.halt, "immediate")
@@ -167,7 +167,7 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
     assert {r.id for r in recalled} <= {r.id for r in results if r.outcome is Outcome.UNKNOWN}
     done |= {r.id for r in recalled}
     left = with_list.left
-    again = bulk_list.rehearsal_of(with_list.head, await rehearsed(workspace, "wake", left), left)
+    again = bulk_list.remaining(with_list.head, await dry_run_of(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, with_list) for r in step.chunk.results]
     assert sorted(r.id for r in rest) == sorted(set(ids) - done)
     assert {r.outcome for r in rest} == {CHANGED}
@@ -184,9 +184,9 @@ async def test_a_server_that_stays_away_is_given_up(
     twin, ids = await filled(dsn)
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     last = None
-    async for progress in steps(workspace, rehearsal):
+    async for progress in steps(workspace, dry_run):
         last = progress
         if progress.done == 50:
             await asyncio.to_thread(own_server.halt, "immediate")
@@ -202,10 +202,10 @@ async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: P
     twin, ids = await filled(dsn)
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     results, standby, promoted = [], False, False
     async with asyncio.timeout(120):
-        async for progress in steps(workspace, rehearsal):
+        async for progress in steps(workspace, dry_run):
             results += progress.chunk.results
             if progress.done == 50 and not standby:
                 await asyncio.to_thread(own_server.standby)
@@ -223,9 +223,9 @@ async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: P
 
 
 async def begun(workspace: Workspace, ids: list[str]) -> Frozen:
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
-    schema = workspace.systems[LABEL].found.schema
-    return bulk_list.create(workspace.bulks, workspace.server, LABEL, schema, "wake", rehearsal)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
+    schema = workspace.engines[LABEL].found.schema
+    return bulk_list.create(workspace.bulks, workspace.server, LABEL, schema, "wake", dry_run)
 
 
 async def test_a_list_is_private_locked_and_of_one_database(
@@ -271,10 +271,10 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
     ids = [twin.id(task) for task in tasks]
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop = asyncio.Event()
     async with workspace.database.reading():  # one connection only
-        async for progress in steps(workspace, rehearsal, stop):
+        async for progress in steps(workspace, dry_run, stop):
             if progress.done == 20:
                 stop.set()
     (path,) = workspace.bulks.iterdir()
@@ -294,7 +294,7 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     left = list_.left
     assert {r.id for r in found} | set(left) == set(ids)
     assert len(found) == (0 if lines == "head" else 20)
-    again = bulk_list.rehearsal_of(list_.head, await rehearsed(workspace, "wake", left), left)
+    again = bulk_list.remaining(list_.head, await dry_run_of(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, list_) for r in step.chunk.results]
     outcomes_ = told([*found, *rest])
     assert [i for i, outcome in outcomes_.items() if outcome is not CHANGED] == (
@@ -308,10 +308,10 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
 async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
     workspace.bulks.write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
-        await perform.commit(workspace, LABEL, "wake", rehearsal, OPERATOR)
+        await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()
     await workspace.close()
 
@@ -324,9 +324,9 @@ async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_l
     twin, ids = await filled(dsn, table=place == "table")
     await twin.connection.close()
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", await seen(workspace, ids))
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop, kept, done = asyncio.Event(), False, set()
-    async for progress in steps(workspace, rehearsal, stop):
+    async for progress in steps(workspace, dry_run, stop):
         done |= {r.id for r in progress.chunk.results}
         if progress.done >= 50 and not kept:
             kept = True
@@ -351,7 +351,7 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     assert unfinished.told(workspace) == []
     monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
     task = twin.id(await twin.task(status="Blocked", timer=60))
-    await perform.commit(workspace, LABEL, "wake", await rehearsed(workspace, "wake", [task]), OPERATOR)
+    await perform.commit(workspace, LABEL, "wake", await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
     assert len(unfinished.told(again)) == 1

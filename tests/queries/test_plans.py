@@ -1,6 +1,6 @@
 """Everything the console asks for by itself costs the same however large the tables are.
 
-Each system's tables are filled by ``large/<system>.sql`` twice, once with four times the rows, with and without the
+Each engine's tables are filled by ``large/<engine>.sql`` twice, once with four times the rows, with and without the
 indexes that its needs propose, and every statement's plan is looked at as it ran.
 """
 
@@ -46,7 +46,7 @@ async def test_no_automatic_statement_grows_with_the_table(
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-async def _costs(server: TestbedServer, engine: loader.System, rows: int, tmp_path: Path) -> plans.Costs:
+async def _costs(server: TestbedServer, engine: loader.Engine, rows: int, tmp_path: Path) -> plans.Costs:
     """Without any index beyond the engine's own, then with all that are proposed."""
     dsn = server.fresh(engine.name)
     try:
@@ -55,8 +55,8 @@ async def _costs(server: TestbedServer, engine: loader.System, rows: int, tmp_pa
         for indexes in ("bare", "helped"):
             if indexes == "helped":
                 await plans.index(dsn, engine)
-            workspace = await Workspace.open(dsn, SMALL, file=tmp_path / "ledger")
-            for call, cost in (await plans.automatic(workspace.systems[engine.name], far=500)).items():
+            workspace = await Workspace.open(dsn, SMALL, file=tmp_path / "audit_log")
+            for call, cost in (await plans.automatic(workspace.engines[engine.name], far=500)).items():
                 costs[f"{indexes}: {call}"] = cost
             await workspace.close()
     finally:

@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from queries.model import Honesty
+from queries.model import Precision
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.console.stage import staged
-from tests.queries.builders import Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.builders import Twin, do, dry_run_of, opened, reader, told, why
 from tests.queries.snak import Snak
 from tests.servers import TestbedServer, both_versions
 
@@ -51,7 +51,7 @@ async def test_who_is_not_subject_to_policies_is_told_nothing_of_them(
     await twin.sql(f"{ENABLE}; {SEE}")
     workspace = await opened(eternaltwin, tmp_path)
     assert reader(workspace).found.policies == ()
-    assert {count.honesty for count in await reader(workspace).counts()} == {Honesty.EXACT}
+    assert {count.precision for count in await reader(workspace).counts()} == {Precision.EXACT}
     await workspace.close()
 
 
@@ -61,14 +61,14 @@ async def test_hidden_rows_are_no_all_clear(twin: Twin, clerk: str) -> None:
     before = await ask("stuck", dsn=clerk)
     assert "overdue" in before.out
     await twin.sql(ENABLE)
-    for command in ("systems", "tree", "stuck"):
+    for command in ("engines", "tree", "stuck"):
         text, json = await ask(command, dsn=clerk), await ask(command, "--json", dsn=clerk)
         assert text.code == json.code == 0
         assert "Nothing is stuck" not in text.out
         assert "polic" in text.out + text.err, command
         assert "polic" in json.out, command
-    counts = (await ask("systems", "--json", dsn=clerk)).json["systems"][0]["counts"]
-    assert all(count["honesty"] != "exact" for count in counts)
+    counts = (await ask("engines", "--json", dsn=clerk)).json["engines"][0]["counts"]
+    assert all(count["precision"] != "exact" for count in counts)
     unchecked = (await ask("stuck", "--json", dsn=clerk)).json["unchecked"]
     assert [each["code"] for each in unchecked if "task" in each["why"]] == ["hidden rows"]
 
@@ -83,7 +83,7 @@ async def test_a_node_that_no_policy_shows_is_not_called_gone(twin: Twin, clerk:
 
 
 @both_versions
-async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_busy(
+async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_locked(
     twin: Twin, view: Workspace, eternaltwin: str
 ) -> None:
     job = await twin.job()
@@ -96,7 +96,7 @@ async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_b
     outcomes = told(await do(view, "wake", [twin.id(task) for task in tasks]))
     await other.sql("ROLLBACK")
     await other.connection.close()
-    expected = {held: "busy"} | dict.fromkeys(free, "changed") | dict.fromkeys(tasks[3:], "denied")
+    expected = {held: "locked"} | dict.fromkeys(free, "changed") | dict.fromkeys(tasks[3:], "denied")
     assert outcomes == {twin.id(task): outcome for task, outcome in expected.items()}
     assert await state(twin, free) == {"Available"}
     assert await state(twin, [*tasks[3:], held]) == {"Blocked"}
@@ -120,10 +120,10 @@ async def test_a_change_of_which_a_policy_may_have_kept_a_part_says_so(twin: Twi
     await twin.sql("ALTER TABLE task_timer ENABLE ROW LEVEL SECURITY")
     await twin.sql("CREATE POLICY see ON task_timer FOR SELECT USING (true)")
     workspace = await opened(clerk, tmp_path)
-    rehearsal = await rehearsed(workspace, "wake", [twin.id(task)])
-    assert told(rehearsal) == {twin.id(task): "changed"}
-    assert "task_timer" in why(rehearsal, twin.id(task))
-    assert [change.table for change in rehearsal.changes if change.after is None] == []
+    dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
+    assert told(dry_run) == {twin.id(task): "changed"}
+    assert "task_timer" in why(dry_run, twin.id(task))
+    assert [change.table for change in dry_run.changes if change.after is None] == []
     await workspace.close()
 
 
@@ -134,7 +134,7 @@ async def test_dead_letters_that_policies_may_hide(snak: Snak, server: TestbedSe
     )
     dsn = server.dsn(snak.dsn.rpartition("/")[2], user=role, password="x")
     await snak.job("failed")
-    assert (await ask("dead", "--json", dsn=dsn)).json["dead"][0]["letters"]
+    assert (await ask("dead", "--json", dsn=dsn)).json["dead"][0]["dead_letters"]
     server.sql("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY", snak.dsn)
     answer = await ask("dead", dsn=dsn)
     assert "No dead letters." not in answer.out

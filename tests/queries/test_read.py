@@ -13,7 +13,7 @@ import pytest
 
 from queries.contract import detect
 from queries.errors import DatabaseError
-from queries.model import Honesty, Page, Phase
+from queries.model import Page, Phase, Precision
 from queries.workspace import UnknownError, Workspace
 from tests.queries.builders import LABEL, Twin, opened, reader
 from tests.servers import TestbedServer, both_versions
@@ -237,15 +237,15 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
 # Counts
 
 
-async def counts(workspace: Workspace) -> dict[str, tuple[int | None, Honesty]]:
-    return {c.phase.value: (c.n, c.honesty) for c in await reader(workspace).counts()}
+async def counts(workspace: Workspace) -> dict[str, tuple[int | None, Precision]]:
+    return {c.phase.value: (c.n, c.precision) for c in await reader(workspace).counts()}
 
 
 @both_versions
 async def test_counts_are_exact_or_say_how_they_were_come_by(
     twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exact, about, unknown = Honesty.EXACT, Honesty.ESTIMATED, Honesty.UNKNOWN
+    exact, about, unknown = Precision.EXACT, Precision.ESTIMATED, Precision.UNKNOWN
     jobs = [await twin.job()] * 10
     await twin.tasks(jobs * 3, status="Complete")
     await twin.tasks(jobs, status="Available")
@@ -267,7 +267,7 @@ async def test_counts_are_exact_or_say_how_they_were_come_by(
     await twin.tasks(jobs * 1000 + jobs[:1], status="Available", polled=None, revision=0)
     await twin.timers(await twin.tasks(jobs * 1000, status="Blocked"), 60)
     assert await counts(large) == {
-        "ready": (10_000, Honesty.CAPPED), "scheduled": (10_000, Honesty.CAPPED), "blocked": (None, unknown),
+        "ready": (10_000, Precision.CAPPED), "scheduled": (10_000, Precision.CAPPED), "blocked": (None, unknown),
         "done": (0, about),
     }  # fmt: skip
     await small.close()
@@ -287,7 +287,7 @@ async def test_statistics_that_may_not_be_read_are_none(
     )
     await twin.task()
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
-    assert (await counts(workspace))["done"] == (None, Honesty.UNKNOWN)
+    assert (await counts(workspace))["done"] == (None, Precision.UNKNOWN)
     with pytest.raises(DatabaseError, match="Permission denied for table task"):
         await reader(workspace).live()
     await workspace.close()
@@ -379,7 +379,7 @@ async def test_bytes_of_any_kind_and_names_of_any_length(twin: Twin, workspace: 
 async def test_what_names_nothing_is_said_so(workspace: Workspace) -> None:
     for text, said in (
         ("nonsense", "not a node id"),
-        ("other/task:1", "There is no system 'other' here; there is eternaltwin."),
+        ("other/task:1", "There is no engine 'other' here; there is eternaltwin."),
         (f"{LABEL}/step:1", "eternaltwin has no nodes of kind 'step'; its kinds are job, task, runner."),
     ):
         with pytest.raises(UnknownError, match=said):

@@ -9,7 +9,7 @@ import pytest
 
 from queries.db import database
 from queries.model import Outcome
-from tests.queries.builders import Twin, do, opened, reader, rehearsed, told, why
+from tests.queries.builders import Twin, do, dry_run_of, opened, reader, told, why
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -29,24 +29,24 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
     changed = what.format(database=name, role=role)
     workspace = await opened(dsn, tmp_path)
     overriding = await opened(dsn, tmp_path, override_read_only=True)
-    (verb,) = [v for v in reader(workspace).verbs("task") if v.name == "wake"]
-    assert reader(workspace).availability(verb).ok
+    (action,) = [v for v in reader(workspace).actions("task") if v.name == "wake"]
+    assert reader(workspace).availability(action).ok
 
     server.sql(FORBID.format(what=changed))
     for one in (workspace, overriding, late := await opened(dsn, tmp_path)):
         await one.renew()
         assert one.server.read_only
-        assert reader(one).availability(verb).ok == (one is overriding)
+        assert reader(one).availability(action).ok == (one is overriding)
     outcomes = await do(late, "wake", [task])
     assert told(outcomes) == {task: REFUSED}
     assert why(outcomes, task) == database.FORBIDDEN
-    assert told(await rehearsed(overriding, "wake", [task])) == {task: CHANGED}
+    assert told(await dry_run_of(overriding, "wake", [task])) == {task: CHANGED}
 
     server.sql(f"ALTER {changed} RESET default_transaction_read_only")
-    assert told(await rehearsed(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
+    assert told(await dry_run_of(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
     for one in (workspace, overriding, late):
         await one.renew()
-        assert reader(one).availability(verb).ok
+        assert reader(one).availability(action).ok
         await one.close()
     server.sql(f"DROP ROLE {role}")
 

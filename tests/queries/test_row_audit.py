@@ -29,7 +29,7 @@ async def audit(twin: Twin) -> AsyncIterator[RowAudit]:
 
 @both_versions
 @pytest.mark.parametrize(
-    ("verb", "kind", "columns"),
+    ("action", "kind", "columns"),
     [
         ("wake", "task", {"status": "Blocked", "timer": 600}),
         ("cancel", "task", {"status": "Blocked", "timer": 600}),
@@ -38,13 +38,13 @@ async def audit(twin: Twin) -> AsyncIterator[RowAudit]:
     ],
 )
 async def test_an_entry_claims_what_was_done(
-    twin: Twin, workspace: Workspace, audit: RowAudit, verb: str, kind: str, columns: Any
+    twin: Twin, workspace: Workspace, audit: RowAudit, action: str, kind: str, columns: Any
 ) -> None:
     job = await twin.job()
     task = await twin.task(job, **columns)
     await twin.task(status="Blocked", timer=60)
     await audit.made()
     node = twin.id(task if kind == "task" else job, kind)
-    outcomes = await do(workspace, verb, [node])
+    outcomes = await do(workspace, action, [node])
     assert told(outcomes) == {node: Outcome.CHANGED}, outcomes.results
     assert await audit.check(outcomes)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from queries.contract import loader
-from queries.contract.loader import System
+from queries.contract.loader import Engine
 from queries.db import shared_sql
 from queries.model import DRAWN, Node
 from queries.statement import Statement
@@ -20,14 +20,14 @@ from tests.servers import TestbedServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]
 TYPED = re.compile(r"^-- \$(\d+) \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
-NODE = {f.name for f in msgspec.structs.fields(Node)} - {"system", "findings"} | {"now"}
+NODE = {f.name for f in msgspec.structs.fields(Node)} - {"engine", "findings"} | {"now"}
 COLUMNS = {
     "nodes": NODE,
     **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
     "dead": {"id", "cursor", "severity", "since", "cause", "error", "was", "is_now"},
     "options": {"name", "value", "why"},
     "find": {"id"},
-    "counts": {"phase", "n", "honesty"},
+    "counts": {"phase", "n", "precision"},
     "findings": {"id", "since", "evidence"},
     "samples": {"id", "seen"},
     "lock": {"id", "version"},
@@ -45,11 +45,11 @@ MAY = {
     "refused": {"for_now"},
     "rows": {"ours"},
 }
-systems = pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
+engines = pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
 
 
 @pytest.fixture
-async def engine(server: TestbedServer, shipped: System) -> AsyncIterator[asyncpg.Connection]:
+async def engine(server: TestbedServer, shipped: Engine) -> AsyncIterator[asyncpg.Connection]:
     """A connection to a database with that engine's tables in ``public``; only the server's own names are in reach."""
     dsn = server.fresh(shipped.name)
     connection = await asyncpg.connect(dsn, statement_cache_size=0)
@@ -78,8 +78,8 @@ async def prepare(connection: asyncpg.Connection, text: str, header: str) -> Non
 
 
 @both_versions
-@systems
-async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: TestbedServer, shipped: System) -> None:
+@engines
+async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: TestbedServer, shipped: Engine) -> None:
     for path in sorted((HOME / "engines" / shipped.name).rglob("*.sql")):
         if not usable(path, server):
             continue
@@ -93,9 +93,9 @@ async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: 
 
 
 @both_versions
-@systems
+@engines
 async def test_each_statement_gives_the_columns_it_must(
-    engine: asyncpg.Connection, server: TestbedServer, shipped: System
+    engine: asyncpg.Connection, server: TestbedServer, shipped: Engine
 ) -> None:
     shipped = loader.in_schema(shipped, "public")
 
@@ -112,7 +112,7 @@ async def test_each_statement_gives_the_columns_it_must(
             elif not key.startswith("detail/"):
                 name = key.partition("/")[0]
                 assert given - MAY.get(name, set()) == COLUMNS[name], statement.source
-    for script, sections in shipped.verbs.items():
+    for script, sections in shipped.actions.items():
         for section in ("lock", "refused", "rows"):
             for statement in sections.get(section, ()):
                 given = await columns(statement) - MAY[section]
@@ -126,7 +126,7 @@ async def test_each_common_statement_can_be_run_in_psql(server: TestbedServer, d
     server.sql(audit_log.ddl(), database)
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
-        if path.name in ("ledger_schema.sql", "ledger_grant.sql"):
+        if path.name in ("audit_log_schema.sql", "audit_log_grant.sql"):
             continue
         text = path.read_text()
         await prepare(connection, text, text)

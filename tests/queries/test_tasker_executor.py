@@ -1,4 +1,4 @@
-"""The demo's tasker engine keeps the engine's protocol; verbs rain on it while it works, and nothing breaks."""
+"""The demo's tasker engine keeps the engine's protocol; actions rain on it while it works, and nothing breaks."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Engine:
         """Until nobody has anything to do at once."""
         still = 0
         while still < 10:
-            busy = await self.orchestrator.tick() + await self.worker.tick() + len(self.worker.claimed)
-            still = 0 if busy else still + 1
+            locked = await self.orchestrator.tick() + await self.worker.tick() + len(self.worker.claimed)
+            still = 0 if locked else still + 1
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_what_fails_is_tried_again_and_then_rests(shop: Shop, engine: Engi
 
 
 async def test_a_finalization_sent_to_a_blocked_task_is_its_end(shop: Shop, engine: Engine) -> None:
-    """Which is why no verb sends one."""
+    """Which is why no action sends one."""
     made = (data := Data(1)).task("refund", state="blocked_by_failures", steps={"check_return": failed()})
     await shop.write(data)
     await engine.orchestrator.send(FINALIZATIONS, task_uuid=made.id)
@@ -136,16 +136,16 @@ async def test_a_finalization_sent_to_a_blocked_task_is_its_end(shop: Shop, engi
 
 
 @both_versions
-async def test_the_detector_writes_letters_and_the_dead_come_back(shop: Shop, engine: Engine) -> None:
+async def test_the_detector_writes_dead_letters_and_the_dead_come_back(shop: Shop, engine: Engine) -> None:
     made = (data := Data(1)).task(
         "refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": waiting(10, backoff=9000)}
     )
     await shop.write(data)
     assert await engine.orchestrator.sweep() == 1
     assert await shop.state(made) == "error"
-    (letter,) = (await shop.reader.dead()).letters
-    assert (letter.was, letter.is_now) == ("waiting_for_dependencies", "error")
-    await shop.do("revive", letter.node.id)
+    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    assert (dead_letter.was, dead_letter.is_now) == ("waiting_for_dependencies", "error")
+    await shop.do("revive", dead_letter.node.id)
     await shop.do("wake", shop.step(made, "check_return"))
     await engine.until_quiet()
     assert await shop.state(made) == "complete"
@@ -179,13 +179,13 @@ FIXES = [
 
 @pytest.mark.parametrize("fix", FIXES, ids=lambda f: f"{f[0]}-{f[1]}")
 async def test_what_is_mended_runs_to_its_end(shop: Shop, engine: Engine, fix: Any) -> None:
-    verb, state, node, steps, arguments = fix
+    action, state, node, steps, arguments = fix
     made = (data := Data(1)).task("refund", state=state, ago=900, steps=steps)
     await shop.write(data)
     await engine.until_quiet()
     assert await shop.state(made) == state, "nothing mends itself"
     name = shop.step(made, node) if node else shop.task(made)
-    assert told(await shop.do(verb, name, **arguments)) == {name: Outcome.CHANGED}
+    assert told(await shop.do(action, name, **arguments)) == {name: Outcome.CHANGED}
     await engine.until_quiet()
     assert await shop.state(made) == "complete"
     await shop.sound()
@@ -232,18 +232,18 @@ DROPS = 60
 
 
 @both_versions
-async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> None:
+async def test_actions_rain_on_a_working_engine(shop: Shop, engine: Engine) -> None:
     await shop.write(make(1))
     rng = Random(7)
     engine.worker._rng = rng
-    busy = Busy(engine.orchestrator._connection, rng)
-    busy._orchestrator = engine.orchestrator
+    locked = Busy(engine.orchestrator._connection, rng)
+    locked._orchestrator = engine.orchestrator
     stop = asyncio.Event()
 
     async def work() -> None:
         while not stop.is_set():
             if rng.random() < 0.3:
-                await busy._arrive()
+                await locked._arrive()
             await engine.orchestrator.tick()
             if rng.random() < 0.05:
                 await engine.orchestrator.sweep()
@@ -257,18 +257,20 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
     async def rain() -> None:
         for _ in range(DROPS):
             nodes = [n for n in (await shop.reader.live(page=500)).nodes if n.kind in ("task", "step")]
-            nodes += [x.node for x in (await shop.reader.dead()).letters]
+            nodes += [x.node for x in (await shop.reader.dead()).dead_letters]
             node = rng.choice(nodes)
-            verbs = [
-                v for v in shop.reader.verbs(node.kind) if shop.reader.availability(v, node).ok and v.name != "priority"
+            actions = [
+                v
+                for v in shop.reader.actions(node.kind)
+                if shop.reader.availability(v, node).ok and v.name != "priority"
             ]
-            if not verbs:
+            if not actions:
                 continue
-            verb = rng.choice(verbs).name
+            action = rng.choice(actions).name
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
-            rehearsal = await shop.rehearse(verb, node.id, *near, **ARGUMENTS.get(verb, {}))
-            outcomes = await perform.commit(shop.workspace, LABEL, verb, rehearsal, OPERATOR)
-            done.extend((verb, o) for o in told(outcomes).values())
+            dry_run = await shop.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
+            outcomes = await perform.commit(shop.workspace, LABEL, action, dry_run, OPERATOR)
+            done.extend((action, o) for o in told(outcomes).values())
             await _true(shop, outcomes.changes)
 
     working = [asyncio.create_task(work()), asyncio.create_task(run_handlers())]
@@ -277,9 +279,9 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
     finally:
         stop.set()
         await asyncio.gather(*working)
-    assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY, Outcome.REFUSED, Outcome.GONE}
+    assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE}
     assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
-    entries, _ = await shop.workspace.ledger(page=1000)
+    entries, _ = await shop.workspace.audit_entries(page=1000)
     assert sum(o is Outcome.CHANGED for _, o in done) == sum(
         r.outcome is Outcome.CHANGED for e in entries for r in e.results
     )
@@ -297,7 +299,7 @@ async def test_verbs_rain_on_a_working_engine(shop: Shop, engine: Engine) -> Non
 
 
 async def _true(shop: Shop, changes: Any) -> None:
-    """What the ledger says was inserted is there, and follows the row that it says it follows."""
+    """What the audit log says was inserted is there, and follows the row that it says it follows."""
     for change in changes:
         if change.before is None and change.table.endswith("_transitions"):
             key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"

@@ -1,4 +1,4 @@
-"""Verbs of tasker against the engine's own writes, which compare nothing: who loses is told, nobody waits for ever."""
+"""Actions of tasker against the engine's own writes, which compare nothing: the loser is reported, no deadlock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.queries.builders import OPERATOR, told
 from tests.queries.tasker_rows import LABEL, Shop
 from tests.servers import TestbedServer, both_versions
 
-CHANGED, MOVED, BUSY, REFUSED = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY, Outcome.REFUSED
+CHANGED, STALE, LOCKED, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED
 
 
 class Engine(Protocol):
@@ -44,7 +44,7 @@ class Engine(Protocol):
         await self._connection.execute(SQL["failed"], step)
 
     async def detect(self, task: UUID, state: str) -> None:
-        """What the detector does to each task that it finds: the letter first, the transition then."""
+        """What the detector does to each task that it finds: the dead letter first, the transition then."""
         async with self._connection.transaction():
             await self._connection.execute("SELECT create_dlq_entry($1, 'shop', 'refund', $2, 90, 60)", task, state)
             await self._connection.execute(
@@ -66,9 +66,9 @@ async def engines(shop: Shop) -> AsyncIterator[list[Engine]]:
 
 
 class Case(NamedTuple):
-    """A verb, the task it is for, and its node: a step's name, or "" for the task, "letter" for its letter."""
+    """An action, the task it is for, and its node: a step's name, "" for the task, "dead_letter" for that."""
 
-    verb: str
+    action: str
     state: str
     node: str
     steps: dict[str, Shape]
@@ -95,30 +95,30 @@ CASES = [
         {},
     ),
     Case("give_up", "blocked_by_failures", "", {**DONE, "refund_card": failed(900)}, {}),
-    Case("revive", "error", "letter", {**DONE, "refund_card": failed(900)}, {}),
+    Case("revive", "error", "dead_letter", {**DONE, "refund_card": failed(900)}, {}),
     Case("bury", "waiting_for_dependencies", "", DONE, {}),
-    Case("resolve", "error", "letter", DONE, {"status": "cancelled"}),
+    Case("resolve", "error", "dead_letter", DONE, {"status": "cancelled"}),
 ]
 ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.verb}-{c.node or 'task'}")
-async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.action}-{c.node or 'task'}")
+async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
     shop: Shop, engines: list[Engine], case: Case
 ) -> None:
-    rng = Random(case.verb + case.node)
+    rng = Random(case.action + case.node)
     data = Data(1)
     made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(ROUNDS * AT_ONCE)]
-    letters = [data.letter(m) if case.node == "letter" else None for m in made]
+    dead_letters = [data.dead_letter(m) if case.node == "dead_letter" else None for m in made]
     await shop.write(data)
-    ids = [_id(shop, case, m, letter) for m, letter in zip(made, letters, strict=True)]
+    ids = [_id(shop, case, m, dead_letter) for m, dead_letter in zip(made, dead_letters, strict=True)]
     outcomes: list[Outcome] = []
     for start in range(0, len(made), AT_ONCE):
         chosen, nodes = made[start : start + AT_ONCE], ids[start : start + AT_ONCE]
         began = time.monotonic()
-        rehearsal = await shop.rehearse(case.verb, *nodes, **case.arguments)
+        dry_run = await shop.dry_run(case.action, *nodes, **case.arguments)
         took = time.monotonic() - began
-        assert set(told(rehearsal).values()) == {CHANGED}, [r.why for r in rehearsal.results]
+        assert set(told(dry_run).values()) == {CHANGED}, [r.why for r in dry_run.results]
         # Two of the engine's own actors may deadlock, so each writes about a node of its own. A commit takes about as
         # long as its dry run: the writes begin before, within and after it.
         writes = [
@@ -126,12 +126,12 @@ async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            perform.commit(shop.workspace, LABEL, case.verb, rehearsal, OPERATOR), *writes, return_exceptions=True
+            perform.commit(shop.workspace, LABEL, case.action, dry_run, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
         assert not isinstance(committed, BaseException), repr(committed)
-        assert set(told(committed).values()) <= {CHANGED, MOVED, BUSY, REFUSED}, committed.results
+        assert set(told(committed).values()) <= {CHANGED, STALE, LOCKED, REFUSED}, committed.results
         outcomes += told(committed).values()
         for change in committed.changes:
             _followed(change, committed.changes)
@@ -145,9 +145,9 @@ async def test_verbs_and_engine_never_wait_for_each_other_in_a_circle(
         )
 
 
-def _id(shop: Shop, case: Case, made: Made, letter: UUID | None) -> str:
-    if letter:
-        return shop.letter(letter)
+def _id(shop: Shop, case: Case, made: Made, dead_letter: UUID | None) -> str:
+    if dead_letter:
+        return shop.dead_letter(dead_letter)
     return shop.step(made, case.node) if case.node else shop.task(made)
 
 
@@ -189,7 +189,7 @@ def _followed(change: Any, changes: Any) -> None:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Has something done after the verb's last statement and before its COMMIT."""
+    """Has something done after the action's last statement and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
         mark = commit_status.mark
@@ -239,17 +239,17 @@ async def test_who_is_late_loses_against_the_index(shop: Shop, engines: list[Eng
 
 
 @both_versions
-async def test_what_the_engine_is_writing_makes_a_node_busy(shop: Shop, engines: list[Engine]) -> None:
+async def test_what_the_engine_is_writing_makes_a_node_locked(shop: Shop, engines: list[Engine]) -> None:
     made, other = stuck(data := Data(1)), stuck(data)
     await shop.write(data)
     ids = [shop.step(made, "refund_card"), shop.step(other, "refund_card")]
-    rehearsal = await shop.rehearse("skip", *ids)
+    dry_run = await shop.dry_run("skip", *ids)
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await perform.commit(shop.workspace, LABEL, "skip", rehearsal, OPERATOR)
+    outcomes = await perform.commit(shop.workspace, LABEL, "skip", dry_run, OPERATOR)
     await transaction.rollback()
-    assert told(outcomes) == {ids[0]: BUSY, ids[1]: CHANGED}
+    assert told(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
 
 @both_versions
@@ -282,7 +282,7 @@ async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
     assert referred == ["INSERT 0 1"]
 
 
-async def test_what_is_written_beside_a_verb_is_not_told_as_its_doing(
+async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
     shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine may add steps to a task whose other steps are locked: they are new afterwards, and not ours."""
@@ -306,36 +306,36 @@ async def test_what_is_written_beside_a_verb_is_not_told_as_its_doing(
 
 @both_versions
 async def test_burying_never_holds_the_detector_up(shop: Shop, engines: list[Engine]) -> None:
-    """It writes a letter and wants the transition then; we hold no transition while we wait for its letter."""
+    """The detector writes a dead letter, then the transition; we hold no transition while we wait for the former."""
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
     await shop.write(data)
     connection = engines[0]._connection
-    rehearsal = await shop.rehearse("bury", shop.task(made))
+    dry_run = await shop.dry_run("bury", shop.task(made))
     transaction = connection.transaction()
     await transaction.start()
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(perform.commit(shop.workspace, LABEL, "bury", rehearsal, OPERATOR))
+    burying = asyncio.create_task(perform.commit(shop.workspace, LABEL, "bury", dry_run, OPERATOR))
     await until_waiting(shop, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
-    moved = await connection.fetchval(
+    stale = await connection.fetchval(
         "SELECT transition_task_state_atomic($1, 'waiting_for_dependencies', 'error', NULL)", made.id
     )
     await transaction.commit()
-    assert moved is True
-    assert told(await burying)[shop.task(made)] in (MOVED, BUSY)
+    assert stale is True
+    assert told(await burying)[shop.task(made)] in (STALE, LOCKED)
     assert await shop.value("SELECT count(*) FROM tasks_dlq") == 1
 
 
-async def test_a_violated_index_reads_as_moved(
+async def test_a_violated_index_reads_as_stale(
     shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no current row to lock, the engine may put one there: the index tells."""
     made = stuck(data := Data(1))
     await shop.write(data)
     step = made.steps["refund_card"]
-    script = shop.reader.system.verbs["skip"]
+    script = shop.reader.engine.actions["skip"]
     insert = next(part for part in script["change"] if ".workflow_step_transitions (" in part.text)
     clash = (
         "INSERT INTO public.workflow_step_transitions"
@@ -347,46 +347,46 @@ async def test_a_violated_index_reads_as_moved(
     changed = tuple(
         msgspec.structs.replace(p, text=clash, parameters=()) if p is insert else p for p in script["change"]
     )
-    monkeypatch.setitem(shop.reader.system.verbs, "skip", {**script, "change": changed})  # type: ignore[arg-type]
+    monkeypatch.setitem(shop.reader.engine.actions, "skip", {**script, "change": changed})  # type: ignore[arg-type]
     before = await shop.everything()
     outcomes = await shop.do("skip", shop.step(made, "refund_card"))
-    assert told(outcomes) == {shop.step(made, "refund_card"): MOVED}
+    assert told(outcomes) == {shop.step(made, "refund_card"): STALE}
     assert "index_workflow_step_transitions_on_step_uuid_most_recent" in outcomes.results[0].why
     assert await shop.everything() == before
 
 
 @both_versions
-async def test_two_operators_decide_on_the_same_letters(shop: Shop, tmp_path: Path) -> None:
+async def test_two_operators_decide_on_the_same_dead_letters(shop: Shop, tmp_path: Path) -> None:
     data = Data(1)
-    letters = [data.letter(data.task("refund", state="error", ago=900)) for _ in range(20)]
+    dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900)) for _ in range(20)]
     await shop.write(data)
     other = await Shop.open(shop.workspace.database.text, tmp_path / "other")
     try:
-        ids = [shop.letter(i) for i in letters]
-        one = await shop.rehearse("resolve", *ids, status="cancelled")
-        two = await other.rehearse("resolve", *ids, status="permanently_failed")
+        ids = [shop.dead_letter(i) for i in dead_letters]
+        one = await shop.dry_run("resolve", *ids, status="cancelled")
+        two = await other.dry_run("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
             perform.commit(shop.workspace, LABEL, "resolve", one, OPERATOR),
             perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
         )
         for node in ids:
             mine, theirs = (told(r)[node] for r in results)
-            assert {mine, theirs} in ({CHANGED, MOVED}, {CHANGED, BUSY})
+            assert {mine, theirs} in ({CHANGED, STALE}, {CHANGED, LOCKED})
         late = await perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
-        assert set(told(late).values()) == {MOVED}
+        assert set(told(late).values()) == {STALE}
     finally:
         await other.close()
 
 
-async def test_five_hundred_letters_at_once(shop: Shop) -> None:
+async def test_five_hundred_dead_letters_at_once(shop: Shop) -> None:
     data = Data(1)
-    letters = [data.letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
+    dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
     await shop.write(data)
-    ids = [shop.letter(i) for i in letters]
+    ids = [shop.dead_letter(i) for i in dead_letters]
     stop = asyncio.Event()
-    rehearsal = await shop.rehearse("resolve", *ids, status="cancelled")
+    dry_run = await shop.dry_run("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in perform.bulk(shop.workspace, LABEL, "resolve", rehearsal, OPERATOR, stop):
+    async for progress in perform.bulk(shop.workspace, LABEL, "resolve", dry_run, OPERATOR, stop):
         seen.append((progress.done, progress.total, len(progress.chunk.results)))
         stop.set()
     assert seen == [(500, 520, 500)]

@@ -28,7 +28,7 @@ from console.demo.tasker.stuck import make
 from console.demo.tasker.templates import Step, Template
 from console.text import graph
 from queries.contract import loader
-from queries.model import Honesty, Outcome, Phase
+from queries.model import Outcome, Phase, Precision
 from queries.workspace import Workspace
 from tests.queries.builders import opened, told, why
 from tests.queries.tasker_rows import Shop
@@ -64,10 +64,10 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     dsn = server.fresh()
     server.sql(f'CREATE SCHEMA "{schema}"; SET search_path = "{schema}"; {_schema()}', dsn)
     workspace = await opened(dsn, tmp_path)
-    assert list(workspace.systems) == ["tasker"]
-    reader = workspace.systems["tasker"]
+    assert list(workspace.engines) == ["tasker"]
+    reader = workspace.engines["tasker"]
     assert reader.found.schema == schema
-    assert reader.system.limits["queue"] == "elsewhere"
+    assert reader.engine.limits["queue"] == "elsewhere"
     assert (await reader.roots()).nodes == ()
     await workspace.close()
     server.drop(dsn)
@@ -106,8 +106,8 @@ async def test_a_lookalike_is_declined_with_the_reason(
     dsn = server.fresh("tasker")
     server.sql(change, dsn)
     workspace = await opened(dsn, tmp_path)
-    assert workspace.systems == {}
-    assert said in next(d.why for d in workspace.declined if d.system == "tasker")
+    assert workspace.engines == {}
+    assert said in next(d.why for d in workspace.declined if d.engine == "tasker")
     await workspace.close()
 
 
@@ -117,7 +117,7 @@ async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: Te
         "CREATE TABLE tasker_tasks (task_id int8); CREATE TABLE tasker_workflow_steps (workflow_step_id int8)", dsn
     )
     workspace = await opened(dsn, tmp_path)
-    assert workspace.systems == {}
+    assert workspace.engines == {}
     assert [d.why.split(":")[0] for d in workspace.declined] == ["tables named tasker_*"]
     await workspace.close()
 
@@ -132,9 +132,9 @@ async def test_without_the_queue_in_this_database_messages_are_external(shop: Sh
     await shop.write(data)
     await shop.sql(NO_QUEUE)
     await shop.workspace.look()
-    assert shop.reader.system.limits["queue"] == "elsewhere"
-    for verb, node in (("resend", shop.step(made, "check_return")), ("restart", shop.task(dead))):
-        outcomes = await shop.do(verb, node)
+    assert shop.reader.engine.limits["queue"] == "elsewhere"
+    for action, node in (("resend", shop.step(made, "check_return")), ("restart", shop.task(dead))):
+        outcomes = await shop.do(action, node)
         assert told(outcomes) == {node: Outcome.REFUSED}
         assert why(outcomes, node).startswith("external: ")
         assert "in this database" in why(outcomes, node)
@@ -218,15 +218,15 @@ async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data
     server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)
     workspace = await opened(server.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path / "viewer")
     try:
-        reader = workspace.systems["tasker"]
+        reader = workspace.engines["tasker"]
         assert reader.notes == ("queue: elsewhere (this role may not read the schema pgmq)",)
         found = await reader.findings()
         assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
         node = (await reader.nodes([shop.task(made)])).nodes[0]
-        verb = reader.system.verb("retry", "task")
-        assert verb is not None
-        said = reader.availability(verb, node)
-        lacks = [p for p in verb.privileges if not p.startswith("EXECUTE")]  # which PUBLIC has
+        action = reader.engine.action("retry", "task")
+        assert action is not None
+        said = reader.availability(action, node)
+        lacks = [p for p in action.privileges if not p.startswith("EXECUTE")]  # which PUBLIC has
         assert (said.ok, said.why) == (False, f"the role {role} lacks {', '.join(lacks)}")
     finally:
         await workspace.close()
@@ -318,7 +318,7 @@ async def test_pages_follow_one_another_without_gap_or_twin(demo: Shop) -> None:
         seen, cursor = [], None
         while True:
             got = await page(cursor)
-            seen += [n.id for n in (got.nodes if hasattr(got, "nodes") else [x.node for x in got.letters])]
+            seen += [n.id for n in (got.nodes if hasattr(got, "nodes") else [x.node for x in got.dead_letters])]
             cursor = got.cursor
             if cursor is None:
                 return seen
@@ -365,7 +365,7 @@ async def test_what_a_node_tells(shop: Shop, data: Data) -> None:
 @both_versions
 async def test_counts_live_and_find(demo: Shop) -> None:
     counts = {c.phase: c for c in await demo.reader.counts()}
-    assert all(c.honesty is Honesty.EXACT for c in counts.values())
+    assert all(c.precision is Precision.EXACT for c in counts.values())
     states = dict(
         await demo.connection.fetch("SELECT to_state, count(*) FROM task_transitions WHERE most_recent GROUP BY 1")
     )
@@ -459,7 +459,7 @@ async def test_what_goes_on_as_it_should_is_not_reported(shop: Shop, data: Data)
 async def test_the_demo_has_one_of_each(demo: Shop) -> None:
     found = await demo.findings()
     assert (found.unchecked, found.capped) == ((), ())
-    assert {f.code for f in found.found} == {f.code for f in demo.reader.system.spec.findings}
+    assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings}
     for finding in {f.code: f for f in found.found}.values():
         assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
         assert finding.since is not None
@@ -537,7 +537,9 @@ async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Da
     assert (where, code) in await shop.codes()
     assert (where, code) in await shop.codes(where)
     finding = next(f for f in (await shop.findings()).found if f.code == code)
-    assert finding.verb is None or shop.reader.system.verb(finding.verb, finding.node_id.split("/")[1].split(":")[0])
+    assert finding.action is None or shop.reader.engine.action(
+        finding.action, finding.node_id.split("/")[1].split(":")[0]
+    )
 
 
 PART = "engines/tasker/parts/newest_tasks.sql"
@@ -564,7 +566,7 @@ async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: S
     found = await shop.findings()
     assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == shop.task(stuck)}
     assert "blocked_by_failures" in found.capped
-    assert (Phase.FAILED, Honesty.CAPPED) in {(c.phase, c.honesty) for c in await shop.reader.counts()}
+    assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await shop.reader.counts()}
     live = [n.id for n in (await shop.reader.live(page=2)).nodes]
     assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
 
@@ -626,7 +628,7 @@ async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, d
         shop.workspace.database.text,
         {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
     )
-    assert {f.code for f in (await loose.systems["tasker"].findings()).found} & {"stale_soon"} == set()
+    assert {f.code for f in (await loose.engines["tasker"].findings()).found} & {"stale_soon"} == set()
     await loose.close()
 
 
@@ -664,7 +666,7 @@ async def test_messages_make_findings_only_where_they_should(shop: Shop, data: D
 
 
 @both_versions
-async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded(shop: Shop, data: Data) -> None:
+async def test_dead_letters_come_worst_and_oldest_first_with_what_they_died_of_folded(shop: Shop, data: Data) -> None:
     errors = (
         "503 from http://10.0.0.7:8080 after 512 ms",
         "503 from http://10.1.2.3:9090 after 7 ms",
@@ -674,16 +676,16 @@ async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded
     plain = data.task(
         "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(30, backoff=900)}
     )
-    letters = [data.letter(m, age=900 - n) for n, m in enumerate(made)]
-    circle = data.letter(plain, reason="dependency_cycle_detected", age=30)
-    data.letter(data.task("refund", state="error"), decision="cancelled")
+    dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate(made)]
+    circle = data.dead_letter(plain, reason="dependency_cycle_detected", age=30)
+    data.dead_letter(data.task("refund", state="error"), decision="cancelled")
     await shop.write(data)
     dead = await shop.reader.dead()
-    assert [x.node.id for x in dead.letters] == [shop.letter(circle), *map(shop.letter, letters)]
-    assert [(x.was, x.is_now) for x in dead.letters] == [("waiting_for_dependencies", "waiting_for_dependencies")] + [
-        ("waiting_for_dependencies", "error")
-    ] * 3
-    prints = [x.fingerprint for x in dead.letters]
+    assert [x.node.id for x in dead.dead_letters] == [shop.dead_letter(circle), *map(shop.dead_letter, dead_letters)]
+    assert [(x.was, x.is_now) for x in dead.dead_letters] == [
+        ("waiting_for_dependencies", "waiting_for_dependencies")
+    ] + [("waiting_for_dependencies", "error")] * 3
+    prints = [x.fingerprint for x in dead.dead_letters]
     assert (
         prints[1]
         == prints[2]
@@ -694,22 +696,22 @@ async def test_letters_come_worst_and_oldest_first_with_what_they_died_of_folded
 
 
 @both_versions
-async def test_of_many_letters_those_whose_task_is_in_error_are_found(shop: Shop, data: Data) -> None:
+async def test_of_many_dead_letters_those_whose_task_is_in_error_are_found(shop: Shop, data: Data) -> None:
     revived = [data.task("refund", state="waiting_for_dependencies", ago=60) for _ in range(20)]
     errors = [data.task("refund", state="error", ago=60) for _ in range(4)]
-    letters = [data.letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
+    dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
     await shop.write(data)
-    for page in (1, 2, 3, 4):  # twice as many letters are looked at before all others are
+    for page in (1, 2, 3, 4):  # twice as many dead letters are looked at before all others are
         found = (await shop.reader.findings(page=page)).found
-        expected = [shop.letter(each) for each in (letters[0], *letters[21:])][:page]
+        expected = [shop.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
-    outlived = {f.node_id for f in (await shop.findings()).found if f.code == "letter_outlived"}
-    assert outlived == {shop.letter(each) for each in letters[1:21]}
+    outlived = {f.node_id for f in (await shop.findings()).found if f.code == "dead_letter_outlived"}
+    assert outlived == {shop.dead_letter(each) for each in dead_letters[1:21]}
 
 
-async def test_a_system_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:
+async def test_an_engine_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert (await workspace.systems["eternaltwin"].dead()).letters == ()
+    assert (await workspace.engines["eternaltwin"].dead()).dead_letters == ()
     await workspace.close()
 
 
@@ -807,7 +809,7 @@ async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task
 async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
     shapes = {"deliver_batch": claimed(4000, checkpoint={"cursor": 1}, stamped=30), "render": complete(50)}
     made = data.task("newsletter", ago=4000, steps=shapes)
-    letter = data.letter(made)
+    dead_letter = data.dead_letter(made)
     await shop.write(data)
     batch, done = made.steps["deliver_batch"], made.steps["render"]
     for stamp in (
@@ -848,10 +850,10 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
     await shop.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
     found = await shop.findings()
     assert found.unchecked == ()
-    nodes = await shop.reader.nodes([shop.task(made), shop.step(made, "render"), shop.letter(letter)])
+    nodes = await shop.reader.nodes([shop.task(made), shop.step(made, "render"), shop.dead_letter(dead_letter)])
     assert nodes.nodes[0].created_at == float("inf")
     assert nodes.nodes[1].max_attempts == 3
-    assert len((await shop.reader.dead()).letters) == 1
+    assert len((await shop.reader.dead()).dead_letters) == 1
     for node in nodes.nodes:
         assert await shop.reader.detail(node.id) is not None
 
@@ -862,7 +864,7 @@ async def test_ids_that_cannot_be_give_no_node(shop: Shop, data: Data) -> None:
     await shop.write(data)
     odd = [
         f"tasker/{k}:{v}"
-        for k in ("task", "step", "letter", "template", "namespace", "message")
+        for k in ("task", "step", "dead_letter", "template", "namespace", "message")
         for v in ("x", "00000000-0000-0000-0000-000000000000", "a/9")
     ]
     assert (await shop.reader.nodes(odd)).nodes == ()

@@ -1,4 +1,4 @@
-"""Every verb of tasker: the rows before and after, and what the engine itself makes of them."""
+"""Every action of tasker: the rows before and after, and what the engine itself makes of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.queries.builders import OPERATOR, told, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import both_versions
 
-CHANGED, MOVED, REFUSED = Outcome.CHANGED, Outcome.MOVED, Outcome.REFUSED
+CHANGED, STALE, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED
 
 
 def of(outcomes: Outcomes, table: str) -> list[RowChange]:
@@ -167,8 +167,8 @@ async def test_retry_is_refused_where_nothing_failed(shop: Shop, data: Data, sha
 async def test_nothing_is_done_to_the_steps_of_a_task_that_has_ended(shop: Shop, data: Data, state: str) -> None:
     made = data.task("refund", state=state, steps={"check_return": failed()})
     await shop.write(data)
-    for verb in ("retry", "skip", "wake", "clear"):
-        outcomes = await shop.do(verb, shop.step(made, "check_return"))
+    for action in ("retry", "skip", "wake", "clear"):
+        outcomes = await shop.do(action, shop.step(made, "check_return"))
         assert why(outcomes, shop.step(made, "check_return")) == f"its task is {state}: nothing of it runs any more"
 
 
@@ -456,12 +456,12 @@ async def test_release_leaves_the_task_where_others_are_in_flight_and_asks_befor
 @both_versions
 async def test_clear_takes_a_flag_that_lies(shop: Shop, data: Data) -> None:
     made = data.task("refund", state="waiting_for_dependencies", steps={"check_return": pending(900, at_work=True)})
-    busy = data.task("refund", steps={"check_return": claimed()})
+    locked = data.task("refund", steps={"check_return": claimed()})
     await shop.write(data)
     assert await shop.ready() == set()
-    outcomes = await shop.do("clear", shop.step(made, "check_return"), shop.step(busy, "check_return"))
-    assert told(outcomes) == {shop.step(made, "check_return"): CHANGED, shop.step(busy, "check_return"): REFUSED}
-    assert why(outcomes, shop.step(busy, "check_return")) == "it is in_progress: that flag may well be true"
+    outcomes = await shop.do("clear", shop.step(made, "check_return"), shop.step(locked, "check_return"))
+    assert told(outcomes) == {shop.step(made, "check_return"): CHANGED, shop.step(locked, "check_return"): REFUSED}
+    assert why(outcomes, shop.step(locked, "check_return")) == "it is in_progress: that flag may well be true"
     assert await shop.ready() == {made.id}
 
 
@@ -579,9 +579,9 @@ async def test_two_who_send_it_again_send_it_once(shop: Shop, data: Data) -> Non
     made = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     await shop.write(data)
     step = shop.step(made, "check_return")
-    one, two = await shop.rehearse("resend", step), await shop.rehearse("resend", step)
+    one, two = await shop.dry_run("resend", step), await shop.dry_run("resend", step)
     assert told(await perform.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
-    assert told(await perform.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (MOVED, REFUSED)
+    assert told(await perform.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (STALE, REFUSED)
     assert len(await shop.messages(made.queue)) == 1
 
 
@@ -606,26 +606,26 @@ async def test_a_message_that_is_read_meanwhile_is_archived_and_another_text_is_
     await shop.write(data)
     (message,) = [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)]
     read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
-    rehearsal = await shop.rehearse("archive", message)
+    dry_run = await shop.dry_run("archive", message)
     await shop.sql(f"{read}, message = message || '{{\"other\": 1}}'")
-    assert told(await perform.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: MOVED}
+    assert told(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {message: STALE}
     for _ in range(20):
         await shop.sql(read)
-        rehearsal = await shop.rehearse("archive", message)
+        dry_run = await shop.dry_run("archive", message)
         await shop.sql(read)
-    assert told(await perform.commit(shop.workspace, "tasker", "archive", rehearsal, OPERATOR)) == {message: CHANGED}
+    assert told(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {message: CHANGED}
     assert await shop.messages(ended.queue) == []
 
 
 @both_versions
 async def test_restart_asks_the_engine_for_a_new_task(shop: Shop, data: Data) -> None:
     made = data.task("refund", state="error", ago=900, context={"order_id": 7}, tags=("vip",))
-    busy = data.task("refund", ago=5)
+    locked = data.task("refund", ago=5)
     await shop.write(data)
     before = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
-    outcomes = await shop.do("restart", shop.task(made), shop.task(busy))
-    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(busy): REFUSED}
-    assert "cancel it or give it up first" in why(outcomes, shop.task(busy))
+    outcomes = await shop.do("restart", shop.task(made), shop.task(locked))
+    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(locked): REFUSED}
+    assert "cancel it or give it up first" in why(outcomes, shop.task(locked))
     after = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
     assert after["identity_hash"].startswith(before["identity_hash"] + ":superseded:")
     (sent,) = await shop.messages("orchestration_task_requests")
@@ -648,28 +648,28 @@ async def test_restart_asks_the_engine_for_a_new_task(shop: Shop, data: Data) ->
 
 @both_versions
 async def test_revive_takes_a_dead_task_up_again(shop: Shop, data: Data) -> None:
-    """From the letter and from the task alike: the letter is resolved in the same transaction."""
+    """From the dead letter and from the task alike: the dead letter is resolved in the same transaction."""
     steps = {"check_return": complete(9000), "refund_card": failed(8000)}
     one, two = (data.task("refund", state="error", ago=7000, steps=steps) for _ in range(2))
-    letters = [data.letter(m, age=7000) for m in (one, two)]
-    old = data.letter(one, age=90_000, decision="cancelled")
+    dead_letters = [data.dead_letter(m, age=7000) for m in (one, two)]
+    old = data.dead_letter(one, age=90_000, decision="cancelled")
     await shop.write(data)
     assert await shop.ready() == set()
-    by_letter = await shop.do("revive", shop.letter(letters[0]), note="gateway is back", name="Anna")
+    by_dead_letter = await shop.do("revive", shop.dead_letter(dead_letters[0]), note="gateway is back", name="Anna")
     by_task = await shop.do("revive", shop.task(two))
-    assert told(by_letter) == {shop.letter(letters[0]): CHANGED}
+    assert told(by_dead_letter) == {shop.dead_letter(dead_letters[0]): CHANGED}
     assert told(by_task) == {shop.task(two): CHANGED}
     assert await shop.ready() == {one.id, two.id}
     assert await shop.ready_steps(one) == {one.steps["refund_card"]}
-    rows = [await shop.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", i) for i in (*letters, old)]
+    rows = [await shop.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", i) for i in (*dead_letters, old)]
     assert [r["resolution_status"] for r in rows] == ["manually_resolved", "manually_resolved", "cancelled"]
     assert (rows[0]["resolution_notes"], rows[0]["resolved_by"]) == ("gateway is back", "Anna")
     assert (rows[1]["resolution_notes"], rows[1]["resolved_by"]) == ("it was stuck", "anna@laptop")
     told_ = json.loads(rows[0]["metadata"])
     assert told_["detection_method"] == "automatic_staleness", "merged, not replaced"
-    assert told_["unstick"]["verb"] == "revive"
+    assert told_["unstick"]["action"] == "revive"
     assert {"tasks_dlq", "task_transitions", "workflow_steps", "workflow_step_transitions"} == {
-        c.table for c in by_letter.changes
+        c.table for c in by_dead_letter.changes
     }
     await shop.sound()
 
@@ -678,9 +678,9 @@ async def test_revive_takes_a_dead_task_up_again(shop: Shop, data: Data) -> None
 async def test_revive_puts_a_task_with_work_in_flight_where_results_count(shop: Shop, data: Data) -> None:
     made = data.task("refund", state="error", ago=900, steps={"check_return": claimed(1000)})
     done = data.task("refund", state="error", ago=900, rest=complete(1000))
-    letter = data.letter(done)
+    dead_letter = data.dead_letter(done)
     await shop.write(data)
-    outcomes = await shop.do("revive", shop.task(made), shop.letter(letter))
+    outcomes = await shop.do("revive", shop.task(made), shop.dead_letter(dead_letter))
     assert set(told(outcomes).values()) == {CHANGED}
     assert (await shop.state(made), await shop.state(done)) == ("steps_in_process", "complete")
 
@@ -695,22 +695,22 @@ async def test_revive_puts_a_task_with_work_in_flight_where_results_count(shop: 
 )
 async def test_revive_is_for_tasks_in_error(shop: Shop, data: Data, state: str, said: str) -> None:
     made = data.task("refund", state=state)
-    letter = data.letter(made)
-    decided = data.letter(data.task("refund", state="error"), decision="cancelled")
+    dead_letter = data.dead_letter(made)
+    decided = data.dead_letter(data.task("refund", state="error"), decision="cancelled")
     await shop.write(data)
-    outcomes = await shop.do("revive", shop.letter(letter), shop.task(made), shop.letter(decided))
-    assert (why(outcomes, shop.letter(letter)), why(outcomes, shop.task(made))) == (said, said)
-    assert why(outcomes, shop.letter(decided)) == "this letter is decided on: cancelled"
+    outcomes = await shop.do("revive", shop.dead_letter(dead_letter), shop.task(made), shop.dead_letter(decided))
+    assert (why(outcomes, shop.dead_letter(dead_letter)), why(outcomes, shop.task(made))) == (said, said)
+    assert why(outcomes, shop.dead_letter(decided)) == "this dead letter is decided on: cancelled"
 
 
 @both_versions
 @pytest.mark.parametrize("decision", ["manually_resolved", "permanently_failed", "cancelled"])
-async def test_resolve_decides_on_a_letter_and_nothing_else(shop: Shop, data: Data, decision: str) -> None:
+async def test_resolve_decides_on_a_dead_letter_and_nothing_else(shop: Shop, data: Data, decision: str) -> None:
     made = data.task("refund", state="error")
-    letter = data.letter(made)
+    dead_letter = data.dead_letter(made)
     await shop.write(data)
     before = await shop.everything()
-    outcomes = await shop.do("resolve", shop.letter(letter), status=decision, note="void", name="Ben")
+    outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status=decision, note="void", name="Ben")
     row = await shop.row("SELECT * FROM tasks_dlq")
     assert (row["resolution_status"], row["resolution_notes"], row["resolved_by"]) == (decision, "void", "Ben")
     assert row["resolution_timestamp"] is not None
@@ -723,19 +723,19 @@ async def test_resolve_decides_on_a_letter_and_nothing_else(shop: Shop, data: Da
     after = await shop.everything()
     assert {t for t in before if before[t] != after[t]} == {"tasks_dlq"}
     assert [c.table for c in outcomes.changes] == ["tasks_dlq"]
-    again = await shop.do("resolve", shop.letter(letter), status="cancelled")
-    assert why(again, shop.letter(letter)) == f"it is decided on: {decision} by Ben"
+    again = await shop.do("resolve", shop.dead_letter(dead_letter), status="cancelled")
+    assert why(again, shop.dead_letter(dead_letter)) == f"it is decided on: {decision} by Ben"
 
 
 async def test_resolve_wants_a_decision(shop: Shop, data: Data) -> None:
-    letter = data.letter(data.task("refund", state="error"))
+    dead_letter = data.dead_letter(data.task("refund", state="error"))
     await shop.write(data)
-    outcomes = await shop.do("resolve", shop.letter(letter), status="pending")
-    assert told(outcomes) == {shop.letter(letter): REFUSED}
+    outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status="pending")
+    assert told(outcomes) == {shop.dead_letter(dead_letter): REFUSED}
 
 
 @both_versions
-async def test_bury_writes_a_letter_with_all_there_is_to_know(shop: Shop, data: Data) -> None:
+async def test_bury_writes_a_dead_letter_with_all_there_is_to_know(shop: Shop, data: Data) -> None:
     made = blocked(data)
     await shop.write(data)
     before = await shop.everything()
@@ -770,16 +770,16 @@ STUCK: dict[str, Any] = {"steps": {"check_return": complete(9000), "refund_card"
 
 
 @both_versions
-async def test_a_rehearsal_leaves_no_trace(shop: Shop, data: Data) -> None:
+async def test_a_dry_run_leaves_no_trace(shop: Shop, data: Data) -> None:
     dead = data.task("refund", state="error", ago=900, **STUCK)
-    letter = data.letter(dead)
+    dead_letter = data.dead_letter(dead)
     stuck = data.task("refund", state="blocked_by_failures", ago=900, **STUCK)
     wait = data.task(
         "refund", state="waiting_for_dependencies", ago=4000, steps={"check_return": waiting(30, backoff=600)}
     )
     await shop.write(data)
     before = await shop.everything()
-    for verb, node, arguments in (
+    for action, node, arguments in (
         ("retry", shop.task(stuck), {}),
         ("retry", shop.step(stuck, "refund_card"), {}),
         ("skip", shop.step(stuck, "refund_card"), {}),
@@ -790,11 +790,11 @@ async def test_a_rehearsal_leaves_no_trace(shop: Shop, data: Data) -> None:
         ("give_up", shop.task(stuck), {}),
         ("priority", shop.task(stuck), {"priority": 9}),
         ("restart", shop.task(dead), {}),
-        ("revive", shop.letter(letter), {}),
-        ("resolve", shop.letter(letter), {"status": "cancelled"}),
+        ("revive", shop.dead_letter(dead_letter), {}),
+        ("resolve", shop.dead_letter(dead_letter), {"status": "cancelled"}),
         ("bury", shop.task(stuck), {}),
     ):
-        assert told(await shop.rehearse(verb, node, **arguments)) == {node: CHANGED}, verb
+        assert told(await shop.dry_run(action, node, **arguments)) == {node: CHANGED}, action
     assert await shop.everything() == before
     assert [await shop.messages(q) for q in (RESULTS, "orchestration_task_requests")] == [[], []]
 
@@ -814,7 +814,7 @@ async def test_a_chain_without_a_current_row_is_shown_and_left_alone(shop: Shop,
         "UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
         fine.steps["check_return"],
     )
-    for verb, node in (
+    for action, node in (
         ("wake", shop.task(made)),
         ("cancel", shop.task(made)),
         ("finalize", shop.task(made)),
@@ -822,22 +822,22 @@ async def test_a_chain_without_a_current_row_is_shown_and_left_alone(shop: Shop,
         ("retry", shop.step(fine, "check_return")),
         ("skip", shop.step(fine, "check_return")),
     ):
-        assert "mend that by hand first" in why(await shop.do(verb, node), node), verb
+        assert "mend that by hand first" in why(await shop.do(action, node), node), action
     nodes = (await shop.reader.nodes([shop.task(made), shop.step(fine, "check_return")])).nodes
     assert [(n.status, n.phase) for n in nodes] == [("no current state", "unknown")] * 2
 
 
-async def test_what_moved_since_it_was_seen_is_left_alone(shop: Shop, data: Data) -> None:
+async def test_what_stale_since_it_was_seen_is_left_alone(shop: Shop, data: Data) -> None:
     made = blocked(data)
-    letter = data.letter(data.task("refund", state="error"))
+    dead_letter = data.dead_letter(data.task("refund", state="error"))
     await shop.write(data)
-    ids = {"retry": shop.step(made, "charge_card"), "cancel": shop.task(made), "resolve": shop.letter(letter)}
+    ids = {"retry": shop.step(made, "charge_card"), "cancel": shop.task(made), "resolve": shop.dead_letter(dead_letter)}
     seen = {v: {n.id: n.version for n in (await shop.reader.nodes([i])).nodes} for v, i in ids.items()}
     await shop.sql(
         "UPDATE workflow_steps SET updated_at = now() WHERE workflow_step_uuid = $1", made.steps["charge_card"]
     )
     await shop.do("give_up", shop.task(made))
     await shop.sql("UPDATE tasks_dlq SET resolution_notes = 'mine'")
-    for verb, was in seen.items():
-        outcomes = await shop.do(verb, was, status="cancelled")
-        assert list(told(outcomes).values()) == [MOVED], verb
+    for action, was in seen.items():
+        outcomes = await shop.do(action, was, status="cancelled")
+        assert list(told(outcomes).values()) == [STALE], action

@@ -71,9 +71,9 @@ def by_tls(dsn: str, port: int, settings: str, host: str = "localhost") -> str:
 
 @pytest.mark.parametrize("settings", [f"sslmode=verify-full&sslrootcert={CERT}", "sslmode=require", "sslmode=prefer"])
 async def test_a_certificate_that_is_good_enough(eternaltwin: str, port: int, settings: str, tmp_path: Path) -> None:
-    workspace = await Workspace.open(by_tls(eternaltwin, port, settings), file=tmp_path / "ledger")
+    workspace = await Workspace.open(by_tls(eternaltwin, port, settings), file=tmp_path / "audit_log")
     try:
-        assert (await workspace.systems["eternaltwin"].roots()).nodes == ()
+        assert (await workspace.engines["eternaltwin"].roots()).nodes == ()
         server = workspace.server
         assert (server.encrypted, server.tls[:4], server.local) == (True, "TLSv", False)
     finally:

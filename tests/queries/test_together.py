@@ -54,12 +54,12 @@ async def walked(reader: Reader) -> list[Node]:
     """Nodes of every kind: the top, the first few below each, what is unfinished, what is dead, what is stuck."""
     nodes = list((await reader.roots(page=30)).nodes)
     for node in nodes:  # grows meanwhile
-        kind = reader.system.kind(node.kind)
+        kind = reader.engine.kind(node.kind)
         if kind and kind.children and len(nodes) < 300:
             below = (await reader.children(node.id, page=5, asked=True)).nodes
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
     nodes += (await reader.live(page=50)).nodes
-    nodes += [letter.node for letter in (await reader.dead(page=20)).letters]
+    nodes += [dead_letter.node for dead_letter in (await reader.dead(page=20)).dead_letters]
     nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).found)).nodes
     return list({n.id: n for n in nodes}.values())
 
@@ -67,74 +67,74 @@ async def walked(reader: Reader) -> list[Node]:
 # All at once
 
 
-def test_systems_names_them_all(house: str) -> None:
-    answer = unstick("systems", "--json", dsn=house)
-    assert sorted(s["label"] for s in answer.json["systems"]) == NAMES
-    text = unstick("systems", dsn=house).out
+def test_engines_names_them_all(house: str) -> None:
+    answer = unstick("engines", "--json", dsn=house)
+    assert sorted(s["label"] for s in answer.json["engines"]) == NAMES
+    text = unstick("engines", dsn=house).out
     assert all(f"{name}" in text for name in NAMES)
 
 
 def test_stuck_ranks_the_findings_of_all_together(house: str) -> None:
     answer = unstick("stuck", "--json", "--limit", "100000", dsn=house)
     found = answer.json["found"]
-    assert sorted({f["system"] for f in found}) == NAMES
+    assert sorted({f["engine"] for f in found}) == NAMES
     order = [(-f["severity"], f["since"] if f["since"] is not None else float("inf"), f["node_id"]) for f in found]
     assert order == sorted(order, key=lambda o: (o[0], float(o[1]), o[2]))
-    mixed = [f["system"] for f in found if f["severity"] == 7]
+    mixed = [f["engine"] for f in found if f["severity"] == 7]
     assert len(set(mixed)) > 2, "one severity, several engines"
-    assert all(f["node_id"].startswith(f"{f['system']}/") for f in found)
+    assert all(f["node_id"].startswith(f"{f['engine']}/") for f in found)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tree_of_each_can_be_asked_for(house: str, name: str) -> None:
-    page = unstick("tree", "--system", name, "--json", dsn=house).json
+    page = unstick("tree", "--engine", name, "--json", dsn=house).json
     assert page["nodes"]
-    assert {n["system"] for n in page["nodes"]} == {name}
+    assert {n["engine"] for n in page["nodes"]} == {name}
     everything = unstick("tree", "--json", dsn=house).json
-    assert {n["system"] for n in everything["nodes"]} == set(NAMES)
-    stuck = unstick("stuck", "--system", name, "--json", dsn=house).json
-    assert {f["system"] for f in stuck["found"]} == {name}
+    assert {n["engine"] for n in everything["nodes"]} == set(NAMES)
+    stuck = unstick("stuck", "--engine", name, "--json", dsn=house).json
+    assert {f["engine"] for f in stuck["found"]} == {name}
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
-    reader = workspace.systems[name]
+    reader = workspace.engines[name]
     nodes = await walked(reader)
-    assert {n.kind for n in nodes} >= {k.name for k in reader.system.spec.kinds} - SELDOM
+    assert {n.kind for n in nodes} >= {k.name for k in reader.engine.spec.kinds} - SELDOM
     ids = [i for n in nodes for i in (n.id, n.parent_id, n.job_id) if i is not None]
     ids += [f.node_id for f in (await reader.findings()).found]
     for id_ in ids:
         label, kind, key = split_id(id_)
         assert (label, bool(key)) == (name, True)
-        assert reader.system.kind(kind), id_
+        assert reader.engine.kind(kind), id_
         assert workspace.reader(id_) is reader
     again = (await reader.nodes(n.id for n in nodes)).nodes
     assert [n.id for n in again] == [n.id for n in nodes], "each id finds its node"
 
 
 def test_each_shows_what_its_findings_name(house: str) -> None:
-    """The twins of the screen: ``show`` for a finding of each, and the verb that it advises, rehearsed."""
+    """The twins of the screen: ``show`` for a finding of each, and the action that it advises, dry-run."""
     found = unstick("stuck", "--json", "--limit", "100000", dsn=house).json["found"]
     for name in NAMES:
-        finding = next(f for f in found if f["system"] == name and f["verb"])
+        finding = next(f for f in found if f["engine"] == name and f["action"])
         detail = unstick("show", finding["node_id"], "--json", dsn=house)
         assert detail.json["node"]["id"] == finding["node_id"]
         assert finding["code"] in detail.json["node"]["findings"]
         text = unstick("show", finding["node_id"], dsn=house).out
-        assert f"unstick do {finding['verb']} {finding['node_id']}" in text
+        assert f"unstick do {finding['action']} {finding['node_id']}" in text
 
 
-def test_the_desk_has_a_part_for_each_with_what_a_letter_is_there(house: str) -> None:
+def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(house: str) -> None:
     answer = unstick("dead", "--json", dsn=house)
     assert answer.code == 0
-    parts = {part["system"]: part for part in answer.json["dead"]}
+    parts = {part["engine"]: part for part in answer.json["dead"]}
     assert sorted(parts) == NAMES
     assert all(part["meaning"] and not part["unreadable"] and not part["costly"] for part in parts.values())
-    assert {name for name in NAMES if not parts[name]["letters"]} == {"eternaltwin"}
+    assert {name for name in NAMES if not parts[name]["dead_letters"]} == {"eternaltwin"}
     assert parts["eternaltwin"]["meaning"].startswith("none: ")
     for name, part in parts.items():
-        assert sum(group["n"] for group in part["groups"]) == len(part["letters"])
-        assert all(letter["node"]["id"].startswith(f"{name}/") for letter in part["letters"])
+        assert sum(group["n"] for group in part["groups"]) == len(part["dead_letters"])
+        assert all(dead_letter["node"]["id"].startswith(f"{name}/") for dead_letter in part["dead_letters"])
     text = unstick("dead", dsn=house).out
     assert [line.split("  ")[0] for line in text.splitlines() if not line.startswith(" ")] == NAMES
 
@@ -151,7 +151,7 @@ def spelled(node: Node) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_key_in_capitals_is_the_same_node_or_none(workspace: Workspace, name: str) -> None:
-    reader = workspace.systems[name]
+    reader = workspace.engines[name]
     by_kind = {n.kind: n for n in await walked(reader)}
     for node in by_kind.values():
         for other in spelled(node):
@@ -169,8 +169,8 @@ async def test_a_key_in_capitals_is_the_same_node_or_none(workspace: Workspace, 
                                             ("eternaltwin", "job"), ("eternaltwin", "task"), ("tasker", "step"),
                                             ("tasker", "task"), ("uni2work", "cron"), ("uni2work", "job")])  # fmt: skip
 async def test_other_spellings_are_found(workspace: Workspace, name: str, kind: str) -> None:
-    node = next(n for n in await walked(workspace.systems[name]) if n.kind == kind and spelled(n))
-    read = [(await workspace.systems[name].nodes([other])).nodes for other in spelled(node)]
+    node = next(n for n in await walked(workspace.engines[name]) if n.kind == kind and spelled(n))
+    read = [(await workspace.engines[name].nodes([other])).nodes for other in spelled(node)]
     assert [n.id for nodes in read for n in nodes] == [node.id]
 
 

@@ -12,7 +12,7 @@ from queries.model import Outcome
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, rehearsed, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, seen, told, why
 from tests.servers import TestbedServer, both_versions
 
 
@@ -33,15 +33,15 @@ async def test_what_belongs_to_a_stranger_is_not_read(
     await twin.task()
     server.sql(f"ALTER {owned} OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    assert not workspace.systems
-    (declined,) = [d for d in workspace.declined if d.system == LABEL]
+    assert not workspace.engines
+    (declined,) = [d for d in workspace.declined if d.engine == LABEL]
     assert f"--trust {role}" in declined.why
     await workspace.close()
     for trusted in ({"trusted": [role]}, {}):
         if not trusted:  # an owner of the database may do there what it likes anyway
             server.sql(f"ALTER DATABASE {urlsplit(eternaltwin).path.strip('/')} OWNER TO {role}")
         workspace = await opened(eternaltwin, tmp_path, **trusted)
-        assert list(workspace.systems) == [LABEL]
+        assert list(workspace.engines) == [LABEL]
         await workspace.close()
 
 
@@ -81,12 +81,12 @@ async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
         server.sql(f"ALTER FUNCTION {function} OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     assert [n.id for n in (await reader(workspace).nodes([twin.id(task)])).nodes] == [twin.id(task)]
-    outcomes = await rehearsed(workspace, "cancel", [twin.id(task)])
+    outcomes = await dry_run_of(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
     workspace = await opened(eternaltwin, tmp_path, trusted=[role])
-    assert told(await rehearsed(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert told(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
     await workspace.close()
 
 
@@ -108,14 +108,14 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
             server.sql(statement, eternaltwin)
     dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     workspace = await opened(dsn, tmp_path)
-    rehearsal = await perform.rehearse(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
-    assert told(rehearsal) == {twin.id(task): Outcome.DENIED}
-    assert "EXECUTE on public.own_check(bigint)" in why(rehearsal, twin.id(task))
+    dry_run = await perform.dry_run(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
+    assert told(dry_run) == {twin.id(task): Outcome.DENIED}
+    assert "EXECUTE on public.own_check(bigint)" in why(dry_run, twin.id(task))
     await workspace.close()
     for statement in execute:
         server.sql(statement, eternaltwin)
     workspace = await opened(dsn, tmp_path)
-    assert told(await rehearsed(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert told(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
     await workspace.close()
 
 
@@ -124,8 +124,8 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
 ) -> None:
     task = await twin.task()
     workspace = await opened(eternaltwin, tmp_path)
-    rehearsal = await rehearsed(workspace, "cancel", [twin.id(task)])
-    assert told(rehearsal) == {twin.id(task): Outcome.CHANGED}
+    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
+    assert told(dry_run) == {twin.id(task): Outcome.CHANGED}
     server.sql(f"GRANT TRIGGER ON task TO {role}; GRANT CREATE ON SCHEMA public TO {role}", eternaltwin)
     theirs = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     server.sql(
@@ -133,38 +133,38 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         f"{CODE['trigger']}",
         theirs,
     )
-    outcomes = await perform.commit(workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
     assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
 
 
-async def test_a_ledger_of_a_stranger_is_not_used(
+async def test_an_audit_log_of_a_stranger_is_not_used(
     twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
 ) -> None:
     task = await twin.task()
     await twin.sql(audit_log.ddl())
-    server.sql(f"ALTER TABLE unstick.ledger OWNER TO {role}", eternaltwin)
+    server.sql(f"ALTER TABLE unstick.audit_log OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    assert workspace.ledger_file is not None
-    assert role in workspace.ledger_closed
+    assert workspace.audit_log_file is not None
+    assert role in workspace.audit_log_closed
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
-    assert await twin.value("SELECT count(*) FROM unstick.ledger") == 0
+    assert await twin.value("SELECT count(*) FROM unstick.audit_log") == 0
     await workspace.close()
 
 
-async def test_a_trigger_on_the_ledger_is_noticed_while_the_console_is_open(
+async def test_a_trigger_on_the_audit_log_is_noticed_while_the_console_is_open(
     twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
 ) -> None:
     task = await twin.task()
     await twin.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    assert workspace.ledger_file is None
+    assert workspace.audit_log_file is None
     await twin.sql(
         "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
         f"ALTER FUNCTION theirs() OWNER TO {role};"
-        "CREATE TRIGGER t BEFORE INSERT ON unstick.ledger FOR EACH ROW EXECUTE FUNCTION theirs()"
+        "CREATE TRIGGER t BEFORE INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCTION theirs()"
     )
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     assert told(outcomes) == {twin.id(task): Outcome.REFUSED}

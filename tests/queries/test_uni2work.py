@@ -10,11 +10,11 @@ import pytest
 
 from console.demo.uni2work.data import make
 from queries.actions import perform
-from queries.model import Finding, Honesty, Node, Outcome, Page, Phase
+from queries.model import Finding, Node, Outcome, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, opened, rehearsed, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, told
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
 
@@ -22,7 +22,7 @@ PRUNE = {"job": "prune-invitations"}
 
 
 def reader(workspace: Workspace) -> Reader:
-    return workspace.systems[LABEL]
+    return workspace.engines[LABEL]
 
 
 def local(page: Page) -> list[str]:
@@ -66,7 +66,7 @@ LOOKALIKES = {
 async def test_lookalikes_are_declined_by_name(uni: Uni, tmp_path: Path, change: str) -> None:
     await uni.sql(change)
     workspace = await opened(uni.dsn, tmp_path)
-    assert (list(workspace.systems), [d.system for d in workspace.declined]) == ([], [LABEL])
+    assert (list(workspace.engines), [d.engine for d in workspace.declined]) == ([], [LABEL])
     await workspace.close()
 
 
@@ -82,7 +82,7 @@ async def test_others_are_not_even_mentioned(database: str, server: TestbedServe
     for table in OTHERS:
         server.sql(table, database)
     workspace = await opened(database, tmp_path)
-    assert (workspace.systems, [d for d in workspace.declined if d.system == LABEL]) == ({}, [])
+    assert (workspace.engines, [d for d in workspace.declined if d.engine == LABEL]) == ({}, [])
     await workspace.close()
 
 
@@ -134,9 +134,9 @@ async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, uni_worksp
     assert (await node(workspace, "holder:none")).title == "not locked · 3 in the oldest 3"
     assert (await node(workspace, "queue:all")).title == "queue · 3+ queued, 1 locked", "small: found by its lock"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
-    counts = {c.phase: (c.n, c.honesty) for c in await reader(workspace).counts()}
-    assert counts[Phase.READY] == (5, Honesty.CAPPED)
-    assert counts[Phase.DONE] == (None, Honesty.UNKNOWN)
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    assert counts[Phase.READY] == (5, Precision.CAPPED)
+    assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
     capped = (await reader(workspace).findings()).capped
     assert {"duplicate", "never_taken", "half_lock"} <= set(capped), "there may be more than the window shows"
     assert not {"duplicate", "never_taken", "half_lock"} & set((await reader(uni_workspace).findings()).capped)
@@ -212,8 +212,8 @@ async def test_orphaned_and_slow_are_told_apart_by_signs_of_life(uni: Uni, uni_w
     assert "no sign of life of it in the database for 02:30" in next(
         f.sentence for f in orphans if f.node_id == uni.id(orphan)
     )
-    assert all(f.verb == "release" for f in orphans)
-    assert long.verb is None
+    assert all(f.action == "release" for f in orphans)
+    assert long.action is None
     assert await found(uni_workspace, "half_lock") == []
 
 
@@ -234,18 +234,18 @@ async def test_what_is_throttled_or_locked_is_not_to_be_cancelled(uni: Uni, uni_
     await uni.job({"job": "x"}, held=10, held_by=LIVE)
     passed, throttled = await uni.job({"job": "send-mail"}, age=300), await uni.job({"job": "rechunk-files"}, age=300)
     await uni.bucket("rechunk-files", -5)
-    verbs = {f.node_id: f.verb for f in await found(uni_workspace, "never_taken")}
-    assert verbs == {uni.id(passed): "cancel", uni.id(throttled): None}
+    actions = {f.node_id: f.action for f in await found(uni_workspace, "never_taken")}
+    assert actions == {uni.id(passed): "cancel", uni.id(throttled): None}
     await uni.sql("UPDATE token_bucket SET last_value = 7")
-    verbs = {f.node_id: f.verb for f in await found(uni_workspace, "never_taken")}
-    assert verbs == dict.fromkeys(verbs, "cancel")
+    actions = {f.node_id: f.action for f in await found(uni_workspace, "never_taken")}
+    assert actions == dict.fromkeys(actions, "cancel")
     free, held = await uni.job([1]), await uni.job([2], held=10)
-    assert {f.node_id: f.verb for f in await found(uni_workspace, "unrecognised")} == {
+    assert {f.node_id: f.action for f in await found(uni_workspace, "unrecognised")} == {
         uni.id(free): "cancel",
         uni.id(held): None,
     }
     twice = [await uni.job({"job": "twice"}, held=held) for held in (None, 10)]
-    assert {f.node_id: f.verb for f in await found(uni_workspace, "duplicate")} == {uni.id(twice[1]): None}
+    assert {f.node_id: f.action for f in await found(uni_workspace, "duplicate")} == {uni.id(twice[1]): None}
 
 
 async def test_without_token_buckets_the_passed_over_are_found_too(uni: Uni, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ async def test_without_token_buckets_the_passed_over_are_found_too(uni: Uni, tmp
     passed = await uni.job({"job": "rechunk-files"}, age=300)
     await uni.sql("DROP TABLE token_bucket")
     workspace = await opened(uni.dsn, tmp_path)
-    assert {f.node_id: f.verb for f in await found(workspace, "never_taken")} == {uni.id(passed): "cancel"}
+    assert {f.node_id: f.action for f in await found(workspace, "never_taken")} == {uni.id(passed): "cancel"}
     await workspace.close()
 
 
@@ -267,15 +267,15 @@ async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(uni: Uni, uni_w
             await uni.sql("UPDATE queued_job SET lock_time = NULL")
     await reader(uni_workspace).sample()
     (finding,) = [f for f in reader(uni_workspace).watched() if f.code == "flapping"]
-    assert (finding.node_id, finding.verb) == (uni.id(job), "cancel")
-    rehearsal = await rehearsed(uni_workspace, "cancel", {uni.id(job): finding.guard}, label=LABEL)
-    assert told(rehearsal) == {uni.id(job): Outcome.CHANGED}
+    assert (finding.node_id, finding.action) == (uni.id(job), "cancel")
+    dry_run = await dry_run_of(uni_workspace, "cancel", {uni.id(job): finding.guard}, label=LABEL)
+    assert told(dry_run) == {uni.id(job): Outcome.CHANGED}
     await uni.sql("UPDATE queued_job SET id = id")
     await uni.sql("UPDATE queued_job SET content = '{}'")
-    stale = await perform.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
-    assert told(stale) == {uni.id(job): Outcome.MOVED}
+    stale = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
+    assert told(stale) == {uni.id(job): Outcome.STALE}
     await uni.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
-    done = await perform.commit(uni_workspace, LABEL, "cancel", rehearsal, OPERATOR)
+    done = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
     assert told(done) == {uni.id(job): Outcome.CHANGED}
     assert await uni.row(job) is None
 
@@ -305,20 +305,20 @@ async def test_cron_shows_ages_and_is_overdue_only_by_the_operators_word(uni: Un
     await uni.cron([1, 2])
     workspace = await opened(uni.dsn, tmp_path)
     (waits,) = await found(workspace, "cron_queued")
-    assert (waits.node_id, waits.verb) == (uni.id(job), "skip")
+    assert (waits.node_id, waits.action) == (uni.id(job), "skip")
     assert "last executed: 20" in waits.sentence
     assert await found(workspace, "cron_overdue") == []
     await workspace.close()
     workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"prune-invitations": {"period": 86400.0}}})
     (overdue,) = await found(workspace, "cron_overdue")
-    assert (overdue.node_id, overdue.verb) == (uni.id(entry, "cron"), "run_now")
+    assert (overdue.node_id, overdue.action) == (uni.id(entry, "cron"), "run_now")
     await workspace.close()
 
 
 async def test_throttled(uni: Uni, uni_workspace: Workspace) -> None:
     node_id, _ = await uni.bucket("rechunk-files", -5_000_000), await uni.bucket("fine", 1)
     (finding,) = await found(uni_workspace, "throttled")
-    assert (finding.node_id, finding.verb) == (node_id, "refill")
+    assert (finding.node_id, finding.action) == (node_id, "refill")
     assert "what it holds now is unknown" in finding.sentence
 
 
@@ -446,7 +446,7 @@ async def test_the_demo_has_one_of_everything(demo: tuple[str, Workspace]) -> No
     look = reader(workspace)
     codes = {f.code for f in (await look.findings()).found}
     # Nobody works or somebody is passed over, not both; what is overdue only operators say; flapping takes looks.
-    assert {f.code for f in look.system.spec.findings} - codes == {"no_workers", "cron_overdue", "flapping"}
+    assert {f.code for f in look.engine.spec.findings} - codes == {"no_workers", "cron_overdue", "flapping"}
     assert vars_of(1) == vars_of(1) != vars_of(2)
 
 
@@ -462,7 +462,7 @@ async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(uni: Uni, u
         (["queue:all", "buckets:all"], {"no_workers"}),
         (
             [f"job:{job}", "cron:1"],
-            {f.code for f in reader(uni_workspace).system.spec.findings if not f.sample} - {"throttled", "no_workers"},
+            {f.code for f in reader(uni_workspace).engine.spec.findings if not f.sample} - {"throttled", "no_workers"},
         ),
         ([], set()),
     ):

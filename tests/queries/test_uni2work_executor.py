@@ -1,4 +1,4 @@
-"""uni2work's executor keeps the engine's protocol, and no verb of the console breaks its transactions off."""
+"""uni2work's executor keeps the engine's protocol, and no action of the console breaks its transactions off."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from console.demo.uni2work import Uni2work
 from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.db.database import Transaction
-from queries.model import LedgerEntry, Node, Outcome
+from queries.model import AuditLogEntry, Node, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import OPERATOR, do, opened, rehearsed, told
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, told
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import both_versions
 
@@ -118,49 +118,49 @@ async def begun(instance: Instance, job: int, work: Held) -> asyncio.Task[bool]:
 
 
 @both_versions
-@pytest.mark.parametrize("verb", ["release", "cancel", "skip"])
-async def test_no_verb_touches_a_row_that_is_being_executed(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], verb: str
+@pytest.mark.parametrize("action", ["release", "cancel", "skip"])
+async def test_no_action_touches_a_row_that_is_being_executed(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
 ) -> None:
     job, work = await uni.job(ATOMIC, cron=True), Held()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
-    for node in [uni.id(job)] + [uni.id(LIVE, "holder")] * (verb == "release"):
-        assert CHANGED not in told(await do(uni_workspace, verb, [node], GONE, LABEL)).values()
+    for node in [uni.id(job)] + [uni.id(LIVE, "holder")] * (action == "release"):
+        assert CHANGED not in told(await do(uni_workspace, action, [node], GONE, LABEL)).values()
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
 
 
 @both_versions
-@pytest.mark.parametrize("verb", ["skip", "forget"])
-async def test_no_verb_touches_a_record_that_a_worker_will_write(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], verb: str
+@pytest.mark.parametrize("action", ["skip", "forget"])
+async def test_no_action_touches_a_record_that_a_worker_will_write(
+    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
 ) -> None:
     entry = await uni.cron(ATOMIC)
     job, twin, work = await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True), Held()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
-    node = uni.id(twin) if verb == "skip" else uni.id(entry, "cron")
-    assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: Outcome.REFUSED}
+    node = uni.id(twin) if action == "skip" else uni.id(entry, "cron")
+    assert told(await do(uni_workspace, action, [node], {}, LABEL)) == {node: Outcome.REFUSED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
 
 
 @both_versions
-@pytest.mark.parametrize("verb", ["skip", "forget"])
-async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_busy(
-    uni: Uni, uni_workspace: Workspace, verb: str
+@pytest.mark.parametrize("action", ["skip", "forget"])
+async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_locked(
+    uni: Uni, uni_workspace: Workspace, action: str
 ) -> None:
     entry, job, twin = await uni.cron(ATOMIC), await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True)
     other = {"job": "help-request"}
-    node = uni.id(twin) if verb == "skip" else uni.id(entry, "cron")
-    free = uni.id(await uni.job(other, cron=True)) if verb == "skip" else uni.id(await uni.cron(other), "cron")
+    node = uni.id(twin) if action == "skip" else uni.id(entry, "cron")
+    free = uni.id(await uni.job(other, cron=True)) if action == "skip" else uni.id(await uni.cron(other), "cron")
     async with uni.connection.transaction(isolation="serializable"):
         await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
-        outcomes = await do(uni_workspace, verb, [node, free], {}, LABEL)
-    assert told(outcomes) == {node: Outcome.BUSY, free: CHANGED}, "and is not waited for"
+        outcomes = await do(uni_workspace, action, [node, free], {}, LABEL)
+    assert told(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "and is not waited for"
 
 
 async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
@@ -171,16 +171,16 @@ async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
     await uni.sql(audit_log.ddl())
     workspace = await opened(uni.dsn, tmp_path)
     instance, job = Instance(connection, LIVE), await uni.job(ATOMIC, cron=True)
-    rehearsal = await rehearsed(workspace, "skip", [uni.id(job)], {}, LABEL)
+    dry_run = await dry_run_of(workspace, "skip", [uni.id(job)], {}, LABEL)
     written, go, append = asyncio.Event(), asyncio.Event(), audit_log.append
 
-    async def slowly(transaction: Transaction, entry: LedgerEntry) -> None:
+    async def slowly(transaction: Transaction, entry: AuditLogEntry) -> None:
         await append(transaction, entry)
         written.set()
         await go.wait()
 
     monkeypatch.setattr(audit_log, "append", slowly)
-    skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", rehearsal, OPERATOR))
+    skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "until the commit everybody sees the row that is skipped"
     twin, work = await uni.job(ATOMIC, cron=True), Held()
@@ -202,7 +202,7 @@ async def test_cron_queues_nothing_twice(uni: Uni, connection: asyncpg.Connectio
 
 
 @both_versions
-async def test_a_rehearsal_does_not_break_off_a_slow_worker(
+async def test_a_dry_run_does_not_break_off_a_slow_worker(
     uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any]
 ) -> None:
     job, work = await uni.job(ATOMIC), Held()
@@ -212,12 +212,12 @@ async def test_a_rehearsal_does_not_break_off_a_slow_worker(
     await uni.sql("UPDATE queued_job SET lock_time = now() - interval '1 hour', creation_instance = $1", OTHER)
     doing = asyncio.create_task(instance.perform(locked))
     await work.begun.wait()
-    rehearsal = await rehearsed(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
-    assert told(rehearsal) == {uni.id(job): CHANGED}
+    dry_run = await dry_run_of(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert told(dry_run) == {uni.id(job): CHANGED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
-    gone = await perform.commit(uni_workspace, LABEL, "release", rehearsal, OPERATOR)
+    gone = await perform.commit(uni_workspace, LABEL, "release", dry_run, OPERATOR)
     assert told(gone) == {uni.id(job): Outcome.GONE}
 
 
@@ -237,7 +237,7 @@ async def test_a_released_job_is_taken_by_another_instance(
 # All at once
 
 
-async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None:
+async def test_actions_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None:
     await uni.sql(audit_log.ddl())
     rng = Random(7)
     connections = [await asyncpg.connect(uni.dsn) for _ in range(2)]
@@ -281,10 +281,10 @@ async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None
     last = await uni.value("SELECT last_value FROM queued_job_id_seq")
     assert len(ids) == len(set(ids)), "what was removed was not executed, and is gone"
     assert set(ids) <= set(range(1, last + 1))
-    rehearsals = set(range(1, last + 1)) - set(ids)  # a rehearsed `run_now` takes a number that is given back to nobody
-    assert await uni.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(rehearsals)) == 0
+    dry_runs = set(range(1, last + 1)) - set(ids)  # a dry-run `run_now` takes a number that is given back to nobody
+    assert await uni.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(dry_runs)) == 0
     assert all((r["lock_instance"] is None) == (r["lock_time"] is None) for r in rows)
-    changed = {verb for verb, outcome in tally if outcome == CHANGED}
+    changed = {action for action, outcome in tally if outcome == CHANGED}
     assert {"cancel", "run_now", "forget", "release", "skip", "refill"} <= changed, tally
     for connection in connections:
         await connection.close()
@@ -293,26 +293,26 @@ async def test_verbs_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None
 async def rain(
     workspace: Workspace, rng: Random, running: asyncio.Task[None]
 ) -> tuple[dict[tuple[str, Outcome], int], list[str]]:
-    """Verbs at random: how often each came to what, and the rows that were deleted."""
+    """Actions at random: how often each came to what, and the rows that were deleted."""
     removed: list[str] = []
     tally: dict[tuple[str, Outcome], int] = {}
     for _ in range(400):
-        verb, node = await pick(workspace, rng)
-        if verb:
+        action, node = await pick(workspace, rng)
+        if action:
             arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
-            rehearsal = await perform.rehearse(workspace, LABEL, verb, {node.id: node.version}, "rain", arguments)
-            outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+            dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", arguments)
+            outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
             (outcome,) = told(outcomes).values()
-            tally[verb, outcome] = tally.get((verb, outcome), 0) + 1
-            if outcome == CHANGED and verb in ("cancel", "skip"):
+            tally[action, outcome] = tally.get((action, outcome), 0) + 1
+            if outcome == CHANGED and action in ("cancel", "skip"):
                 removed.append(node.id.rpartition(":")[2])
         assert not running.done()
     return tally, removed
 
 
 async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
-    """A verb for some node, as an operator might press it."""
-    look = workspace.systems[LABEL]
+    """An action for some node, as an operator might press it."""
+    look = workspace.engines[LABEL]
     branch = rng.choice(["queue", "queue", "queue", "crontab", "buckets", "holders"])
     if branch == "queue":
         nodes = (await look.live(page=30)).nodes
@@ -321,8 +321,8 @@ async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
     if not nodes:
         return "", None  # type: ignore[return-value]
     node = rng.choice(nodes)
-    verbs = [v.name for v in look.verbs(node.kind) if look.availability(v).ok]
-    return (rng.choice(verbs), node) if verbs else ("", node)
+    actions = [v.name for v in look.actions(node.kind) if look.availability(v).ok]
+    return (rng.choice(actions), node) if actions else ("", node)
 
 
 async def test_the_demo_goes_on(own_server_demo: Demo) -> None:

@@ -1,4 +1,4 @@
-"""Every verb of uni2work: the rows before and after, what is refused, and the traps of a queue without a status."""
+"""Every action of uni2work: the rows before and after, what is refused, and the traps of a queue without a status."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from uuid import UUID, uuid4
 import pytest
 
 from queries.actions import perform
-from queries.model import Outcome, Outcomes, Rehearsal
+from queries.model import DryRun, Outcome, Outcomes
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, opened, rehearsed, seen, told, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, seen, told, why
 from tests.queries.uni import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
 
-CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 GONE = {"gone": True}
 PRUNE = {"job": "prune-invitations"}
 
 
-async def commit(workspace: Workspace, verb: str, rehearsal: Rehearsal) -> Outcomes:
-    return await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
+async def commit(workspace: Workspace, action: str, dry_run: DryRun) -> Outcomes:
+    return await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
 
 
 # Release
@@ -43,11 +43,11 @@ async def test_release_empties_both_columns_of_that_row_alone(uni: Uni, uni_work
 
 
 @both_versions
-async def test_a_rehearsal_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_a_dry_run_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -> None:
     job, free, entry = await uni.job(held=900), await uni.job(PRUNE, cron=True), await uni.cron({"job": "x"})
     bucket = await uni.bucket("inject-files", -5)
     before = await uni.everything()
-    for verb, node, arguments in (
+    for action, node, arguments in (
         ("release", uni.id(job), GONE),
         ("release", uni.id(DEAD, "holder"), GONE),
         ("cancel", uni.id(free), {}),
@@ -56,9 +56,9 @@ async def test_a_rehearsal_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -
         ("forget", uni.id(entry, "cron"), {}),
         ("refill", bucket, {"value": 7}),
     ):
-        rehearsal = await rehearsed(uni_workspace, verb, [node], arguments, LABEL)
-        assert told(rehearsal) == {node: CHANGED}, (verb, rehearsal.results)
-        assert rehearsal.changes, verb
+        dry_run = await dry_run_of(uni_workspace, action, [node], arguments, LABEL)
+        assert told(dry_run) == {node: CHANGED}, (action, dry_run.results)
+        assert dry_run.changes, action
     assert await uni.everything() == before
 
 
@@ -104,15 +104,15 @@ async def test_an_instance_that_shows_life_is_not_gone(uni: Uni, uni_workspace: 
 
 
 @pytest.mark.parametrize("sign", ["job", "holder"])
-async def test_life_that_shows_between_rehearsal_and_commit_stops_it(
+async def test_life_that_shows_between_dry_run_and_commit_stops_it(
     uni: Uni, uni_workspace: Workspace, sign: str
 ) -> None:
     job = await uni.job(held=900)
     node = uni.id(job) if sign == "job" else uni.id(DEAD, "holder")
-    rehearsal = await rehearsed(uni_workspace, "release", [node], GONE, LABEL)
+    dry_run = await dry_run_of(uni_workspace, "release", [node], GONE, LABEL)
     await uni.cron(PRUNE, age=400, instance=DEAD)  # older than the threshold, but news
-    outcomes = await commit(uni_workspace, "release", rehearsal)
-    assert told(outcomes) == {node: MOVED}
+    outcomes = await commit(uni_workspace, "release", dry_run)
+    assert told(outcomes) == {node: STALE}
     assert (await uni.row(job))["lock_instance"] == DEAD
 
 
@@ -122,7 +122,7 @@ async def test_a_lock_taken_anew_since_it_was_seen_is_left(uni: Uni, uni_workspa
     versions = await seen(uni_workspace, [uni.id(job)], LABEL)
     await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now() - interval '10 min'", OTHER)
     outcomes = await do(uni_workspace, "release", versions, GONE, LABEL)
-    assert told(outcomes) == {uni.id(job): MOVED}
+    assert told(outcomes) == {uni.id(job): STALE}
     assert (await uni.row(job))["lock_instance"] == OTHER
 
 
@@ -133,12 +133,12 @@ async def test_a_row_deleted_since_it_was_seen_is_gone(uni: Uni, uni_workspace: 
     assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {uni.id(job): Outcome.GONE}
 
 
-async def test_a_row_in_an_open_transaction_is_busy(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_a_row_in_an_open_transaction_is_locked(uni: Uni, uni_workspace: Workspace) -> None:
     held, free = await uni.job(held=900), await uni.job()
     async with uni.connection.transaction():
         await uni.sql("SELECT FROM queued_job FOR UPDATE")
-        for verb, node in (("release", uni.id(held)), ("release", uni.id(DEAD, "holder")), ("cancel", uni.id(free))):
-            assert told(await do(uni_workspace, verb, [node], GONE, LABEL)) == {node: Outcome.BUSY}, verb
+        for action, node in (("release", uni.id(held)), ("release", uni.id(DEAD, "holder")), ("cancel", uni.id(free))):
+            assert told(await do(uni_workspace, action, [node], GONE, LABEL)) == {node: Outcome.LOCKED}, action
 
 
 @pytest.mark.parametrize("half", ["lock_instance", "lock_time"])
@@ -158,10 +158,10 @@ async def test_a_lock_without_a_time_is_released(uni: Uni, uni_workspace: Worksp
     """It has no age, and no instance took it: neither when the job was made nor what the instance does is asked."""
     job = await uni.job(held_by=holder, age=age)
     await uni.cron(PRUNE, age=5, instance=LIVE)
-    rehearsal = await rehearsed(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
-    assert told(rehearsal) == {uni.id(job): CHANGED}
+    dry_run = await dry_run_of(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    assert told(dry_run) == {uni.id(job): CHANGED}
     await uni.sql("UPDATE cron_last_exec SET time = now()")
-    assert told(await commit(uni_workspace, "release", rehearsal)) == {uni.id(job): CHANGED}
+    assert told(await commit(uni_workspace, "release", dry_run)) == {uni.id(job): CHANGED}
     row = await uni.row(job)
     assert (row["lock_instance"], row["lock_time"]) == (None, None)
 
@@ -213,7 +213,7 @@ async def test_a_lock_that_went_since_is_a_sign_of_life(uni: Uni, uni_workspace:
     node = uni.id(DEAD, "holder")
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("DELETE FROM queued_job WHERE id = $1", done)
-    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {node: MOVED}
+    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {node: STALE}
 
 
 async def test_at_most_500_of_an_instance_at_once(uni: Uni, uni_workspace: Workspace) -> None:
@@ -255,24 +255,24 @@ async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(uni: Un
     assert (await uni.row(job), (await uni.row(other))["id"]) == (None, other)
 
 
-@pytest.mark.parametrize("verb", ["cancel", "skip"])
+@pytest.mark.parametrize("action", ["cancel", "skip"])
 @pytest.mark.parametrize("held", [1, 9000])
-async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace, verb: str, held: float) -> None:
+async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace, action: str, held: float) -> None:
     job = await uni.job(PRUNE, held=held, cron=True)
     before = await uni.everything()
-    outcomes = await do(uni_workspace, verb, [uni.id(job)], {}, LABEL)
+    outcomes = await do(uni_workspace, action, [uni.id(job)], {}, LABEL)
     assert told(outcomes) == {uni.id(job): REFUSED}
     assert why(outcomes, uni.id(job)).startswith("it is locked")
     assert await uni.everything() == before
 
 
-@pytest.mark.parametrize("verb", ["cancel", "skip"])
-async def test_a_row_locked_since_it_was_seen_is_left(uni: Uni, uni_workspace: Workspace, verb: str) -> None:
+@pytest.mark.parametrize("action", ["cancel", "skip"])
+async def test_a_row_locked_since_it_was_seen_is_left(uni: Uni, uni_workspace: Workspace, action: str) -> None:
     job = await uni.job(PRUNE, cron=True)
-    rehearsal = await rehearsed(uni_workspace, verb, [uni.id(job)], {}, LABEL)
+    dry_run = await dry_run_of(uni_workspace, action, [uni.id(job)], {}, LABEL)
     await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", LIVE)
     before = await uni.everything()
-    assert told(await commit(uni_workspace, verb, rehearsal)) == {uni.id(job): MOVED}
+    assert told(await commit(uni_workspace, action, dry_run)) == {uni.id(job): STALE}
     assert await uni.everything() == before
 
 
@@ -380,16 +380,16 @@ async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(uni: Uni, 
         key = f"unstick {json.dumps(PRUNE)}"
         await uni.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
         outcomes = await do(uni_workspace, "run_now", [node, free], {}, LABEL)
-    assert told(outcomes) == {node: Outcome.BUSY, free: CHANGED}
+    assert told(outcomes) == {node: Outcome.LOCKED, free: CHANGED}
 
 
-async def test_an_entry_executed_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_an_entry_executed_since_it_was_seen_is_stale(uni: Uni, uni_workspace: Workspace) -> None:
     entry = await uni.cron(PRUNE)
     node = uni.id(entry, "cron")
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("UPDATE cron_last_exec SET time = now()")
-    for verb in ("run_now", "forget"):
-        assert told(await do(uni_workspace, verb, versions, {}, LABEL)) == {node: MOVED}
+    for action in ("run_now", "forget"):
+        assert told(await do(uni_workspace, action, versions, {}, LABEL)) == {node: STALE}
 
 
 @both_versions
@@ -402,15 +402,15 @@ async def test_forget_deletes_the_record(uni: Uni, uni_workspace: Workspace) -> 
     assert change.before is not None and json.loads(change.before["job"]) == PRUNE  # noqa: PT018
 
 
-@pytest.mark.parametrize("verb", ["skip", "forget"])
+@pytest.mark.parametrize("action", ["skip", "forget"])
 async def test_a_record_is_left_while_a_worker_is_at_equal_content(
-    uni: Uni, uni_workspace: Workspace, verb: str
+    uni: Uni, uni_workspace: Workspace, action: str
 ) -> None:
     await uni.job(PRUNE, held=5, held_by=LIVE, cron=True)
     job, entry = await uni.job(PRUNE, cron=True), await uni.cron(PRUNE)
-    node = uni.id(job) if verb == "skip" else uni.id(entry, "cron")
+    node = uni.id(job) if action == "skip" else uni.id(entry, "cron")
     before = await uni.everything()
-    assert told(await do(uni_workspace, verb, [node], {}, LABEL)) == {node: REFUSED}
+    assert told(await do(uni_workspace, action, [node], {}, LABEL)) == {node: REFUSED}
     assert await uni.everything() == before
 
 
@@ -440,22 +440,22 @@ async def test_refill_takes_nothing_away(uni: Uni, uni_workspace: Workspace, val
     assert says in why(outcomes, node)
 
 
-async def test_a_bucket_used_since_it_was_seen_is_moved(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_a_bucket_used_since_it_was_seen_is_stale(uni: Uni, uni_workspace: Workspace) -> None:
     node = await uni.bucket("rechunk-files", -5)
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("UPDATE token_bucket SET last_value = -6, last_access = now()")
-    assert told(await do(uni_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: MOVED}
+    assert told(await do(uni_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: STALE}
 
 
 # What cannot be done
 
 
 async def test_what_the_engine_has_not_says_why(uni: Uni, uni_workspace: Workspace) -> None:
-    reader = uni_workspace.systems[LABEL]
+    reader = uni_workspace.engines[LABEL]
     for name in ("wake", "pause", "resume", "retry"):
-        verb = reader.system.verb(name, "job")
-        assert verb is not None
-        available = reader.availability(verb)
+        action = reader.engine.action(name, "job")
+        assert action is not None
+        available = reader.availability(action)
         assert not available.ok
         assert available.why.startswith("unsupported: ")
 
@@ -463,7 +463,7 @@ async def test_what_the_engine_has_not_says_why(uni: Uni, uni_workspace: Workspa
 async def test_without_the_optional_parts(uni: Uni, uni_workspace: Workspace) -> None:
     await uni.sql("DROP TABLE token_bucket; ALTER TABLE queued_job DROP COLUMN write_last_exec")
     await uni_workspace.look()
-    reader = uni_workspace.systems[LABEL]
+    reader = uni_workspace.engines[LABEL]
     job, entry = await plain(uni), await uni.cron(PRUNE)
     assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
     page = await reader.nodes([uni.id(job), uni.id("x", "bucket"), uni.id("all", "buckets")])
@@ -471,8 +471,8 @@ async def test_without_the_optional_parts(uni: Uni, uni_workspace: Workspace) ->
     assert {u.code for u in (await reader.findings()).unchecked} == {"throttled", "cron_queued"}
     detail = await reader.detail(uni.id(job))
     assert detail is not None
-    for verb, node in (("skip", uni.id(job)), ("run_now", uni.id(entry, "cron"))):
-        outcomes = await do(uni_workspace, verb, [node], {}, LABEL)
+    for action, node in (("skip", uni.id(job)), ("run_now", uni.id(entry, "cron"))):
+        outcomes = await do(uni_workspace, action, [node], {}, LABEL)
         assert "does not say which jobs cron has queued" in why(outcomes, node)
     assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): CHANGED}
 
@@ -502,17 +502,17 @@ async def test_instances_may_be_text(uni: Uni, uni_workspace: Workspace) -> None
     assert told(await do(uni_workspace, "release", [uni.id("pod-2", "holder")], GONE, LABEL)) == {
         uni.id("pod-2", "holder"): CHANGED
     }
-    for verb, node, arguments in (
+    for action, node, arguments in (
         ("cancel", uni.id(one), {}),
         ("skip", uni.id(two), {}),
         ("refill", uni.id("rechunk-files", "bucket"), {"value": 9}),
     ):
-        assert told(await do(uni_workspace, verb, [node], arguments, LABEL)) == {node: CHANGED}, verb
+        assert told(await do(uni_workspace, action, [node], arguments, LABEL)) == {node: CHANGED}, action
     entry = await uni.value("SELECT id FROM cron_last_exec")
     assert told(await do(uni_workspace, "run_now", [uni.id(entry, "cron")], {}, LABEL)) == {
         uni.id(entry, "cron"): CHANGED
     }
-    assert (await uni_workspace.systems[LABEL].findings()).unchecked == ()
+    assert (await uni_workspace.engines[LABEL].findings()).unchecked == ()
 
 
 async def test_a_role_without_rights_is_told_so(uni: Uni, server: TestbedServer, tmp_path: Path) -> None:

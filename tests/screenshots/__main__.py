@@ -25,7 +25,7 @@ async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with demo(1) as dsn:
-            context = Context(name="demo", dsn=dsn, system=FIRST)
+            context = Context(name="demo", dsn=dsn, engine=FIRST)
             async with staged(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as stage:
                 await play(stage)
 
@@ -51,11 +51,11 @@ async def play(stage: Stage) -> None:
     keep(stage, "detail")
 
     await stage.press("W")
-    await stage.until("Reason, for the ledger")
+    await stage.until("Reason, for the audit log")
     await stage.type("children are done, nobody woke it")
     await stage.press("enter")
     await stage.until("Rows before and after", "W changes 1 node")
-    keep(stage, "rehearsal")
+    keep(stage, "dry_run")
 
     await stage.press("W")
     await stage.until("1 changed", "transaction")
@@ -66,7 +66,7 @@ async def play(stage: Stage) -> None:
     await down_to(stage, "timer overdue")
     await stage.until("W Wake")
     await stage.press("W")
-    await stage.until("Reason, for the ledger")
+    await stage.until("Reason, for the audit log")
     await stage.type("timer long past")
     await stage.press("enter")
     await stage.until("W changes 1 node")
@@ -74,7 +74,7 @@ async def play(stage: Stage) -> None:
     await stage.until("1 changed", "transaction")
     await stage.press("enter", "4")
     await stage.until("timer long past", "children are done")
-    keep(stage, "ledger")
+    keep(stage, "audit")
 
     await stage.press("2")
     await down_to(stage, r"blocked by fail\S* +nightly_ledger")
@@ -84,7 +84,7 @@ async def play(stage: Stage) -> None:
 
     await stage.press("escape", "1")
     await stage.until("all jobs")
-    labels = list(stage.app.session.systems)
+    labels = list(stage.app.session.engines)
     here = next(number for number, label in enumerate(labels) if f"› {label} ›" in stage.text)
     await stage.press(*["tab"] * ((labels.index("tasker") - here) % len(labels)))
     await stage.until("▸ tasker", "▸ shop")
@@ -95,9 +95,9 @@ async def play(stage: Stage) -> None:
     await stage.until("▾ fulfil_order", "blocked by failures")
     keep(stage, "five")
     await stage.press("3")
-    await stage.until("letters in", "never enter the dead-letter queue")
+    await stage.until("dead letters in", "never enter the dead-letter queue")
     await stage.press(*["down"] * 4)
-    await stage.until("E Resolve letter")
+    await stage.until("E Resolve dead letter")
     await stage.press("right")
     await stage.until("▾")
     keep(stage, "desk")

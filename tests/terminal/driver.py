@@ -60,7 +60,7 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 
 
 class Terminal:
-    """``python -m console.cli ARGUMENTS`` in a terminal of ``size`` columns and rows. ``home`` holds its files."""
+    """``python -m console ARGUMENTS`` in a terminal of ``size`` columns and rows. ``home`` holds its files."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def look_at_everything(terminal: Terminal) -> None:
     terminal.press("2").until("lost wake-up", "SendEmail v1", "W Wake").press("enter").until(DETAIL)
     terminal.press("escape").without(DETAIL).press("1").until("all jobs").press("/").until("words, field:value")
     terminal.paste(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("escape").without("filter:")
-    terminal.press("home").until("C Cancel").press("C").until("Reason, for the ledger")
+    terminal.press("home").until("C Cancel").press("C").until("Reason, for the audit log")
     terminal.type(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("enter").until("C changes 1 node")
     terminal.press("end").settled().press("C").until("1 changed", "transaction").press("end").settled()
     terminal.press("escape").without("transaction").press("4").until("cancel", "markup").press("enter")
@@ -105,7 +105,7 @@ def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
         eternaltwin_demo,
     )
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", lambda: terminal.at > 0).press("C").until("Reason, for the ledger")
+        terminal.until("● live", lambda: terminal.at > 0).press("C").until("Reason, for the audit log")
         terminal.type("why").until("why").press("enter").until("pwned")
         terminal.press("escape").settled()
         assert terminal.leave("q") == 0

@@ -112,7 +112,7 @@ def test_the_terminal_is_as_it_was(eternaltwin_demo: str, tmp_path: Path) -> Non
 
 def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live").press("C").until("Reason, for the ledger")
+        terminal.until("● live").press("C").until("Reason, for the audit log")
         assert terminal.leave("ctrl+c") == 0
         assert terminal.modes == set()
 

@@ -60,8 +60,8 @@ def test_it_follows_the_terminal_as_that_changes(eternaltwin_demo: str, tmp_path
         for columns, rows in ((60, 20), (20, 5), (1, 1), (3, 40), (200, 50)):
             terminal.resize(columns, rows).settled()
         terminal.resize(120, 36).until("● live", JOB, lambda: terminal.under[:30] == wide[:30])
-        terminal.press("C").until("Reason, for the ledger").resize(50, 14).settled().resize(120, 36).settled()
-        terminal.until("Reason, for the ledger").press("escape").until("Nothing was changed.")
+        terminal.press("C").until("Reason, for the audit log").resize(50, 14).settled().resize(120, 36).settled()
+        terminal.until("Reason, for the audit log").press("escape").until("Nothing was changed.")
         assert terminal.leave("q") == 0
 
 
@@ -85,12 +85,12 @@ def shown(terminal: Terminal) -> list[str]:
 
 
 @pytest.mark.parametrize("key", ["W", "C", "R", "D", "L", "M"])
-def test_a_verb_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_an_action_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.until("● live", JOB, lambda: terminal.at > 0).press("/").until("words, field:value")
         terminal.type("phase:unknown").until("filter: phase:unknown", "empty job").press("enter").settled()
         terminal.press(key).settled()
-        answered = "Reason, for the ledger" in terminal.text or terminal.rows[-3].strip()
+        answered = "Reason, for the audit log" in terminal.text or terminal.rows[-3].strip()
         assert answered, terminal.text
         assert terminal.leave("ctrl+c") == 0
 
@@ -99,7 +99,7 @@ def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path)
     with Terminal(eternaltwin_demo, home=tmp_path, NO_COLOR="1") as terminal:
         terminal.until("● live", JOB, "■ blocked", lambda: terminal.at > 0)
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
-        terminal.press("2").until("lost wake-up", "■ blocked").press("C").until("Reason, for the ledger")
+        terminal.press("2").until("lost wake-up", "■ blocked").press("C").until("Reason, for the audit log")
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
 
 
@@ -125,7 +125,7 @@ def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: P
 @pytest.mark.parametrize("command", ["demo", "postgresql://127.0.0.1:1/app"])
 def test_a_stream_that_is_no_terminal_is_told_at_once(command: str, redirected: str, name: str, tmp_path: Path) -> None:
     """Textual draws on stderr: sent to a file, the console would be invisible."""
-    shell = ("sh", "-c", f'cd {tmp_path}; exec {sys.executable} -m console.cli "$@" {redirected}', "sh")
+    shell = ("sh", "-c", f'cd {tmp_path}; exec {sys.executable} -m console "$@" {redirected}', "sh")
     with Terminal(command, home=tmp_path, command=shell) as terminal:
         assert terminal.ended() == 2
     file = tmp_path / "err"

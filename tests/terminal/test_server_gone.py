@@ -45,10 +45,10 @@ def test_the_picture_stays_keys_work_and_it_comes_back(terminal: Terminal, own_s
     assert terminal.leave("q") == 0
 
 
-def test_a_verb_without_a_server_changes_nothing_and_says_so(terminal: Terminal, own_server: TestbedServer) -> None:
+def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Terminal, own_server: TestbedServer) -> None:
     own_server.halt("fast")
     terminal.until("no connection,")
-    terminal.press("C").until("Reason, for the ledger").type("now of all times").press("enter")
+    terminal.press("C").until("Reason, for the audit log").type("now of all times").press("enter")
     terminal.until("Nothing was changed.", "r tries again")
     own_server.start()
     terminal.until("● live").press("r").until("Rows before and after")

@@ -14,7 +14,7 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
     find_the_lost_wake_up(demo)
     wake_it(demo)
     it_runs_on(demo)
-    the_ledger_knows(demo)
+    the_audit_log_knows(demo)
     leave(demo)
 
 
@@ -55,7 +55,7 @@ def wake_it(demo: Terminal) -> None:
 
 
 def ask(demo: Terminal, reason: str) -> None:
-    demo.press("W").until("Reason, for the ledger")
+    demo.press("W").until("Reason, for the audit log")
     demo.type(reason).until(reason)
     demo.until(re.compile(r"\[x\]"))  # without a timer: the finding that suggests the action says so
     demo.press("enter").until("Rows before and after", "Would change 1 node", "W changes 1 node")
@@ -65,7 +65,7 @@ def it_runs_on(demo: Terminal) -> None:
     demo.until(re.compile(f"{LOST} v3 +done"))
 
 
-def the_ledger_knows(demo: Terminal) -> None:
+def the_audit_log_knows(demo: Terminal) -> None:
     demo.press("4").until(re.compile("wake.*nobody else will"), lambda: "at three" not in demo.text)
 
 

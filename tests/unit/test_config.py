@@ -25,7 +25,7 @@ dsn = "postgresql://operator:hunter2@db.example/tasks"
 color = "red"
 production = true
 read_only = true
-system = "eternaltwin@billing"
+engine = "eternaltwin@billing"
 
 [contexts.local]
 
@@ -54,7 +54,7 @@ def test_every_setting() -> None:
             color="red",
             production=True,
             read_only=True,
-            system="eternaltwin@billing",
+            engine="eternaltwin@billing",
         ),
         "local": Context(name="local"),
     }
@@ -134,10 +134,10 @@ def test_names_are_checked_against_what_there_is() -> None:
     ("text", "message"),
     [
         (
-            "[contexts.prod]\nsystem='etrnaltwin'",
-            '2: contexts.prod.system "etrnaltwin" is not a system; did you mean "eternaltwin"?',
+            "[contexts.prod]\nengine='etrnaltwin'",
+            '2: contexts.prod.engine "etrnaltwin" is not an engine; did you mean "eternaltwin"?',
         ),
-        ("[thresholds.eternaltwn]", '1: thresholds.eternaltwn is not a system; did you mean "eternaltwin"?'),
+        ("[thresholds.eternaltwn]", '1: thresholds.eternaltwn is not an engine; did you mean "eternaltwin"?'),
         (
             "[thresholds.eternaltwin]\n\nstarve=1",
             '3: thresholds.eternaltwin.starve is not a threshold of eternaltwin; did you mean "starved"?',

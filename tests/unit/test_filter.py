@@ -13,7 +13,7 @@ from queries.model import Node, Phase
 
 NOW = 1_000_000.0
 MAIL = Node(
-    system="eternaltwin",
+    engine="eternaltwin",
     id="eternaltwin/task:3f0e",
     kind="task",
     title="SendMail v2",
@@ -28,7 +28,7 @@ MAIL = Node(
     error='no route to "smtp!host"',
     findings=("overdue_timer",),
 )
-BARE = Node(system="estuary", id="estuary/job:1", kind="job", title="Plain", phase=Phase.DONE, version="1")
+BARE = Node(engine="estuary", id="estuary/job:1", kind="job", title="Plain", phase=Phase.DONE, version="1")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ BARE = Node(system="estuary", id="estuary/job:1", kind="job", title="Plain", pha
         ("phase:failed,blocked", True, False),
         ("phase:d", False, True),
         ("kind:task", True, False),
-        ("system:est", False, True),
+        ("engine:est", False, True),
         ("owner:host", True, False),
         ("owner:=host", False, False),
         ("age:>2h", True, False),

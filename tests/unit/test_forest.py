@@ -16,7 +16,7 @@ from queries.model import Node, Phase
 
 
 def node(key: str, phase: Phase = Phase.READY, **fields: object) -> Node:
-    return Node(system="s", id=f"s/t:{key}", kind="t", title=key, phase=phase, version="1", **fields)  # type: ignore[arg-type]
+    return Node(engine="s", id=f"s/t:{key}", kind="t", title=key, phase=phase, version="1", **fields)  # type: ignore[arg-type]
 
 
 def nodes(keys: Iterable[object], phase: Phase = Phase.READY) -> list[Node]:

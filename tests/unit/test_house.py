@@ -49,7 +49,7 @@ def test_sql_lives_in_sql_files(path: Path) -> None:
     assert [s.lineno for s in strings if isinstance(s.value, str) and SQL.match(s.value)] == []
 
 
-def test_a_system_is_data_alone() -> None:
+def test_an_engine_is_data_alone() -> None:
     assert list((ROOT / "queries" / "engines").rglob("*.py")) == []
 
 

@@ -1,4 +1,4 @@
-"""What is kept of the built-in systems between runs is theirs, or is not used."""
+"""What is kept of the built-in engines between runs is theirs, or is not used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from queries.contract import loader
-from queries.contract.loader import System
+from queries.contract.loader import Engine
 from queries.contract.spec_cache import kept
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = tmp_path / "system" / "verbs"
+    made = tmp_path / "engine" / "actions"
     made.mkdir(parents=True)
     (made / "wake.sql").write_text("SELECT 1")
     return made.parent
@@ -34,14 +34,14 @@ def make() -> Callable[[], list[str]]:
 
 
 def cache(folder: Path) -> Path:
-    return folder.parent / "cache" / "unstick" / "systems"
+    return folder.parent / "cache" / "unstick" / "engines"
 
 
 def test_the_second_time_nothing_is_made(folder: Path, make: Callable[[], list[str]]) -> None:
     assert kept([folder], list[str], make) == kept([folder], list[str], make) == ["made"]
 
 
-@pytest.mark.parametrize("name", ["verbs/wake.sql", "new.sql"])
+@pytest.mark.parametrize("name", ["actions/wake.sql", "new.sql"])
 def test_a_file_that_changed_is_read_again(folder: Path, make: Callable[[], list[str]], name: str) -> None:
     kept([folder], list[str], make)
     (folder / name).write_text("SELECT 22")
@@ -69,9 +69,9 @@ def test_a_place_that_cannot_be_written_is_no_error(
     assert kept([folder], list[str], make) == ["made"]
 
 
-def test_the_systems_come_back_as_they_were(folder: Path) -> None:
+def test_the_engines_come_back_as_they_were(folder: Path) -> None:
     home = Path(loader.__file__).parents[1] / "engines"
     folders = [f for f in sorted(home.iterdir()) if f.is_dir()]
     loaded = tuple(loader.load(f, f.name) for f in folders)
     for _ in range(2):
-        assert kept(folders, tuple[System, ...], lambda: loaded) == loaded
+        assert kept(folders, tuple[Engine, ...], lambda: loaded) == loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queries.model import Fate, Letter, Node, Phase
+from queries.model import DeadLetter, Fate, Node, Phase
 from queries.read.dead_letters import fold, grouped
 
 
@@ -32,22 +32,24 @@ def test_what_varies_is_folded(error: str, folded: str) -> None:
     assert fold(folded) == folded
 
 
-def letter(key: str, cause: str, since: float | None, severity: int = 5, system: str = "one") -> Letter:
-    node = Node(system=system, id=f"{system}/letter:{key}", kind="letter", title="", phase=Phase.FAILED, version="")
-    return Letter(node=node, severity=severity, fingerprint=cause, since=since, was="waiting", is_now=key[0])
+def dead_letter(key: str, cause: str, since: float | None, severity: int = 5, engine: str = "one") -> DeadLetter:
+    node = Node(
+        engine=engine, id=f"{engine}/dead_letter:{key}", kind="dead_letter", title="", phase=Phase.FAILED, version=""
+    )
+    return DeadLetter(node=node, severity=severity, fingerprint=cause, since=since, was="waiting", is_now=key[0])
 
 
-def test_groups_come_worst_then_oldest_and_so_do_their_letters() -> None:
+def test_groups_come_worst_then_oldest_and_so_do_their_dead_letters() -> None:
     made = [
-        letter("a1", "timeout", 30.0),
-        letter("b1", "cycle", 90.0, severity=9),
-        letter("a2", "timeout", 10.0),
-        letter("c1", "refused", 20.0),
-        letter("b2", "timeout", None),
-        letter("d1", "timeout", 5.0, system="other"),
+        dead_letter("a1", "timeout", 30.0),
+        dead_letter("b1", "cycle", 90.0, severity=9),
+        dead_letter("a2", "timeout", 10.0),
+        dead_letter("c1", "refused", 20.0),
+        dead_letter("b2", "timeout", None),
+        dead_letter("d1", "timeout", 5.0, engine="other"),
     ]
     groups = grouped(made, capped=True)
-    assert [(g.system, g.fingerprint, g.n, g.first, g.last, g.capped) for g in groups] == [
+    assert [(g.engine, g.fingerprint, g.n, g.first, g.last, g.capped) for g in groups] == [
         ("one", "cycle", 1, 90.0, 90.0, True),
         ("other", "timeout", 1, 5.0, 5.0, True),
         ("one", "timeout", 3, 10.0, 30.0, True),

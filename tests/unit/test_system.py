@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from queries.contract import detect, loader
-from queries.contract.loader import PARAMETERS, BrokenSystemError, System
+from queries.contract.loader import PARAMETERS, BrokenEngineError, Engine
 from queries.db import shared_sql
 from queries.statement import ReadingError, Statement
 
@@ -22,7 +22,7 @@ PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb?)(: .+)?$", 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A system that is well, to be broken."""
+    """An engine that is well, to be broken."""
     shutil.copytree(HOME / "engines" / "eternaltwin", tmp_path / "mine")
     return tmp_path / "mine"
 
@@ -46,23 +46,23 @@ BROKEN = [
     (change(TOML, "bulk_needs_index", "bulk_needs_idnex"), TOML, "idnex",
      'is not a setting; did you mean "bulk_needs_index"?'),
     (change(TOML, 'danger = "caution"', 'danger = "mild"'), TOML, '"mild"',
-     "verbs.0.danger: Invalid enum value 'mild'"),
+     "actions.0.danger: Invalid enum value 'mild'"),
     (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"', "Expected `int`, got `str`"),
     (change(TOML, 'starved = "10m"', 'starved = "10 parsecs"'), TOML, "parsecs",
      'thresholds.starved: "10 parsecs" is not a duration; write "90s"'),
     (change(TOML, 'kinds = ["task"]\nphases', 'kinds = ["step"]\nphases'), TOML, '["step"]',
-     "verb wake: there is no node kind 'step'"),
+     "action wake: there is no node kind 'step'"),
     (change(TOML, 'needs = ["timer_by_task"]', 'needs = ["timers"]'), TOML, '["timers"]',
-     "verb wake: needs 'timers', which is not defined"),
-    (change(TOML, 'verb = "wake"', 'verb = "awake"'), TOML, '"awake"', "there is no verb 'awake'"),
+     "action wake: needs 'timers', which is not defined"),
+    (change(TOML, 'action = "wake"', 'action = "awake"'), TOML, '"awake"', "there is no action 'awake'"),
     (change(TOML, 'code = "starved"', 'code = "hungry"'), TOML, '"hungry"',
      "finding hungry: findings/hungry.sql is missing"),
     (change(TOML, 'times = "spinning_polls"', 'times = "spins"'), TOML, '"spins"',
      "finding spinning: there is no threshold 'spins'"),
-    (change(TOML, 'verb = "cancel"\nproof = "assumed"\nsame', 'verb = "wake"\nproof = "assumed"\nsame'), TOML,
+    (change(TOML, 'action = "cancel"\nproof = "assumed"\nsame', 'action = "wake"\nproof = "assumed"\nsame'), TOML,
      'same = ["kind", "kind_version"', "finding compute_bound: the lock section of wake has no column `same`"),
     (change(TOML, 'grows = "revision"\nper_minute', "per_minute"), TOML, "per_minute =", "per_minute wants grows"),
-    (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "verb release: it is there twice for a task"),
+    (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "action release: it is there twice for a task"),
     (change("roots.sql", "-- $1 cursor", "-- $1 curser"), "roots.sql", "curser", "'curser' is not a parameter"),
     (change("children.sql", "needs: task_by_job", "needs: task_by_jib"), "children.sql", "needs:",
      "needs 'task_by_jib', which engine.toml does not define"),
@@ -91,41 +91,41 @@ def test_what_is_wrong_is_named_with_its_line(
     folder: Path, breaking: Callable[[Path], None], file: str, at: str | None, said: str
 ) -> None:
     breaking(folder)
-    with pytest.raises(BrokenSystemError) as caught:
+    with pytest.raises(BrokenEngineError) as caught:
         loader.load(folder, "mine")
     first, last = str(caught.value).splitlines()
     assert first.startswith(f"{folder / file}:{line_of(folder / file, at) if at else ''}")
     assert re.match(r":\d+: ", first.removeprefix(str(folder / file)))
     assert said in first
-    assert last == "The system 'mine' is not usable until that is mended."
+    assert last == "The engine 'mine' is not usable until that is mended."
 
 
 @pytest.mark.parametrize("file", [*(f"{name}.sql" for name in loader.REQUIRED), "actions/restart.sql", TOML])
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     for path in folder.glob(file.replace(".sql", "*.sql")):
         path.unlink()
-    with pytest.raises(BrokenSystemError, match=re.escape(str(folder / file))):
+    with pytest.raises(BrokenEngineError, match=re.escape(str(folder / file))):
         loader.load(folder, "mine")
 
 
 @pytest.mark.parametrize(("old", "said"), [
-    ('effect = "Blocked becomes', "verb wake: its effect is missing"),
-    ('why = "tasks of this engine', "verb send: it is unsupported, so it must say why"),
+    ('effect = "Blocked becomes', "action wake: its effect is missing"),
+    ('why = "tasks of this engine', "action send: it is unsupported, so it must say why"),
 ])  # fmt: skip
-def test_a_verb_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
+def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
     lines = (folder / TOML).read_text().splitlines()
     (folder / TOML).write_text("\n".join(line for line in lines if not line.startswith(old)))
-    with pytest.raises(BrokenSystemError, match=said):
+    with pytest.raises(BrokenEngineError, match=said):
         loader.load(folder, "mine")
 
 
 def test_text_that_is_not_toml(folder: Path) -> None:
     (folder / TOML).write_text("title = 'x'\nabout = = 1\n")
-    with pytest.raises(BrokenSystemError, match=r"engine\.toml: .*line 2"):
+    with pytest.raises(BrokenEngineError, match=r"engine\.toml: .*line 2"):
         loader.load(folder, "mine")
 
 
-def test_thresholds_of_an_operator_come_over_those_of_the_system() -> None:
+def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
     shipped = next(s for s in loader.builtin() if s.name == "eternaltwin")
     changed = loader.with_limits(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
     assert changed.limits == {**shipped.limits, "starved": 1.0, "SendEmail": {"starved": 2.0}}
@@ -136,24 +136,24 @@ def test_thresholds_of_an_operator_come_over_those_of_the_system() -> None:
 
 
 @pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
-def test_a_shipped_system_is_as_its_folder_says(shipped: System) -> None:
+def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
     again = loader.load(HOME / "engines" / shipped.name, shipped.name)
     assert again == shipped, "whatever was kept between runs"
     assert shipped.spec.title
     assert detect.looked_for([shipped])
-    for verb in shipped.spec.verbs:
-        assert verb.key.isupper(), "upper-case keys change the database"
-        assert verb.script in shipped.verbs or not verb.writes
-        if verb.writes:
-            assert verb.effect.endswith(".")
-            assert verb.next.endswith(".")
-            assert verb.privileges or verb.needs
-    keys = [(verb.key, kind, tuple(verb.when.items())) for verb in shipped.spec.verbs for kind in verb.kinds]
-    assert len(keys) == len(set(keys)), "one key, one verb"
+    for action in shipped.spec.actions:
+        assert action.key.isupper(), "upper-case keys change the database"
+        assert action.script in shipped.actions or not action.writes
+        if action.writes:
+            assert action.effect.endswith(".")
+            assert action.next.endswith(".")
+            assert action.privileges or action.needs
+    keys = [(action.key, kind, tuple(action.when.items())) for action in shipped.spec.actions for kind in action.kinds]
+    assert len(keys) == len(set(keys)), "one key, one action"
     for finding in shipped.spec.findings:
         assert finding.sentence.endswith(".")
         assert 1 <= finding.severity <= 9
-        assert not finding.verb or any(v.writes for v in shipped.spec.verbs if v.name == finding.verb)
+        assert not finding.action or any(v.writes for v in shipped.spec.actions if v.name == finding.action)
 
 
 @pytest.mark.parametrize("path", [*SHIPPED, *COMMON], ids=lambda p: str(p.relative_to(HOME)))
@@ -163,7 +163,7 @@ def test_a_header_explains_the_statement(path: Path) -> None:
     shared = "\\ir " in path.read_text()  # then the numbers are those of the parts
     header = re.match(r"(--.*\n)+", text)
     assert header is not None, "it begins with what it answers"
-    if path.name in ("schema.sql", "ledger_schema.sql", "ledger_grant.sql"):
+    if path.name in ("schema.sql", "audit_log_schema.sql", "audit_log_grant.sql"):
         return
     head = text[: text.index("-- :lock")] if path.parent.name == "actions" else header[0]
     body = "\n".join(line for line in text.removeprefix(head).splitlines() if not line.strip().startswith("--"))
@@ -178,7 +178,7 @@ def test_a_header_explains_the_statement(path: Path) -> None:
 
 def test_every_common_statement_is_read() -> None:
     for path in COMMON:
-        if path.name not in ("ledger_schema.sql", "ledger_grant.sql"):
+        if path.name not in ("audit_log_schema.sql", "audit_log_grant.sql"):
             assert shared_sql.statement(path.stem).source == str(path)
     with pytest.raises((ReadingError, OSError)):
         shared_sql.statement("nothing")
@@ -188,7 +188,7 @@ CALL = re.compile(r':"schema"\.([a-z_0-9]+)\(')
 
 
 @pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
-def test_each_function_of_the_engine_that_is_called_is_declared(shipped: loader.System) -> None:
+def test_each_function_of_the_engine_that_is_called_is_declared(shipped: loader.Engine) -> None:
     """A read through its needs, an action through its needs or EXECUTE: so owner and right are checked before."""
     needs = shipped.spec.needs
 
@@ -198,10 +198,10 @@ def test_each_function_of_the_engine_that_is_called_is_declared(shipped: loader.
     for key, variants in shipped.statements.items():
         for statement in variants:
             assert undeclared(statement, set()) == set(), key
-    executed = {p.partition(" ")[2] for v in shipped.spec.verbs for p in v.privileges if p.startswith("EXECUTE ")}
-    for verb in [v for v in shipped.spec.verbs if v.writes]:
-        known = {p.partition(" ")[2] for p in verb.privileges} | {f for n in verb.needs for f in needs[n].functions}
-        for sections in shipped.verbs[verb.script].values():
+    executed = {p.partition(" ")[2] for v in shipped.spec.actions for p in v.privileges if p.startswith("EXECUTE ")}
+    for action in [v for v in shipped.spec.actions if v.writes]:
+        known = {p.partition(" ")[2] for p in action.privileges} | {f for n in action.needs for f in needs[n].functions}
+        for sections in shipped.actions[action.script].values():
             for statement in sections:
                 # what only runs where a need of its own is met is at least granted, by another action
-                assert undeclared(statement, known | (executed if statement.needs else set())) == set(), verb.name
+                assert undeclared(statement, known | (executed if statement.needs else set())) == set(), action.name

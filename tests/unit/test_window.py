@@ -22,7 +22,7 @@ NUMBERS = st.integers(0, 400)
 
 
 def node(number: int) -> Node:
-    return Node(system="s", id=f"s/t:{number:04}", kind="t", title=str(number), phase=Phase.READY, version="1")
+    return Node(engine="s", id=f"s/t:{number:04}", kind="t", title=str(number), phase=Phase.READY, version="1")
 
 
 class Table:
@@ -40,7 +40,7 @@ class Table:
     async def nodes(self, ids: list[str]) -> Page:
         return Page(nodes=tuple(node(key) for key in self.keys if node(key).id in ids), at=1.0)
 
-    class system:  # noqa: N801
+    class engine:  # noqa: N801
         class spec:  # noqa: N801
             kinds = ()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from console.text import formatting
-from queries.model import Count, Honesty, Phase
+from queries.model import Count, Phase, Precision
 from queries.safe_text import safe_text
 
 HOUR, DAY, YEAR = 3600, 86_400, 365 * 86_400
@@ -167,21 +167,21 @@ def test_bar(part: float | None, whole: float | None, says: str, ascii: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("n", "honesty", "says"),
+    ("n", "precision", "says"),
     [
-        (12, Honesty.EXACT, "12"),
-        (1_234_567, Honesty.EXACT, "1234567"),
-        (1_234_567, Honesty.ESTIMATED, "≈1.2M"),
-        (0, Honesty.ESTIMATED, "≈0"),
-        (10_000, Honesty.CAPPED, "10k+"),
-        (999_999, Honesty.CAPPED, "1M+"),
-        (999, Honesty.CAPPED, "999+"),
-        (None, Honesty.UNKNOWN, "?"),
-        (None, Honesty.EXACT, "?"),
+        (12, Precision.EXACT, "12"),
+        (1_234_567, Precision.EXACT, "1234567"),
+        (1_234_567, Precision.ESTIMATED, "≈1.2M"),
+        (0, Precision.ESTIMATED, "≈0"),
+        (10_000, Precision.CAPPED, "10k+"),
+        (999_999, Precision.CAPPED, "1M+"),
+        (999, Precision.CAPPED, "999+"),
+        (None, Precision.UNKNOWN, "?"),
+        (None, Precision.EXACT, "?"),
     ],
 )
-def test_count(n: int | None, honesty: Honesty, says: str) -> None:
-    assert formatting.count(Count(phase=Phase.READY, n=n, honesty=honesty)) == says
+def test_count(n: int | None, precision: Precision, says: str) -> None:
+    assert formatting.count(Count(phase=Phase.READY, n=n, precision=precision)) == says
 
 
 @given(st.integers(0, 10**15))
@@ -194,7 +194,7 @@ def test_plain_is_ascii() -> None:
         formatting.NONE,
         "∞",
         formatting.duration(1e-6),
-        formatting.count(Count(phase=Phase.DONE, n=5, honesty=Honesty.ESTIMATED)),
+        formatting.count(Count(phase=Phase.DONE, n=5, precision=Precision.ESTIMATED)),
     ):
         assert formatting.plain(word).isascii()
 

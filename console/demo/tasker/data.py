@@ -45,7 +45,7 @@ class Data:
         self._orchestrator = UUID(int=self.rng.getrandbits(128), version=4)
         self.rows: dict[str, list[tuple[Any, ...]]] = {
             name: []
-            for name in "namespaces templates names tasks steps edges task_states step_states letters".split()  # noqa: SIM905
+            for name in "namespaces templates names tasks steps edges task_states step_states dead_letters".split()  # noqa: SIM905
         }
         self.messages: list[tuple[str, dict[str, str], float, int]] = []
         spaces = {t.namespace: self.id(YEAR) for t in templates}
@@ -110,7 +110,7 @@ class Data:
         self.rows["edges"] += [(ids[up], ids[down], born) for up, down in pairs]
         return Made(id=task, steps=ids, queue=f"worker_{template.namespace}_queue", correlation=correlation)
 
-    def letter(
+    def dead_letter(
         self,
         made: Made,
         *,
@@ -122,10 +122,10 @@ class Data:
         by: str | None = None,
     ) -> UUID:
         """A dead letter about a task."""
-        letter = self.id(age)
+        dead_letter = self.id(age)
         decided = None if decision == "pending" else age / 2
-        self.rows["letters"].append((letter, made.id, was, reason, age, decision, decided, note, by))
-        return letter
+        self.rows["dead_letters"].append((dead_letter, made.id, was, reason, age, decision, decided, note, by))
+        return dead_letter
 
     def message(self, made: Made, step: str, *, age: float = 1, reads: int = 0, queue: str | None = None) -> None:
         """A message about a step, in the queue of its workers or another."""

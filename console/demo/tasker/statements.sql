@@ -182,7 +182,7 @@ SELECT r.id, r.step, r.was, r.state, r.n, r.current, now() - make_interval(secs 
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int4[], $6::bool[], $7::float8[], $8::text[])
   AS r (id, step, was, state, n, current, age, metadata);
 
--- name: fill_letters
+-- name: fill_dead_letters
 -- ids, tasks, states before, reasons, ages, decisions, decided (seconds ago), notes, names
 INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, resolution_timestamp,
                        resolution_notes, resolved_by, task_snapshot, metadata, created_at, updated_at)

@@ -36,7 +36,7 @@ ODD: Final = "\x1b[31mred\x1b[0m [bold]no markup[/bold] \u202eabc\u200b 収支 �
 def make(seed: int) -> Data:
     """All of the demo's rows for a seed."""
     data = Data(seed)
-    for part in (_done, _working, _resting, _failed, _lost, _outage, _left, _flags, _letters, _odd):
+    for part in (_done, _working, _resting, _failed, _lost, _outage, _left, _flags, _dead_letters, _odd):
         part(data)
     return data
 
@@ -243,7 +243,7 @@ def _flags(data: Data) -> None:
     )
 
 
-def _letters(data: Data) -> None:
+def _dead_letters(data: Data) -> None:
     """Dead letters of every decision, and of every reason."""
     for hours, reason in (
         (5, "staleness_timeout"),
@@ -262,14 +262,14 @@ def _letters(data: Data) -> None:
             ago=hours * HOUR,
             steps={"validate_cart": complete((hours + 2) * HOUR), "charge_card": error},
         )
-        data.letter(
+        data.dead_letter(
             made,
             reason=reason,
             age=hours * HOUR,
             was="steps_in_process" if "worker" in reason else "waiting_for_dependencies",
         )
     circle = data.task("newsletter", state="error", ago=3 * HOUR)
-    data.letter(circle, reason="dependency_cycle_detected", age=3 * HOUR)
+    data.dead_letter(circle, reason="dependency_cycle_detected", age=3 * HOUR)
     alive = data.task(
         "fulfil_order",
         state="waiting_for_dependencies",
@@ -277,14 +277,16 @@ def _letters(data: Data) -> None:
         age=30 * HOUR,
         steps={"validate_cart": waiting(15 * MINUTE, backoff=7200)},
     )
-    data.letter(alive, reason="manual_dlq", age=20 * HOUR)
+    data.dead_letter(alive, reason="manual_dlq", age=20 * HOUR)
     over = data.task("refund", state="complete", ago=HOUR, rest=complete(HOUR))
-    data.letter(over, age=6 * HOUR)
-    data.letter(over, age=30 * HOUR, decision="manually_resolved", note="gateway was down; revived", by="anna@laptop")
+    data.dead_letter(over, age=6 * HOUR)
+    data.dead_letter(
+        over, age=30 * HOUR, decision="manually_resolved", note="gateway was down; revived", by="anna@laptop"
+    )
     lost = data.task("refund", state="error", ago=3 * DAY)
-    data.letter(lost, age=3 * DAY, decision="permanently_failed", note="order is void", by="anna@laptop")
+    data.dead_letter(lost, age=3 * DAY, decision="permanently_failed", note="order is void", by="anna@laptop")
     dropped = data.task("newsletter", state="cancelled", ago=4 * DAY, rest=cancelled(4 * DAY))
-    data.letter(dropped, age=5 * DAY, decision="cancelled", note="sent twice already", by="ben@desk")
+    data.dead_letter(dropped, age=5 * DAY, decision="cancelled", note="sent twice already", by="ben@desk")
 
 
 def _odd(data: Data) -> None:

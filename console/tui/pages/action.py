@@ -1,4 +1,4 @@
-"""What a verb is about to do, in words: the same in every dialog on its way."""
+"""What an action is about to do, in words: the same in every dialog on its way."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from textual.content import Content
 
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
 from console.tui.pages.row_diff import differences, outcomes, tally
-from queries.contract.spec import Verb
-from queries.model import Danger, Node, Proof, Rehearsal, Result, RowChange
+from queries.contract.spec import Action
+from queries.model import Danger, DryRun, Node, Proof, Result, RowChange
 
 INK = {Danger.SAFE: "$success", Danger.CAUTION: "$warning", Danger.DESTRUCTIVE: "bold $error"}
 
 
-def effect(verb: Verb, width: int) -> list[Line]:
+def effect(action: Action, width: int) -> list[Line]:
     """What it does, and how sure that is."""
-    marks = [(verb.danger.value, INK[verb.danger]), (verb.support.value, "$foreground")]
-    sure = "assumed of the engine" if verb.proof is Proof.ASSUMED else "verified against the engine"
+    marks = [(action.danger.value, INK[action.danger]), (action.support.value, "$foreground")]
+    sure = "assumed of the engine" if action.proof is Proof.ASSUMED else "verified against the engine"
     line = Content("  ·  ").join([Content.styled(word, ink) for word, ink in [*marks, (sure, "italic $faint")]])
-    return [*wrapped(verb.effect, width, "", 0), line]
+    return [*wrapped(action.effect, width, "", 0), line]
 
 
-def then(verb: Verb, width: int) -> list[Line]:
-    """What the engine will do, and why the verb is done the way it is."""
-    lines = wrapped(f"Then: {verb.next}", width, "", 0) if verb.next else []
-    return lines + (wrapped(f"{verb.support.value}: {verb.why}", width, "$faint", 0) if verb.why else [])
+def then(action: Action, width: int) -> list[Line]:
+    """What the engine will do, and why the action is done the way it is."""
+    lines = wrapped(f"Then: {action.next}", width, "", 0) if action.next else []
+    return lines + (wrapped(f"{action.support.value}: {action.why}", width, "$faint", 0) if action.why else [])
 
 
-def about(verb: Verb, nodes: Sequence[Node], left_out: Sequence[Result], width: int) -> list[Line]:
+def about(action: Action, nodes: Sequence[Node], left_out: Sequence[Result], width: int) -> list[Line]:
     """The effect, and which nodes it is for and which not."""
-    lines = [*effect(verb, width), *then(verb, width), BLANK]
+    lines = [*effect(action, width), *then(action, width), BLANK]
     if len(nodes) == 1 and not left_out:
         return [*lines, plain(nodes[0].id, "$faint", 0)]
     total = len(nodes) + len(left_out)
@@ -43,46 +43,46 @@ def about(verb: Verb, nodes: Sequence[Node], left_out: Sequence[Result], width: 
     return lines
 
 
-def rehearsed(rehearsal: Rehearsal, verb: Verb, left_out: Sequence[Result], width: int) -> list[Line]:
-    """What the rehearsal showed: what drops out and why, and every row before and after."""
-    dropped = [result for result in rehearsal.results if result.outcome != "changed"]
-    total, seen = len(rehearsal.versions), len(rehearsal.results)
-    lines = [_verdict(rehearsal), *effect(verb, width), BLANK]
+def dry_run_lines(dry_run: DryRun, action: Action, left_out: Sequence[Result], width: int) -> list[Line]:
+    """What the dry run showed: what drops out and why, and every row before and after."""
+    dropped = [result for result in dry_run.results if result.outcome != "changed"]
+    total, seen = len(dry_run.versions), len(dry_run.results)
+    lines = [_verdict(dry_run), *effect(action, width), BLANK]
     if seen < total:
         lines += [
-            *wrapped(f"The first {seen} of {total} nodes were rehearsed; the rest are of the same sort.", width),
+            *wrapped(f"The first {seen} of {total} nodes were dry-run; the rest are of the same sort.", width),
             BLANK,
         ]
     if dropped or left_out:
         lines += [heading("Drops out"), *outcomes([*dropped, *left_out], width, limit=20), BLANK]
     lines.append(heading("Rows before and after", "rolled back: nothing is changed yet"))
-    lines += differences(rehearsal.changes, width) or [plain("none", "$faint")]
-    lines += [BLANK, *then(verb, width), BLANK, *noted(rehearsal, width)]
+    lines += differences(dry_run.changes, width) or [plain("none", "$faint")]
+    lines += [BLANK, *then(action, width), BLANK, *noted(dry_run, width)]
     return lines
 
 
-def _verdict(rehearsal: Rehearsal) -> Line:
-    would = sum(result.outcome == "changed" for result in rehearsal.results)
-    others = [result for result in rehearsal.results if result.outcome != "changed"]
+def _verdict(dry_run: DryRun) -> Line:
+    would = sum(result.outcome == "changed" for result in dry_run.results)
+    others = [result for result in dry_run.results if result.outcome != "changed"]
     ink = "bold $success" if would else "bold $warning"
     nodes = "1 node" if would == 1 else f"{would} nodes"
     rest = Content.assemble("  ·  drops out: ", tally(others)) if others else Content("")
     return Content.assemble((f"Would change {nodes}", ink), rest)
 
 
-def noted(rehearsal: Rehearsal, width: int) -> list[Line]:
-    """What goes into the ledger, and where that is."""
-    place = "the table in this database" if rehearsal.ledger == "table" else f"the file {rehearsal.ledger}"
-    missing = "" if rehearsal.ledger == "table" else " (`unstick init` makes a table for it)"
-    arguments = [(name, str(value)) for name, value in rehearsal.arguments.items()]
-    facts = [("reason", rehearsal.reason), *arguments, ("goes to", f"{place}{missing}")]
-    return [heading("Ledger"), *pairs(facts, width)]
+def noted(dry_run: DryRun, width: int) -> list[Line]:
+    """What goes into the audit log, and where that is."""
+    place = "the table in this database" if dry_run.audit_log == "table" else f"the file {dry_run.audit_log}"
+    missing = "" if dry_run.audit_log == "table" else " (`unstick init` makes a table for it)"
+    arguments = [(name, str(value)) for name, value in dry_run.arguments.items()]
+    facts = [("reason", dry_run.reason), *arguments, ("goes to", f"{place}{missing}")]
+    return [heading("AuditLog"), *pairs(facts, width)]
 
 
 UNKNOWN = (
     "The connection broke around COMMIT and the server could not say what became of the transaction. It was not "
     "tried again. Look at the nodes as they are now: if they are as they were, nothing was committed and you can start "
-    "anew; if they are changed, it was. The ledger has the same word for it: unknown."
+    "anew; if they are changed, it was. The audit log has the same word for it: unknown."
 )
 
 

@@ -1,25 +1,25 @@
-"""One entry of the ledger whole."""
+"""One entry of the audit log whole."""
 
 from __future__ import annotations
 
 from console.text import formatting
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, scalar
 from console.tui.pages.row_diff import differences, outcomes
-from queries.model import LedgerEntry
+from queries.model import AuditLogEntry
 
 
-def entry_page(entry: LedgerEntry, width: int) -> list[Line]:
+def entry_page(entry: AuditLogEntry, width: int) -> list[Line]:
     """Who, when, why, what became of each node, and the rows before and after."""
     facts = [
         ("when", formatting.instant(entry.at)),
         ("who", f"{entry.role}, {entry.os_user}@{entry.host}"),
         *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
-        ("system", f"{entry.system} in schema {entry.schema}"),
+        ("engine", f"{entry.engine} in schema {entry.schema}"),
         ("reason", entry.reason),
         *((name, scalar(value)) for name, value in entry.arguments.items()),
         ("transaction", entry.xid or formatting.NONE),
     ]
-    lines = [heading(entry.verb), *pairs(facts, width), BLANK]
+    lines = [heading(entry.action), *pairs(facts, width), BLANK]
     lines += [heading("What became of it"), *outcomes(entry.results, width), BLANK]
     lines.append(heading("Rows before and after"))
     return lines + (differences(entry.changes, width) or [plain("none", "$faint")])

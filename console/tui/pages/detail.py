@@ -9,7 +9,7 @@ from textual.content import Content
 from console.text import drawings, formatting
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, table, wrapped
 from queries.contract.spec import Kind, Status
-from queries.model import Costly, Detail, Finding, LedgerEntry, Node, Proof, Section
+from queries.model import AuditLogEntry, Costly, Detail, Finding, Node, Proof, Section
 from queries.read import payload
 from queries.safe_text import safe_text
 
@@ -30,11 +30,11 @@ def detail(
     kind: Kind | None,
     status: Status | None,
     helps: dict[str, str],
-    entries: Sequence[LedgerEntry],
+    entries: Sequence[AuditLogEntry],
     unread: str = "",
     ascii: bool = False,
 ) -> list[Line]:
-    """The lines of a detail page. ``helps``: how to reach the verb that a finding suggests, by verb name."""
+    """The lines of a detail page. ``helps``: how to reach the action that a finding suggests, by action name."""
     lines = [*_title(page.node, status, width, ascii), BLANK]
     if page.findings:
         lines += [heading("Why it is stuck"), *findings(page.findings, width, now=now, helps=helps), BLANK]
@@ -45,9 +45,9 @@ def detail(
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, width, now, ascii), BLANK]
-    lines.append(heading("Ledger", unread or ("" if entries else "nothing was done to it from here")))
+    lines.append(heading("AuditLog", unread or ("" if entries else "nothing was done to it from here")))
     for entry in entries:
-        when = f"{formatting.instant(entry.at)}  {entry.verb} by {entry.role} ({entry.os_user}@{entry.host})"
+        when = f"{formatting.instant(entry.at)}  {entry.action} by {entry.role} ({entry.os_user}@{entry.host})"
         result = next((r for r in entry.results if r.id == page.node.id), None)
         lines.append(plain(f"{when}: {result.outcome if result else '?'}"))
         lines += wrapped(entry.reason, width, "$faint", 4)
@@ -89,8 +89,8 @@ def findings(found: Iterable[Finding], width: int, *, now: float, helps: dict[st
             )
         )
         lines += wrapped(finding.sentence, width, "", 4)
-        if finding.verb is not None:
-            help_ = helps.get(finding.verb, finding.verb)
+        if finding.action is not None:
+            help_ = helps.get(finding.action, finding.action)
             lines.append(Content.assemble("    ", ("what helps: ", "$faint"), (safe_text(help_), "bold $accent")))
         if finding.evidence:
             evidence = "  ".join(f"{key}={safe_text(str(value))}" for key, value in finding.evidence.items())

@@ -37,5 +37,5 @@ def _unconnected(session: Session) -> tuple[str, str]:
 
 def _looked_for(workspace: Workspace) -> str:
     lines = [f"Looked for {line}" for line in workspace.looked_for]
-    lines += [f"Declined: {d.system} in schema {d.schema}: {d.why}" for d in workspace.declined]
+    lines += [f"Declined: {d.engine} in schema {d.schema}: {d.why}" for d in workspace.declined]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The help page: keys, verbs, statuses, findings. All of it comes from the tables that work, none is written here."""
+"""The help page: keys, actions, statuses, findings. All of it comes from the tables that work, none is written here."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from console.tui.keymap import Key
 from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
 from queries.contract.detect import Declined
-from queries.contract.spec import FindingSpec, Verb
+from queries.contract.spec import Action, FindingSpec
 from queries.model import Phase, Proof, Unchecked
 from queries.read.reader import FINDINGS, Reader
 
 OPENING = (
-    "Lower-case keys look, upper-case keys change the database. Every change is rehearsed first: the verb's real SQL "
+    "Lower-case keys look, upper-case keys change the database. Every change is dry-run first: the action's real SQL "
     "runs in a transaction that is rolled back, and you see each row before and after. Nothing is committed until you "
     "say so."
 )
@@ -36,15 +36,15 @@ CUT = f"The first {FINDINGS} of each of these are read; `unstick stuck --limit` 
 def help_page(
     width: int,
     shown: Callable[[Key], str],
-    verb_keys: Mapping[str, Iterable[str]],
-    systems: Iterable[Reader],
+    action_keys: Mapping[str, Iterable[str]],
+    engines: Iterable[Reader],
     unchecked: Iterable[Unchecked],
     capped: Mapping[str, Iterable[str]],
     declined: Iterable[Declined] = (),
     *,
     ascii: bool = False,
 ) -> list[Line]:
-    """All of it for the systems that are here, and why others are not. ``shown``: a key as on the keyboard."""
+    """All of it for the engines that are here, and why others are not. ``shown``: a key as on the keyboard."""
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
@@ -53,13 +53,13 @@ def help_page(
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     left = list(unchecked)
-    for reader in systems:
-        lines += _system(reader, width, verb_keys, [u for u in left if u.system == reader.label], ascii)
+    for reader in engines:
+        lines += _engine(reader, width, action_keys, [u for u in left if u.engine == reader.label], ascii)
         if cut := capped.get(reader.label):
             lines += [heading(f"{reader.label}: more is stuck than is shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
-        lines += [heading(other.system, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
+        lines += [heading(other.engine, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
     return lines
 
 
@@ -69,10 +69,10 @@ def _phase(phase: Phase, ascii: bool) -> Line:
     )
 
 
-def _system(
-    reader: Reader, width: int, verb_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+def _engine(
+    reader: Reader, width: int, action_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
 ) -> list[Line]:
-    spec = reader.system.spec
+    spec = reader.engine.spec
     lines = [
         heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
         *wrapped(spec.about, width),
@@ -81,9 +81,9 @@ def _system(
         BLANK,
     ]
     lines += [heading(f"{reader.label}: what can be done")]
-    for verb in reader.system.verbs_here:
-        key = next((key for key, names in verb_keys.items() if verb.name in names), verb.key)
-        lines += [*_verb(verb, key, width), BLANK]
+    for action in reader.engine.actions_here:
+        key = next((key for key, names in action_keys.items() if action.name in names), action.key)
+        lines += [*_action(action, key, width), BLANK]
     lines += [heading(f"{reader.label}: its statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
     lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
@@ -97,27 +97,27 @@ def _system(
     return [*lines, BLANK]
 
 
-def _verb(verb: Verb, key: str, width: int) -> list[Line]:
-    marks = [verb.support.value] if verb.writes else [f"{verb.support.value}: not from here"]
-    marks += ["assumed of the engine"] if verb.writes and verb.proof is Proof.ASSUMED else []
-    marks += [verb.danger.value] if verb.writes else []
+def _action(action: Action, key: str, width: int) -> list[Line]:
+    marks = [action.support.value] if action.writes else [f"{action.support.value}: not from here"]
+    marks += ["assumed of the engine"] if action.writes and action.proof is Proof.ASSUMED else []
+    marks += [action.danger.value] if action.writes else []
     head = Content.assemble(
         "  ",
-        (key, "bold $accent" if verb.writes else "$faint"),
+        (key, "bold $accent" if action.writes else "$faint"),
         " ",
-        (verb.title, "bold" if verb.writes else "$faint"),
-        (f"  {', '.join(verb.kinds)}  ", ""),
+        (action.title, "bold" if action.writes else "$faint"),
+        (f"  {', '.join(action.kinds)}  ", ""),
         (" · ".join(marks), "$faint"),
     )
     lines = [head]
-    for text in (verb.effect, verb.next):
+    for text in (action.effect, action.next):
         lines += wrapped(text, width, "", 4) if text else []
-    return [*lines, *(wrapped(f"{verb.support}: {verb.why}", width, "$faint", 4) if verb.why else [])]
+    return [*lines, *(wrapped(f"{action.support}: {action.why}", width, "$faint", 4) if action.why else [])]
 
 
 def _finding(finding: FindingSpec, width: int) -> list[Line]:
     sure = "assumed" if finding.proof is Proof.ASSUMED else "verified"
-    helps = f"  {finding.verb} helps" if finding.verb else ""
+    helps = f"  {finding.action} helps" if finding.action else ""
     head = Content.assemble(
         "  ", (finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")
     )

@@ -1,4 +1,4 @@
-"""What a verb does to rows, and what became of nodes: the rehearsal, the result and the ledger are told with these."""
+"""Render row diffs and outcomes for the dry run, result and audit log pages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from queries.safe_text import safe_text
 
 INK = {
     Outcome.CHANGED: "$success",
-    Outcome.MOVED: "$warning",
+    Outcome.STALE: "$warning",
     Outcome.GONE: "$faint",
-    Outcome.BUSY: "$warning",
+    Outcome.LOCKED: "$warning",
     Outcome.REFUSED: "$warning",
     Outcome.DENIED: "$error",
     Outcome.CONFLICT: "$error",
@@ -26,16 +26,16 @@ INK = {
 }
 MEANS = {
     Outcome.CHANGED: "changed",
-    Outcome.MOVED: "moved: somebody else changed it since it was shown",
+    Outcome.STALE: "moved: somebody else changed it since it was shown",
     Outcome.GONE: "gone: it does not exist any more",
-    Outcome.BUSY: "busy: another transaction holds it right now",
+    Outcome.LOCKED: "busy: another transaction holds it right now",
     Outcome.REFUSED: "refused",
     Outcome.DENIED: "denied: a privilege is missing",
     Outcome.CONFLICT: "conflict: the database broke the transaction off",
     Outcome.LOST: "lost: it was committed, and a failover has undone it",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
-ROWS = 200  # rows shown of one action; the ledger keeps them all
+ROWS = 200  # rows shown of one action; the audit log keeps them all
 
 
 def differences(changes: Sequence[RowChange], width: int, *, limit: int = ROWS) -> list[Line]:

@@ -1,4 +1,4 @@
-"""The way of a verb across the screen: plan, ask, rehearse, confirm, carry out, tell. Read it from top to bottom."""
+"""The way of an action across the screen: plan, ask, dry-run, confirm, carry out, tell. Read it from top to bottom."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from console.tui.screens.ask import Asked, AskScreen
 from console.tui.screens.base import Frame
-from console.tui.screens.dry_run import Back, RehearsalScreen
+from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.result import ResultScreen
-from queries.contract.spec import Verb
+from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import OPEN, Node, Outcome, Record, Rehearsal, Result
+from queries.model import OPEN, DryRun, Node, Outcome, Record, Result
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Plan(Record):
-    """A verb and the nodes it is for; ``left_out`` are those that it cannot be for, each with the reason."""
+    """An action and the nodes it is for; ``left_out`` are those that it cannot be for, each with the reason."""
 
     label: str
-    verb: Verb
+    action: Action
     key: str
     nodes: tuple[Node, ...]
     left_out: tuple[Result, ...] = ()
@@ -33,18 +33,18 @@ class Plan(Record):
     def what(self) -> str:
         """``Wake SendEmail v2``, ``Wake 12 nodes``."""
         if len(self.nodes) == 1:
-            return f"{self.verb.title}: {self.nodes[0].title}"
-        return f"{self.verb.title}: {len(self.nodes)} nodes"
+            return f"{self.action.title}: {self.nodes[0].title}"
+        return f"{self.action.title}: {len(self.nodes)} nodes"
 
 
 async def change(app: Everywhere, frame: Frame, plan: Plan) -> None:
     """Everything from the plan to the result sheet."""
-    rehearsal = await _agreed(app, plan)
-    if rehearsal is None:
+    dry_run = await _agreed(app, plan)
+    if dry_run is None:
         frame.say("Nothing was changed.", "faint")
         return
     try:
-        work = app.session.carry_out(rehearsal, app.renew)
+        work = app.session.carry_out(dry_run, app.renew)
     except DatabaseError as error:
         frame.say(str(error), "bad")
         return
@@ -54,11 +54,11 @@ async def change(app: Everywhere, frame: Frame, plan: Plan) -> None:
     app.session.refresh()
 
 
-async def _agreed(app: Everywhere, plan: Plan) -> Rehearsal | None:
-    """Ask and rehearse, as often as the operator goes back; what was agreed to in the end, None for nothing."""
+async def _agreed(app: Everywhere, plan: Plan) -> DryRun | None:
+    """Ask and dry-run, as often as the operator goes back; what was agreed to in the end, None for nothing."""
     asked = await app.push_screen_wait(AskScreen(plan, _suggested(app, plan)))
     while asked is not None:
-        answer = await app.push_screen_wait(RehearsalScreen(plan, asked))
+        answer = await app.push_screen_wait(DryRunScreen(plan, asked))
         if not isinstance(answer, Back):
             return answer
         asked = await app.push_screen_wait(AskScreen(plan, asked))
@@ -70,18 +70,18 @@ def _suggested(app: Everywhere, plan: Plan) -> Asked | None:
     if len(plan.nodes) != 1:
         return None
     found = app.session.findings_of(plan.nodes[0].id)
-    given = next((f.arguments for f in found if f.verb == plan.verb.name and f.arguments), None)
+    given = next((f.arguments for f in found if f.action == plan.action.name and f.arguments), None)
     known = {name: value for name, value in (given or {}).items() if value != OPEN}
     return Asked(reason="", arguments=known) if known else None
 
 
 def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: set[str]) -> Plan | str:
-    """What pressing a verb's key means for these nodes; or, in a sentence, why it means nothing."""
+    """What pressing an action's key means for these nodes; or, in a sentence, why it means nothing."""
     if reader is None or not targets:
         return f"{key} changes a node, and there is none under the cursor."
-    by_kind: dict[str, Verb] = {}
+    by_kind: dict[str, Action] = {}
     for node in targets:
-        found = next((v for v in reader.verbs(node.kind) if v.name in names), None)
+        found = next((v for v in reader.actions(node.kind) if v.name in names), None)
         if found is not None:
             by_kind.setdefault(node.kind, found)
     if not by_kind:
@@ -91,11 +91,11 @@ def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: s
     eligible: list[Node] = []
     left_out: list[Result] = []
     for node in targets:
-        verb = by_kind.get(node.kind)
-        if verb is None or verb.name != first.name:
+        action = by_kind.get(node.kind)
+        if action is None or action.name != first.name:
             why = f"{first.title} is not for a {node.kind}"
         else:
-            available = reader.availability(verb, node, bulk=len(targets) > 1)
+            available = reader.availability(action, node, bulk=len(targets) > 1)
             why = "" if available.ok else available.why
         if why:
             left_out.append(Result(id=node.id, outcome=Outcome.REFUSED, why=why))
@@ -106,4 +106,4 @@ def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: s
         of = f" ({number} of {len(targets)} nodes)" if len(targets) > 1 else ""
         return f"{first.title}: {safe_text(why)}{of}"
     kept = next(by_kind[node.kind] for node in eligible)
-    return Plan(label=reader.label, verb=kept, key=key, nodes=tuple(eligible), left_out=tuple(left_out))
+    return Plan(label=reader.label, action=kept, key=key, nodes=tuple(eligible), left_out=tuple(left_out))

@@ -1,4 +1,4 @@
-"""Before a rehearsal: why, and what else the verb wants to know."""
+"""Before a dry run: why, and what else the action wants to know."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Asked(Record):
 
 
 class AskScreen(Dialog[Asked]):
-    """Nothing is changed and nothing is rehearsed before a reason is given."""
+    """Nothing is changed and nothing is dry-run before a reason is given."""
 
-    BINDINGS = [Binding("enter", "go", "rehearse", show=False)]
+    BINDINGS = [Binding("enter", "go", "dry run", show=False)]
 
     def __init__(self, plan: Plan, before: Asked | None = None) -> None:
         super().__init__()
@@ -47,19 +47,19 @@ class AskScreen(Dialog[Asked]):
             yield Title(self._plan.what, self.unstick)
             yield Page(id="page")
             with VerticalScroll(id="fields"):
-                yield text("Reason, for the ledger", classes="label")
+                yield text("Reason, for the audit log", classes="label")
                 yield _line("reason", self._before.reason)
-                for argument in self._plan.verb.arguments:
+                for argument in self._plan.action.arguments:
                     yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
                 yield Button("Leave as is", id="cancel")
-                yield Button("Rehearse", id="go", variant="primary")
-            yield text("enter rehearses: that changes nothing · esc leaves", classes="keys")
+                yield Button("DryRun", id="go", variant="primary")
+            yield text("enter dry-runs: that changes nothing · esc leaves", classes="keys")
 
     def on_mount(self) -> None:
         plan = self._plan
-        self.query_one(Page).put(lambda width: pages.about(plan.verb, plan.nodes, plan.left_out, width))
+        self.query_one(Page).put(lambda width: pages.about(plan.action, plan.nodes, plan.left_out, width))
         self.query_one("#reason").focus()
 
     @on(Input.Submitted)
@@ -80,9 +80,9 @@ class AskScreen(Dialog[Asked]):
         reason = self.query_one("#reason", Input).value.strip()
         if not reason:
             self.query_one("#reason").focus()
-            raise ValueError("A reason is needed: it goes into the ledger.")
+            raise ValueError("A reason is needed: it goes into the audit log.")
         arguments = {}
-        for argument in self._plan.verb.arguments:
+        for argument in self._plan.action.arguments:
             field = self.query_one(f"#argument-{argument.name}")
             value = answer(argument, field.value)  # type: ignore[attr-defined]
             if value is not None:
@@ -119,7 +119,7 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
 
 
 def answer(argument: Argument, value: object) -> Any:
-    """What was put into a field as the verb takes it; None where it stayed empty. Raises ValueError."""
+    """What was put into a field as the action takes it; None where it stayed empty. Raises ValueError."""
     if argument.type == "flag":
         return True if value else None
     given = value.strip() if isinstance(value, str) else ""

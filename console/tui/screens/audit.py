@@ -1,4 +1,4 @@
-"""The ledger: who did what to which rows, when, why, and what became of it."""
+"""The audit log: who did what to which rows, when, why, and what became of it."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from console.tui.screens.base import Frame, bindings
 from console.tui.widgets.placeholder import Notice
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError
-from queries.model import LedgerEntry
+from queries.model import AuditLogEntry
 from queries.safe_text import safe_text
 from queries.write import audit_log
 
 
-class LedgerScreen(Frame):
+class AuditLogScreen(Frame):
     """Entries newest first; older pages come as the cursor nears the end."""
 
-    MODE = "ledger"
-    KEYS = keymap.LEDGER
-    BINDINGS = bindings(keymap.LEDGER)
+    MODE = "audit"
+    KEYS = keymap.AUDIT_LOG
+    BINDINGS = bindings(keymap.AUDIT_LOG)
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, LedgerEntry] = {}
+        self._entries: dict[str, AuditLogEntry] = {}
         self._cursor: str | None = None
         self._read = False
         self._fetching = False
 
     @property
-    def table(self) -> Table[LedgerEntry]:
+    def table(self) -> Table[AuditLogEntry]:
         return self.query_one("#entries", Table)
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        columns: list[Column[LedgerEntry]] = [
+        columns: list[Column[AuditLogEntry]] = [
             Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
-            Column("verb", 9, lambda entry: Content.styled(safe_text(entry.verb), "bold $accent")),
+            Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
             Column("outcome", 18, lambda entry: tally(entry.results)),
             Column("who", 18, _who, 80),
-            Column("system", 14, lambda entry: Content(safe_text(entry.system)), 104),
+            Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 104),
             Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
         ]
-        yield Table[LedgerEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
+        yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
 
     def on_mount(self) -> None:
         self.table.focus()
@@ -57,14 +57,14 @@ class LedgerScreen(Frame):
         workspace = self.session.workspace
         if workspace is None:
             return ""
-        place = workspace.ledger_place
+        place = workspace.audit_log_place
         return "in the database" if place == audit_log.TABLE else f"in the file {place}"
 
     async def look(self) -> None:
         workspace = self.session.workspace
         if workspace is None:
             return
-        entries, cursor = await workspace.ledger()
+        entries, cursor = await workspace.audit_entries()
         if not self._read:
             self._cursor, self._read = cursor, True
         self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
@@ -75,8 +75,8 @@ class LedgerScreen(Frame):
         self.table.display = bool(self._entries)
         if self._entries:
             notice.hide()
-        elif self._read and self.session.workspace is not None and self.session.workspace.ledger_closed:
-            notice.show("The ledger may not be read.", self.session.workspace.ledger_closed)
+        elif self._read and self.session.workspace is not None and self.session.workspace.audit_log_closed:
+            notice.show("The audit log may not be read.", self.session.workspace.audit_log_closed)
         elif self._read:
             notice.show("Nothing was changed from here yet.", "Every change is noted here: who, when, why, which rows.")
         else:
@@ -86,12 +86,12 @@ class LedgerScreen(Frame):
     def _near_end(self) -> None:
         if self._cursor is not None and not self._fetching:
             self._fetching = True
-            self.run_worker(self._more(self._cursor), group="ledger", exit_on_error=True)
+            self.run_worker(self._more(self._cursor), group="audit_log", exit_on_error=True)
 
     async def _more(self, cursor: str) -> None:
         try:
             if self.session.workspace is not None:
-                entries, self._cursor = await self.session.workspace.ledger(cursor)
+                entries, self._cursor = await self.session.workspace.audit_entries(cursor)
                 self._entries |= {entry.id: entry for entry in entries}
                 self.renew()
         except DatabaseError as error:
@@ -110,5 +110,5 @@ class LedgerScreen(Frame):
             self.unstick.push_screen(EntryScreen(entry))
 
 
-def _who(entry: LedgerEntry) -> Content:
+def _who(entry: AuditLogEntry) -> Content:
     return Content(safe_text(f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role))

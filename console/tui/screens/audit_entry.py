@@ -1,4 +1,4 @@
-"""One entry of the ledger."""
+"""One entry of the audit log."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from console.tui import keymap
 from console.tui.pages.audit_entry import entry_page
 from console.tui.screens.base import Frame, bindings
 from console.tui.widgets.line_view import Page
-from queries.model import LedgerEntry
+from queries.model import AuditLogEntry
 
 
 class EntryScreen(Frame):
     """An entry never changes, so nothing is read again."""
 
-    MODE = "ledger"
+    MODE = "audit"
     KEYS = keymap.ENTRY
     BINDINGS = bindings(keymap.ENTRY)
 
-    def __init__(self, entry: LedgerEntry) -> None:
+    def __init__(self, entry: AuditLogEntry) -> None:
         super().__init__()
         self._entry = entry
 
@@ -30,7 +30,7 @@ class EntryScreen(Frame):
         self.query_one(Page).focus()
 
     def crumbs(self) -> Sequence[str]:
-        return [f"{self._entry.verb} at {formatting.instant(self._entry.at)}"]
+        return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]
 
     def show_body(self) -> None:
         self.query_one(Page).put(lambda width: entry_page(self._entry, width))

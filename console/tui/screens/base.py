@@ -1,4 +1,4 @@
-"""What every page has around it: header, systems, tabs, status line, footer; and how a page is told what is new."""
+"""What every page has around it: header, engines, tabs, status line, footer; and how a page is told what is new."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from textual.screen import Screen
 from console.model.session import Link, Session
 from console.tui import keymap, theme
 from console.tui.keymap import Key
-from console.tui.widgets.engines_bar import SystemLine, SystemsBar
+from console.tui.widgets.engines_bar import EngineLine, EnginesBar
 from console.tui.widgets.footer import FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.status_bar import StatusBar
 from console.tui.widgets.tabs import TabsBar
-from queries.contract.loader import System
-from queries.contract.spec import Verb
+from queries.contract.loader import Engine
+from queries.contract.spec import Action
 from queries.db.database import Server
 from queries.model import Node
 from queries.workspace import Workspace
@@ -29,25 +29,25 @@ from queries.workspace import Workspace
 if TYPE_CHECKING:
     from console.tui.app import UnstickApp
 
-MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "ledger"), ("?", "help"))
+MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "help"))
 
 
 def bindings(table: Iterable[Key]) -> list[BindingType]:
     """A key table as Textual takes it."""
     return [
-        Binding(k.keys, k.action, k.title, id=k.id, tooltip=k.about, show=bool(k.rank), priority=k.always)
+        Binding(k.keys, k.handler, k.title, id=k.id, tooltip=k.about, show=bool(k.rank), priority=k.always)
         for k in table
-        if k.action
+        if k.handler
     ]
 
 
 class Frame(Screen[None]):
-    """A page. Subclasses give its body, its keys and the nodes a verb would act on."""
+    """A page. Subclasses give its body, its keys and the nodes an action would act on."""
 
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
     DEFAULT_CSS = """
-    Frame.-low SystemsBar { max-height: 1; }
+    Frame.-low EnginesBar { max-height: 1; }
     Frame.-low TabsBar, Frame.-low Preview { display: none; }
     """
 
@@ -84,17 +84,17 @@ class Frame(Screen[None]):
         return ""
 
     def label(self) -> str | None:
-        """The system in the foreground."""
+        """The engine in the foreground."""
         return None
 
     @property
-    def system(self) -> System | None:
+    def engine(self) -> Engine | None:
         """The same, as it is here."""
-        reader = self.session.systems.get(self.label() or "")
-        return reader.system if reader else None
+        reader = self.session.engines.get(self.label() or "")
+        return reader.engine if reader else None
 
     def targets(self) -> list[Node]:
-        """The nodes a verb would act on; the first one is the one under the cursor, if that is among them."""
+        """The nodes an action would act on; the first one is the one under the cursor, if that is among them."""
         return []
 
     def cursor(self) -> Node | None:
@@ -107,7 +107,7 @@ class Frame(Screen[None]):
         return bool(key.rank)
 
     def acted(self) -> None:
-        """A verb was carried out on the targets."""
+        """An action was carried out on the targets."""
 
     async def look(self) -> None:
         """Read again what is on the screen. Raises DatabaseError."""
@@ -123,7 +123,7 @@ class Frame(Screen[None]):
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
         self._laid_out = self.app.size
         yield HeaderBar(id="header")
-        yield SystemsBar(id="systems", ascii=self.unstick.ascii)
+        yield EnginesBar(id="engines", ascii=self.unstick.ascii)
         yield TabsBar(MODES, id="tabs")
         yield from self.body()  # type: ignore[misc]
         yield StatusBar(id="status")
@@ -178,8 +178,8 @@ class Frame(Screen[None]):
         self.renew_place()
 
     def renew_place(self) -> None:
-        """The cursor is elsewhere, or marks have changed: the system in front, crumbs and footer follow."""
-        self._renew_systems()
+        """The cursor is elsewhere, or marks have changed: the engine in front, crumbs and footer follow."""
+        self._renew_engines()
         found = sum(1 for _ in self.session.findings())
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
@@ -197,41 +197,41 @@ class Frame(Screen[None]):
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
             shown = [(self.unstick.key_shown(key), key) for key in looks if self.offers(key)]
             hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
-            self.query_one(FooterBar).show(self.verb_hints(), hints, low=self.app.size.height < 16)
+            self.query_one(FooterBar).show(self.action_hints(), hints, low=self.app.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:
         """Say something in the status line."""
         if self._ready:
             self.query_one(StatusBar).say(text, tone)
 
-    def verbs(self) -> list[tuple[str, Verb]]:
-        """The verbs for the node under the cursor, each with its key."""
+    def actions(self) -> list[tuple[str, Action]]:
+        """The actions for the node under the cursor, each with its key."""
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []
-        of_kind = {verb.name: verb for verb in reader.verbs(node.kind)}
+        of_kind = {action.name: action for action in reader.actions(node.kind)}
         found = [
-            (key, of_kind[name]) for key, names in self.unstick.verb_keys.items() for name in names if name in of_kind
+            (key, of_kind[name]) for key, names in self.unstick.action_keys.items() for name in names if name in of_kind
         ]
         order = {name: place for place, name in enumerate(of_kind)}
         return sorted(found, key=lambda pair: order[pair[1].name])
 
-    def verb_hints(self) -> list[Hint]:
-        """The footer's line of verbs: what cannot be done is there too, grey, with the reason."""
+    def action_hints(self) -> list[Hint]:
+        """The footer's line of actions: what cannot be done is there too, grey, with the reason."""
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []
         hints = []
-        for rank, (key, verb) in enumerate(self.verbs()):
-            available = reader.availability(verb, node)
-            hints.append(Hint(key=key, title=verb.title, why="" if available.ok else available.why, rank=rank))
+        for rank, (key, action) in enumerate(self.actions()):
+            available = reader.availability(action, node)
+            hints.append(Hint(key=key, title=action.title, why="" if available.ok else available.why, rank=rank))
         return hints
 
     def helps(self) -> dict[str, str]:
-        """How to reach a verb, by its name: ``W Wake``."""
-        return {verb.name: f"{key} {verb.title}" for key, verb in self.verbs()}
+        """How to reach an action, by its name: ``W Wake``."""
+        return {action.name: f"{key} {action.title}" for key, action in self.actions()}
 
     def action_copy(self) -> None:
         """Offer what can be copied of the node under the cursor."""
@@ -247,16 +247,16 @@ class Frame(Screen[None]):
         if said:
             self.say(said, "good")
 
-    def _renew_systems(self) -> None:
-        stuck = dict.fromkeys(self.session.systems, 0)
+    def _renew_engines(self) -> None:
+        stuck = dict.fromkeys(self.session.engines, 0)
         unread, more = self.session.unread, self.session.more
         for finding in self.session.findings():
-            if finding.system in stuck:
-                stuck[finding.system] += 1
-        self.query_one(SystemsBar).show(
+            if finding.engine in stuck:
+                stuck[finding.engine] += 1
+        self.query_one(EnginesBar).show(
             [
-                SystemLine(
-                    label=f"{label} ({reader.system.variant})" if reader.system.variant else label,
+                EngineLine(
+                    label=f"{label} ({reader.engine.variant})" if reader.engine.variant else label,
                     counts=self.session.counts.get(label),
                     stuck=stuck[label] if self.session.looked else None,
                     more_stuck=label in more,
@@ -264,7 +264,7 @@ class Frame(Screen[None]):
                     policies=bool(reader.found.policies),
                     chosen=label == self.label(),
                 )
-                for label, reader in self.session.systems.items()
+                for label, reader in self.session.engines.items()
             ]
         )
 

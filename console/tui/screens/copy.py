@@ -1,4 +1,4 @@
-"""What can be copied of a node: its id, its row, its findings, the SQL of a verb."""
+"""What can be copied of a node: its id, its row, its findings, the SQL of an action."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ def offers(session: Session, node: Node) -> list[Offer]:
         found.append(Offer(title="what is stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
-        verbs = [verb for verb in reader.verbs(node.kind) if verb.writes]
-        found += [Offer(title=f"SQL of {verb.title}", text=perform.statements(reader.system, verb)) for verb in verbs]
+        actions = [action for action in reader.actions(node.kind) if action.writes]
+        found += [
+            Offer(title=f"SQL of {action.title}", text=perform.statements(reader.engine, action)) for action in actions
+        ]
     return found
 
 

@@ -19,14 +19,14 @@ from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.placeholder import Notice
 from console.tui.widgets.preview import Preview
 from console.tui.widgets.table import Column, Table
-from queries.model import Group, Letter, Node, split_id
+from queries.model import DeadLetter, Group, Node, split_id
 from queries.safe_text import safe_text
 
 FATES = 3  # of a group that its preview tells
 
 
 class DeadScreen(Frame):
-    """Systems, their groups, and the letters of those that are unfolded. A verb on a group is for all its letters."""
+    """Engines, their groups, and the dead letters of unfolded groups. An action on a group is for all in it."""
 
     MODE = "dead"
     KEYS = keymap.DEAD
@@ -38,17 +38,17 @@ class DeadScreen(Frame):
 
     @property
     def table(self) -> Table[Row]:
-        return self.query_one("#letters", Table)
+        return self.query_one("#dead_letters", Table)
 
     def body(self) -> Iterable[object]:
         yield Notice(id="notice")
-        yield Table[Row](self._columns(), lambda row: row.key, id="letters", ascii=self.unstick.ascii)
+        yield Table[Row](self._columns(), lambda row: row.key, id="dead_letters", ascii=self.unstick.ascii)
         yield Preview(id="preview")
 
     def _columns(self) -> list[Column[Row]]:
         return [
             Column("what it died of", 0, self._what),
-            Column("letters", 7, self._number, right=True),
+            Column("count", 7, self._number, right=True),
             Column("first", 6, self._first, 50, right=True),
             Column("last", 6, self._last, 64, right=True),
             Column("is it still so", 38, self._fate, 104),
@@ -61,14 +61,18 @@ class DeadScreen(Frame):
 
     def label(self) -> str | None:
         row = self.table.current if self._ready else None
-        return row.system if row else None
+        return row.engine if row else None
 
     def note(self) -> str:
         parts = self._desk.parts.values()
-        letters, groups = sum(len(part.letters) for part in parts), sum(len(part.groups) for part in parts)
+        dead_letters, groups = sum(len(part.dead_letters) for part in parts), sum(len(part.groups) for part in parts)
         more = "" if all(part.whole for part in parts) else "+"
         marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
-        return f"{marked}{_many(letters, 'letter', more)} in {_many(groups, 'group', more)}" if letters else marked
+        return (
+            f"{marked}{_many(dead_letters, 'dead_letter', more)} in {_many(groups, 'group', more)}"
+            if dead_letters
+            else marked
+        )
 
     def targets(self) -> list[Node]:
         row = self.table.current if self._ready else None
@@ -76,11 +80,11 @@ class DeadScreen(Frame):
 
     def cursor(self) -> Node | None:
         row = self.table.current if self._ready else None
-        return next((letter.node for letter in self._desk.pile(row)), None) if row else None
+        return next((dead_letter.node for dead_letter in self._desk.pile(row)), None) if row else None
 
     def offers(self, key: Key) -> bool:
         row = self.table.current if self._ready else None
-        more = bool(row and row.system in self._desk.parts and self._desk.parts[row.system].more)
+        more = bool(row and row.engine in self._desk.parts and self._desk.parts[row.engine].more)
         return super().offers(key) and (key.id != "dead.more" or more)
 
     def acted(self) -> None:
@@ -89,13 +93,13 @@ class DeadScreen(Frame):
     # reading
 
     async def look(self) -> None:
-        near = [row.letter.node.id for row in self.table.around() if row.letter is not None]
-        at = await self._desk.look(self.session.systems, near, self._came)
+        near = [row.dead_letter.node.id for row in self.table.around() if row.dead_letter is not None]
+        at = await self._desk.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.read(at)
 
     def _came(self) -> None:
-        """A page of letters has come; perhaps the console is being left."""
+        """A page of dead letters has come; perhaps the console is being left."""
         if self.is_attached and self.query(Table):
             self.show_body()
 
@@ -109,15 +113,15 @@ class DeadScreen(Frame):
         notice = self.query_one(Notice)
         if rows:
             notice.hide()
-        elif self.session.systems:
+        elif self.session.engines:
             notice.show("Reading …", self.session.trouble)
         else:
             notice.show(*empty_state.why(self.session, None, filtered=False))
         self.table.repaint()
         self._preview()
 
-    @on(Table.Moved)
-    def _moved(self) -> None:
+    @on(Table.Stale)
+    def _stale(self) -> None:
         self._preview()
         self.renew_place()
 
@@ -129,55 +133,57 @@ class DeadScreen(Frame):
 
     def _what(self, row: Row) -> Content:
         if row.group is None:
-            return self._system(row.system)
+            return self._engine(row.engine)
         mark = ("* " if row.marked else "  ", "bold $accent")
-        if row.letter is not None:
-            _, _, key = split_id(row.letter.node.id)
-            said = row.letter.error or row.letter.node.title
+        if row.dead_letter is not None:
+            _, _, key = split_id(row.dead_letter.node.id)
+            said = row.dead_letter.error or row.dead_letter.node.title
             name = safe_text(key[-12:])  # ids that are made in order differ at their ends
             return Content.assemble("  ", mark, name, "  ", (safe_text(said), "$faint"))
         fold = ("v " if row.open else "> ") if self.unstick.ascii else ("▾ " if row.open else "▸ ")
         ink = f"bold {severity_ink(row.group.severity)}"
         return Content.assemble(mark, (fold, "$faint"), (safe_text(row.group.fingerprint), ink))
 
-    def _system(self, label: str) -> Content:
+    def _engine(self, label: str) -> Content:
         part = self._desk.parts[label]
         if part.trouble:
             said = f"not read: {part.trouble}"
         elif part.costly is not None:
             said = f"not looked for: {part.costly.why}"
-        elif part.letters or not part.read:
+        elif part.dead_letters or not part.read:
             said = self._meaning(label) if part.read else "reading …"
         else:
             said = f"no dead letters; {self._meaning(label)}"
         return Content.assemble((safe_text(label), "bold $primary"), "  ", (safe_text(said), "$faint"))
 
     def _meaning(self, label: str) -> str:
-        reader = self.session.systems.get(label)
-        return reader.system.spec.dead if reader else ""
+        reader = self.session.engines.get(label)
+        return reader.engine.spec.dead if reader else ""
 
     def _number(self, row: Row) -> Content:
-        if row.letter is not None:
+        if row.dead_letter is not None:
             return Content("")
         if row.group is not None:
             return Content.styled(number(row.group), "bold")
-        part = self._desk.parts[row.system]
-        return Content.styled(f"{len(part.letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary")
+        part = self._desk.parts[row.engine]
+        return Content.styled(
+            f"{len(part.dead_letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary"
+        )
 
     def _first(self, row: Row) -> Content:
-        return self._age(row.letter.since if row.letter else row.group.first if row.group else None, row)
+        return self._age(row.dead_letter.since if row.dead_letter else row.group.first if row.group else None, row)
 
     def _last(self, row: Row) -> Content:
-        return self._age(None if row.letter else row.group.last if row.group else None, row)
+        return self._age(None if row.dead_letter else row.group.last if row.group else None, row)
 
     def _age(self, since: float | None, row: Row) -> Content:
-        if row.group is None or (since is None and row.letter is not None):
+        if row.group is None or (since is None and row.dead_letter is not None):
             return Content("")
         return Content(formatting.age(self.session.at - since) if since is not None else formatting.NONE)
 
     def _fate(self, row: Row) -> Content:
-        if row.letter is not None:
-            return _told(row.letter.was, row.letter.is_now)
+        if row.dead_letter is not None:
+            return _told(row.dead_letter.was, row.dead_letter.is_now)
         if row.group is None or not row.group.fates:
             return Content("")
         first, *rest = row.group.fates
@@ -191,27 +197,27 @@ class DeadScreen(Frame):
         self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
 
     def _lines(self, row: Row, width: int) -> list[Line]:
-        if row.letter is not None:
-            return self._of_letter(row.letter, width)
+        if row.dead_letter is not None:
+            return self._of_dead_letter(row.dead_letter, width)
         if row.group is not None:
             return _of_group(row.group, width)
-        part = self._desk.parts.get(row.system)
+        part = self._desk.parts.get(row.engine)
         ddl = part.costly.ddl if part and part.costly else ""
         only = formatting.only(part.only) if part and part.only else ""
-        told = wrapped(self._meaning(row.system), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
+        told = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
         return told + (wrapped(ddl, width, "bold", 0) if ddl else [])
 
-    def _of_letter(self, letter: Letter, width: int) -> list[Line]:
-        died = f"died {formatting.instant(letter.since)}, " if letter.since is not None else ""
-        lines = wrapped(f"{letter.node.title}: {died}{fate(letter.was, letter.is_now)}", width, "", 0)
-        return lines + (wrapped(letter.error, width, "$faint", 0) if letter.error else [])
+    def _of_dead_letter(self, dead_letter: DeadLetter, width: int) -> list[Line]:
+        died = f"died {formatting.instant(dead_letter.since)}, " if dead_letter.since is not None else ""
+        lines = wrapped(f"{dead_letter.node.title}: {died}{fate(dead_letter.was, dead_letter.is_now)}", width, "", 0)
+        return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
 
     # keys
 
     def action_open(self) -> None:
         row = self.table.current
-        if row is not None and row.letter is not None:
-            self.unstick.push_screen(DetailScreen(row.letter.node, self.MODE))
+        if row is not None and row.dead_letter is not None:
+            self.unstick.push_screen(DetailScreen(row.dead_letter.node, self.MODE))
         elif row is not None:
             self._fold(row, open=not row.open)
 
@@ -240,12 +246,12 @@ class DeadScreen(Frame):
 
     def action_more(self) -> None:
         row = self.table.current
-        if row is not None and self._desk.parts[row.system].more:
-            self._desk.parts[row.system].again(more=True)
-            self.say("Reading more letters …", "faint")
+        if row is not None and self._desk.parts[row.engine].more:
+            self._desk.parts[row.engine].again(more=True)
+            self.say("Reading more dead letters …", "faint")
             self.session.hurry()
         else:
-            self.say("All its letters are here.", "faint")
+            self.say("All its dead letters are here.", "faint")
 
     def action_back(self) -> None:
         self._desk.marks.clear()

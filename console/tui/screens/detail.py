@@ -10,7 +10,7 @@ from console.tui.pages import detail as pages
 from console.tui.pages.lines import BLANK, Line, heading, wrapped
 from console.tui.screens.base import Frame, bindings
 from console.tui.widgets.line_view import Page
-from queries.model import Detail, LedgerEntry, Node
+from queries.model import AuditLogEntry, Detail, Node
 from queries.read import payload
 from queries.read.reader import HEAD
 
@@ -26,7 +26,7 @@ class DetailScreen(Frame):
         self._node = node
         self._mode = mode
         self._detail: Detail | None = None
-        self._entries: Sequence[LedgerEntry] = ()
+        self._entries: Sequence[AuditLogEntry] = ()
         self._unread = ""
         self._bytes = HEAD
         self._gone = False
@@ -41,10 +41,10 @@ class DetailScreen(Frame):
         return self._mode
 
     def label(self) -> str | None:
-        return self._node.system
+        return self._node.engine
 
     def crumbs(self) -> Sequence[str]:
-        return [self._node.system, f"{self._node.kind} {self._node.title}"]
+        return [self._node.engine, f"{self._node.kind} {self._node.title}"]
 
     def targets(self) -> list[Node]:
         return [] if self._gone else [self._node]
@@ -72,14 +72,14 @@ class DetailScreen(Frame):
             text = "It does not exist any more." if self._gone else "Reading …"
             return [heading(self._node.title), BLANK, *wrapped(text, width)]
         reader = self.session.reader(self._node.id)
-        spec = reader.system.spec if reader else None
+        spec = reader.engine.spec if reader else None
         node = self._node
         statuses = [s for s in spec.statuses if s.native == node.status and s.phase == node.phase] if spec else []
         return pages.detail(
             self._detail,
             width,
             now=self.session.at,
-            kind=reader.system.kind(node.kind) if reader else None,
+            kind=reader.engine.kind(node.kind) if reader else None,
             status=statuses[0] if statuses else None,
             helps=self.helps(),
             entries=self._entries,

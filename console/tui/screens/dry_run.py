@@ -1,7 +1,7 @@
-"""The confirm dialog: what the rehearsal showed, and the one place from which a change is let go.
+"""The confirm dialog: what the dry run showed, and the one place from which a change is let go.
 
 No lock is held while it is open. Leaving things as they are has the focus, and enter alone never commits: that takes
-the verb's own key, or its button; where much can be lost, something has to be typed first.
+the action's own key, or its button; where much can be lost, something has to be typed first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import Page
 from queries.actions import perform
 from queries.errors import DatabaseError
-from queries.model import Danger, Outcome, Rehearsal, split_id
+from queries.model import Danger, DryRun, Outcome, split_id
 from queries.read import guard_token
 from queries.safe_text import safe_text
 
@@ -42,11 +42,11 @@ class Typed(NamedTuple):
 
 
 def to_type(plan: Plan, context: Context | None) -> list[Typed]:
-    """What this verb on these nodes in this context wants typed."""
+    """What this action on these nodes in this context wants typed."""
     wanted = []
-    if plan.verb.danger is Danger.DESTRUCTIVE and context is not None and context.production:
+    if plan.action.danger is Danger.DESTRUCTIVE and context is not None and context.production:
         wanted.append(Typed("the name of this context", context.name))
-    if plan.verb.confirm == "typed":
+    if plan.action.confirm == "typed":
         if len(plan.nodes) == 1:
             wanted.append(Typed("the beginning of its id", safe_text(split_id(plan.nodes[0].id)[2][:8])))
         else:
@@ -58,11 +58,11 @@ class Back(NamedTuple):
     """The operator wants to answer anew."""
 
 
-class RehearsalScreen(Dialog[Rehearsal | Back]):
-    """Gives the rehearsal that is to be carried out."""
+class DryRunScreen(Dialog[DryRun | Back]):
+    """Gives the dry run that is to be carried out."""
 
     BINDINGS = [
-        Binding("r", "again", "rehearse again", show=False),
+        Binding("r", "again", "dry-run again", show=False),
         Binding("b", "back", "answer anew", show=False),
         Binding("w", "wait", "wait for what is busy", show=False),
     ]
@@ -72,8 +72,8 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         self._plan = plan
         self._asked = asked
         self._typed = to_type(plan, self.unstick.context)
-        self._versions = self.session.seen(plan.verb.name, plan.nodes)
-        self._rehearsal: Rehearsal | None = None
+        self._versions = self.session.seen(plan.action.name, plan.nodes)
+        self._dry_run: DryRun | None = None
 
     def compose(self) -> ComposeResult:
         plan = self._plan
@@ -87,7 +87,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
                 yield line
             with Horizontal(classes="buttons"):
                 yield Button("Leave as is", id="cancel")
-                color = "error" if plan.verb.danger is Danger.DESTRUCTIVE else "warning"
+                color = "error" if plan.action.danger is Danger.DESTRUCTIVE else "warning"
                 yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
             yield text("", id="keys", classes="keys")
 
@@ -96,69 +96,69 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         self._start()
 
     def _start(self) -> None:
-        self._rehearsal = None
+        self._dry_run = None
         self._say("Rehearsing …")
         self._renew_buttons()
-        self.run_worker(self._rehearse(), group="rehearsal", exclusive=True, exit_on_error=True)
+        self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True, exit_on_error=True)
 
-    async def _rehearse(self) -> None:
+    async def _start_dry_run(self) -> None:
         workspace, plan = self.session.workspace, self._plan
         if workspace is None:
             return
         try:
-            self._rehearsal = await perform.rehearse(
-                workspace, plan.label, plan.verb.name, self._versions, self._asked.reason, self._asked.arguments
+            self._dry_run = await perform.dry_run(
+                workspace, plan.label, plan.action.name, self._versions, self._asked.reason, self._asked.arguments
             )
         except DatabaseError as error:
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return
-        rehearsal = self._rehearsal
+        dry_run = self._dry_run
         if not self.is_current:
             return
         self._say(self._first_word())
-        self.query_one(Page).put(lambda width: pages.rehearsed(rehearsal, plan.verb, plan.left_out, width))
+        self.query_one(Page).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.left_out, width))
         self._renew_buttons()
 
     def _first_word(self) -> str:
         """What can be done where nothing, or not all, would be changed."""
-        if self._rehearsal is not None and self._rehearsal.for_now and not self._rehearsal.wait:
-            number = len(self._rehearsal.for_now)
+        if self._dry_run is not None and self._dry_run.for_now and not self._dry_run.wait:
+            number = len(self._dry_run.for_now)
             limit = formatting.age(WAIT)
             return f"An executor has {_nodes(number)} at the moment. w waits up to {limit} until it is over."
-        return "" if self._would_change() else "Nothing would be changed. r rehearses again, as it is now."
+        return "" if self._would_change() else "Nothing would be changed. r dry-runs again, as it is now."
 
     def action_wait(self) -> None:
         """Wait for what is busy for now, once the change is let go; or do not, if that was on."""
-        rehearsal = self._rehearsal
-        if rehearsal is None or not rehearsal.for_now:
+        dry_run = self._dry_run
+        if dry_run is None or not dry_run.for_now:
             return
-        self._rehearsal = msgspec.structs.replace(rehearsal, wait=0.0 if rehearsal.wait else WAIT)
+        self._dry_run = msgspec.structs.replace(dry_run, wait=0.0 if dry_run.wait else WAIT)
         self._say(self._first_word())
         self._renew_buttons()
 
     def _would_change(self) -> int:
-        """How many nodes a commit would change, counting those beyond the rehearsed ones as such."""
-        if self._rehearsal is None:
+        """How many nodes a commit would change, counting those beyond the dry-run ones as such."""
+        if self._dry_run is None:
             return 0
-        rehearsed = self._rehearsal.results
-        unseen = len(self._rehearsal.versions) - len(rehearsed)
-        waited = len(self._rehearsal.for_now) if self._rehearsal.wait else 0
-        return sum(result.outcome is Outcome.CHANGED for result in rehearsed) + unseen + waited
+        dry_run_of = self._dry_run.results
+        unseen = len(self._dry_run.versions) - len(dry_run_of)
+        waited = len(self._dry_run.for_now) if self._dry_run.wait else 0
+        return sum(result.outcome is Outcome.CHANGED for result in dry_run_of) + unseen + waited
 
     async def look(self) -> None:
         """Somebody else may change the nodes meanwhile: better to hear of it now than at the commit."""
-        reader, rehearsal = self.session.systems.get(self._plan.label), self._rehearsal
-        if reader is None or rehearsal is None:
+        reader, dry_run = self.session.engines.get(self._plan.label), self._dry_run
+        if reader is None or dry_run is None:
             return
-        watched = {r.id: rehearsal.versions[r.id] for r in rehearsal.results[:WATCHED] if r.outcome is Outcome.CHANGED}
+        watched = {r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED] if r.outcome is Outcome.CHANGED}
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = len(watched.keys() - now.keys())
         # What a guard is about only the server can compare: the commit does.
-        moved = sum(now[i] != was for i, was in watched.items() if i in now and not guard_token.is_token(was))
-        if (gone or moved) and rehearsal is self._rehearsal:
+        stale = sum(now[i] != was for i, was in watched.items() if i in now and not guard_token.is_token(was))
+        if (gone or stale) and dry_run is self._dry_run:
             told = _told(gone, "does not exist any more", "do not exist any more")
-            told += _told(moved, "was changed by somebody else", "were changed by somebody else")
-            self._say(f"Since the rehearsal {' and '.join(told)}: a commit leaves that out. r rehearses again.")
+            told += _told(stale, "was changed by somebody else", "were changed by somebody else")
+            self._say(f"Since the dry run {' and '.join(told)}: a commit leaves that out. r dry-runs again.")
 
     def _say(self, said: str) -> None:
         if not self.is_current:  # it was closed while its worker waited for the server
@@ -180,14 +180,14 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
     def _renew_buttons(self) -> None:
         count = self._would_change()
         nodes = _nodes(count)
-        if self._rehearsal is not None and self._rehearsal.wait:
+        if self._dry_run is not None and self._dry_run.wait:
             nodes += f", waiting up to {formatting.age(WAIT)}"
         button = self.query_one("#go", Button)
-        button.label = f"{self._plan.verb.title} {nodes}" if count else self._plan.verb.title
+        button.label = f"{self._plan.action.title} {nodes}" if count else self._plan.action.title
         button.disabled = not self._ready_to_go()
         button.refresh(layout=True)
         go = f"{self._plan.key} changes {nodes} · " if count and not self._typed else ""
-        self.query_one("#keys", Static).update(f"{go}r rehearses again · b back to the reason · esc leaves")
+        self.query_one("#keys", Static).update(f"{go}r dry-runs again · b back to the reason · esc leaves")
 
     def on_key(self, event: events.Key) -> None:
         if event.key == self._plan.key and not self._typed and self._ready_to_go():
@@ -213,7 +213,7 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
     @on(Button.Pressed, "#go")
     def _let_go(self) -> None:
         if self._ready_to_go():
-            self.dismiss(self._rehearsal)
+            self.dismiss(self._dry_run)
 
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:
@@ -223,17 +223,17 @@ class RehearsalScreen(Dialog[Rehearsal | Back]):
         self.dismiss(Back())
 
     async def action_again(self) -> None:
-        """Read the nodes as they are now, and rehearse on those."""
+        """Read the nodes as they are now, and dry-run on those."""
         self._say("Reading them again …")
-        self.run_worker(self._again(), group="rehearsal", exclusive=True, exit_on_error=True)
+        self.run_worker(self._again(), group="dry_run", exclusive=True, exit_on_error=True)
 
     async def _again(self) -> None:
-        reader = self.session.systems.get(self._plan.label)
+        reader = self.session.engines.get(self._plan.label)
         ids = list(self._versions)
         try:
             for start in range(0, len(ids) if reader else 0, 500):
                 page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]
-                self._versions |= self.session.seen(self._plan.verb.name, page.nodes)
+                self._versions |= self.session.seen(self._plan.action.name, page.nodes)
         except DatabaseError as error:
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return

@@ -28,8 +28,8 @@ class HelpScreen(Frame):
         return help_page(
             width,
             self.unstick.keys_shown,
-            self.unstick.verb_keys,
-            self.session.systems.values(),
+            self.unstick.action_keys,
+            self.session.engines.values(),
             self.session.unchecked,
             self.session.capped,
             self.session.workspace.declined if self.session.workspace else (),

@@ -90,7 +90,7 @@ class ResultScreen(Dialog[None]):
         place = {None: "nothing to note", "table": "the table in this database"}.get(
             work.place, f"the file {work.place}"
         )
-        facts = [("reason", work.rehearsal.reason), ("ledger", place)]
+        facts = [("reason", work.dry_run.reason), ("audit log", place)]
         facts += [("transaction", " ".join(work.xids[:20]))] if work.xids else []
         return pages.result([*work.results, *self._plan.left_out], width, work.changes, facts)
 

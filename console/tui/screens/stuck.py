@@ -1,4 +1,4 @@
-"""What is stuck, in all systems, worst first."""
+"""What is stuck, in all engines, worst first."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class StuckScreen(Frame):
 
     def label(self) -> str | None:
         finding = self.table.current if self._ready else None
-        return finding.system if finding else None
+        return finding.engine if finding else None
 
     def note(self) -> str:
         left, cut = len(self.session.unchecked), sum(map(len, self.session.capped.values()))
@@ -83,7 +83,7 @@ class StuckScreen(Frame):
             wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
         nodes: dict[str, Node] = {}
         for label, ids in wanted.items():
-            reader = self.session.systems.get(label)
+            reader = self.session.engines.get(label)
             if reader is not None:
                 page = await reader.nodes(ids)
                 nodes |= {node.id: node for node in page.nodes}
@@ -119,8 +119,8 @@ class StuckScreen(Frame):
             self._hurried = at
             self.session.hurry()
 
-    @on(Table.Moved)
-    def _moved(self) -> None:
+    @on(Table.Stale)
+    def _stale(self) -> None:
         self._preview()
         self._read_unknown()
         self.renew_place()
@@ -163,10 +163,10 @@ class StuckScreen(Frame):
         )
 
     def _helps(self, finding: Finding) -> Content:
-        if finding.verb is None:
+        if finding.action is None:
             return Content.styled(formatting.NONE, "$faint")
-        key = next((key for key, names in self.unstick.verb_keys.items() if finding.verb in names), "")
-        return Content.assemble((key, "bold $accent"), " ", finding.verb)
+        key = next((key for key, names in self.unstick.action_keys.items() if finding.action in names), "")
+        return Content.assemble((key, "bold $accent"), " ", finding.action)
 
     # keys
 

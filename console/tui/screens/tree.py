@@ -1,4 +1,4 @@
-"""The tree of one system's jobs and tasks, or the flat list of what is unfinished, or of what was found."""
+"""The tree of one engine's jobs and tasks, or the flat list of what is unfinished, or of what was found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the no
 
 
 class TreeScreen(Reading):
-    """Each system keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
+    """Each engine keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
 
     MODE = "tree"
     KEYS = (*keymap.LIST[:2], *keymap.TREE)
@@ -60,7 +60,7 @@ class TreeScreen(Reading):
         if self._label is None:
             return []
         listing = self.listing
-        all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.system)[1])))
+        all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
         live = formatting.only(listing.only) if listing and listing.only else "most urgent first"
         shape = {Shape.TREE: all_jobs, Shape.LIVE: f"unfinished, {live}"}.get(self._shape)
         found = f"found: {listing.text}" if listing else ""
@@ -68,7 +68,7 @@ class TreeScreen(Reading):
         return [self._label, shape or found, *filtered]
 
     def offers(self, key: Key) -> bool:
-        idle = {"tree.view": not engine_options.view(self.system)[0], "tree.system": len(self.session.systems) < 2}
+        idle = {"tree.view": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
         return super().offers(key) and not idle.get(key.id)
 
     def note(self) -> str:
@@ -108,10 +108,10 @@ class TreeScreen(Reading):
             self._news = news
 
     def _current(self) -> Listing | None:
-        """The list to show; where the systems have just become known, the tree of the context's or of the first."""
-        systems = self.session.systems
-        if self._label not in systems:
-            self._label = in_front(systems, self.unstick.context)
+        """The list to show; where the engines have just become known, the tree of the context's or of the first."""
+        engines = self.session.engines
+        if self._label not in engines:
+            self._label = in_front(engines, self.unstick.context)
         if self._label is None:
             return None
         key = (self._label, self._shape)
@@ -121,7 +121,7 @@ class TreeScreen(Reading):
 
     def _put(self, key: tuple[str, Shape], text: str) -> None:
         label = key[0]
-        self._listings[key] = Listing(lambda: self.session.systems.get(label), key[1], text)
+        self._listings[key] = Listing(lambda: self.session.engines.get(label), key[1], text)
 
     def show_body(self) -> None:
         listing = self._current()
@@ -144,8 +144,8 @@ class TreeScreen(Reading):
     _codes: dict[str, tuple[str, ...]] | None = None
 
     def _columns(self) -> Sequence[Column]:
-        system = self.system
-        return recorded(TASKS, system.not_recorded, (s.native for s in system.spec.statuses)) if system else TASKS
+        engine = self.engine
+        return recorded(TASKS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else TASKS
 
     def _notice(self, listing: Listing | None) -> None:
         notice = self.query_one(Notice)
@@ -188,10 +188,10 @@ class TreeScreen(Reading):
     # keys
 
     def action_next_view(self) -> None:
-        reader = self.session.systems.get(self._label or "")
-        option, value = engine_options.next_view(reader.system) if reader else ("", "")
+        reader = self.session.engines.get(self._label or "")
+        option, value = engine_options.next_view(reader.engine) if reader else ("", "")
         if reader is None or not option:
-            self.say("This system has one tree only.", "faint")
+            self.say("This engine has one tree only.", "faint")
             return
         reader.choose(option, value)
         self._listings.pop((reader.label, Shape.TREE), None)
@@ -199,12 +199,12 @@ class TreeScreen(Reading):
         self._switched()
 
     def action_step_system(self, step: int) -> None:
-        labels = list(self.session.systems)
+        labels = list(self.session.engines)
         if len(labels) > 1 and self._label in labels:
             self._label = labels[(labels.index(self._label) + step) % len(labels)]
             self._switched()
         else:
-            self.say("There is one system only in this database." if labels else "No system was found.", "faint")
+            self.say("There is one engine only in this database." if labels else "No engine was found.", "faint")
 
     def action_live(self) -> None:
         self._shape = Shape.TREE if self._shape is Shape.LIVE else Shape.LIVE
@@ -231,10 +231,10 @@ class TreeScreen(Reading):
         if not text:
             return
         if self._label is None:
-            self.say("There is no system to search yet.", "warn")
+            self.say("There is no engine to search yet.", "warn")
             return
         label = text.partition("/")[0]
-        if "/" in text and label in self.session.systems:
+        if "/" in text and label in self.session.engines:
             self._label = label
         self._shape = Shape.FOUND
         self._put((self._label, Shape.FOUND), text)
@@ -340,8 +340,8 @@ class TreeScreen(Reading):
             self.table.mark(list(listing.forest.marks), on=False)
 
     def reveal(self, node: Node) -> None:
-        """Show a node in its system's tree, reading what leads to it."""
-        self._label, self._shape = node.system, Shape.TREE
+        """Show a node in its engine's tree, reading what leads to it."""
+        self._label, self._shape = node.engine, Shape.TREE
         self._switched()
         listing = self._current()
         if listing is not None:
@@ -355,7 +355,7 @@ class TreeScreen(Reading):
     async def _reveal(self, listing: Listing, node: Node) -> None:
         try:
             if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
-                page = await self.session.systems[node.system].nodes([node.job_id])
+                page = await self.session.engines[node.engine].nodes([node.job_id])
                 node = next(iter(page.nodes), node)
             self._ending = True
             found = await listing.reveal(node, self._on_the_way)

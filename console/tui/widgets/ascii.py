@@ -1,7 +1,7 @@
 """For terminals and fonts without the glyphs: everything the console draws of its own accord, in ASCII.
 
 Works on what is about to be sent, so borders and scrollbars are covered too. Each glyph becomes one character: nothing
-moves. Letters of any script stay what they are.
+moves. Dead letters of any script stay what they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One line a system: how many nodes are in which phase, and how many are stuck."""
+"""One line an engine: how many nodes are in which phase, and how many are stuck."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui.widgets.text_bar import Bar, spread, squeeze
-from queries.model import Count, Honesty, Phase, Record
+from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
 
 # Phases in the order in which work runs through them; what matters most when there is no room comes by rank.
@@ -28,8 +28,8 @@ MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets hav
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
-class SystemLine(Record):
-    """A system by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
+class EngineLine(Record):
+    """An engine by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
     ``unread``: the last look could not read all of it, so that this may be old.
     ``policies``: row-level security may hide rows, so that there may be more."""
 
@@ -42,17 +42,17 @@ class SystemLine(Record):
     policies: bool = False
 
 
-class SystemsBar(Bar):
-    """Paints :class:`SystemLine` records."""
+class EnginesBar(Bar):
+    """Paints :class:`EngineLine` records."""
 
-    DEFAULT_CSS = "SystemsBar { height: auto; max-height: 6; }"
+    DEFAULT_CSS = "EnginesBar { height: auto; max-height: 6; }"
 
     def __init__(self, id: str | None = None, *, ascii: bool = False) -> None:
         super().__init__(id=id)
-        self._lines: Sequence[SystemLine] = ()
+        self._lines: Sequence[EngineLine] = ()
         self._ascii = ascii
 
-    def show(self, lines: Sequence[SystemLine]) -> None:
+    def show(self, lines: Sequence[EngineLine]) -> None:
         """Paint other lines."""
         if lines != self._lines:
             self._lines = lines
@@ -77,21 +77,21 @@ class SystemsBar(Bar):
             for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
         )
 
-    def _seen(self) -> Sequence[SystemLine]:
+    def _seen(self) -> Sequence[EngineLine]:
         """As many lines as there may be, with the chosen one among them."""
         most = LOW if self.screen.has_class("-low") else MOST
         chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
         start = max(chosen + 1 - most, 0)
         return self._lines[start : start + most]
 
-    def _head(self, line: SystemLine, mark: str, room: int) -> Content:
+    def _head(self, line: EngineLine, mark: str, room: int) -> Content:
         return Content.assemble(
             (mark, "bold $primary"),
             (formatting.fit(safe_text(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
 
-    def _counts(self, line: SystemLine, *, words_too: bool) -> list[tuple[int, Content]]:
+    def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
             return [(0, Content.styled("" if line.unread else "counting…", "$faint"))]
         found = {count.phase: count for count in line.counts}
@@ -112,11 +112,11 @@ class SystemsBar(Bar):
 
 
 def _certain(count: Count) -> bool:
-    return count.honesty is Honesty.EXACT
+    return count.precision is Precision.EXACT
 
 
-def _end(line: SystemLine, *, wide: bool) -> Content:
-    """The end of a line: how much of the system is stuck, and whether that could be read."""
+def _end(line: EngineLine, *, wide: bool) -> Content:
+    """The end of a line: how much of the engine is stuck, and whether that could be read."""
     said = "policies  " * line.policies + "not read  " * line.unread
     unread = Content.styled(said, "bold $warning")
     if line.stuck is None:

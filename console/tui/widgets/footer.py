@@ -26,30 +26,30 @@ class FooterBar(Bar):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._verbs: Sequence[Hint] = ()
+        self._actions: Sequence[Hint] = ()
         self._looks: Sequence[Hint] = ()
         self._low = False
 
-    def show(self, verbs: Sequence[Hint], looks: Sequence[Hint], *, low: bool) -> None:
+    def show(self, actions: Sequence[Hint], looks: Sequence[Hint], *, low: bool) -> None:
         """Paint other keys. ``low``: in one line."""
-        if (verbs, looks, low) != (self._verbs, self._looks, self._low):
-            self._verbs, self._looks, self._low = verbs, looks, low
+        if (actions, looks, low) != (self._actions, self._looks, self._low):
+            self._actions, self._looks, self._low = actions, looks, low
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        verbs = [(hint.rank, _verb(hint)) for hint in self._verbs]
+        actions = [(hint.rank, _action(hint)) for hint in self._actions]
         looks = [(hint.rank, _look(hint)) for hint in self._looks]
         if self._low:
-            # verbs that can be done before anything else; help is ranked to stay
-            ready = [(hint.rank, _verb(hint)) for hint in self._verbs if not hint.why]
+            # actions that can be done before anything else; help is ranked to stay
+            ready = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
             return Content.assemble(" ", squeeze([*ready, *looks], width - 2))
-        first = squeeze(verbs, width - 2) if verbs else Content("")
+        first = squeeze(actions, width - 2) if actions else Content("")
         second = squeeze(looks, width - 2)
-        lines = [first, second] if verbs else [second]
+        lines = [first, second] if actions else [second]
         return Content("\n").join([Content.assemble(" ", line) for line in lines])
 
 
-def _verb(hint: Hint) -> Content:
+def _action(hint: Hint) -> Content:
     if hint.why:
         return Content.styled(f"{hint.key} {hint.title}", "$faint 60%")
     return Content.assemble((hint.key, "bold $accent"), " ", hint.title)

@@ -11,7 +11,7 @@ from queries.safe_text import safe_text
 
 
 class TabsBar(Bar):
-    """``tree  stuck 7  ledger  help`` on the left, crumbs on the right of it, a note at the end."""
+    """``tree  stuck 7  audit log  help`` on the left, crumbs on the right of it, a note at the end."""
 
     DEFAULT_CSS = "TabsBar { background: $surface; }"
 

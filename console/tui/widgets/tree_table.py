@@ -191,7 +191,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         """Cursor down, or up where negative."""
         before = self.forest.cursor
         if self.forest.move(rows) and before is not None:
-            self._moved(before)
+            self._stale(before)
 
     def action_page(self, pages: int) -> None:
         """Cursor by screens."""
@@ -231,7 +231,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             self._unfolded()
         elif row.parent_id is not None:
             self.forest.move_to(row.parent_id)
-            self._moved(row.id)
+            self._stale(row.id)
 
     def action_unfold_all(self) -> None:
         """Unfold everything loaded below the cursor."""
@@ -264,7 +264,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         event.stop()
         row, before = self.forest.row(index), self.forest.cursor
         if row.id != before and self.forest.move_to(row.id) and before is not None:
-            self._moved(before)
+            self._stale(before)
         if row.expandable and event.x in tree_render.flag_at(row, self._widths):
             if row.expanded:
                 self.action_fold()
@@ -287,7 +287,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         self._repaint()
         self._ask()
 
-    def _moved(self, before: str) -> None:
+    def _stale(self, before: str) -> None:
         """The cursor has left ``before``: paint two lines, or all where the screen has to scroll."""
         top = self._top
         self._follow()

@@ -1,4 +1,4 @@
--- How many jobs are in each phase, each count with its honesty.
+-- How many jobs are in each phase, each count with its precision.
 -- $1 have text[]: needs that are satisfied here; where the table is small, everything is counted
 -- Indexes: one on jobs(status, created_at) of the unfinished: up to 10,000 of each status are counted. Or else that on
 -- jobs(user_id, status, created_at), for the first 16 users: where there are more, the server's statistics tell, and what
@@ -63,7 +63,7 @@ estimate AS (
 SELECT p.phase,
        CASE WHEN c.all OR k.whole THEN coalesce(c.n, 0) WHEN e.n > coalesce(c.n, -1) THEN e.n ELSE least(c.n, 10000) END::int8 AS n,
        CASE WHEN c.all OR k.whole THEN 'exact' WHEN e.n > coalesce(c.n, -1) THEN 'estimated' WHEN c.n IS NOT NULL THEN 'capped'
-            ELSE 'unknown' END AS honesty
+            ELSE 'unknown' END AS precision
   FROM known k
  CROSS JOIN (VALUES ('ready', 'pending'), ('running', 'active'), ('scheduled', 'delayed'),
                     ('held', 'paused'), ('failed', 'failed'), ('done', 'completed')) AS p(phase, status)

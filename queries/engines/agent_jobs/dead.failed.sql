@@ -18,4 +18,4 @@ WITH failed AS (
            WHERE j.status = 'failed'
              AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))) AS j
 )
-\ir parts/letters.sql
+\ir parts/dead_letters.sql

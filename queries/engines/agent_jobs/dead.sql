@@ -48,7 +48,7 @@ failed AS (
    WHERE j.status = 'failed'
      AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
 )
-\ir parts/letters.sql
+\ir parts/dead_letters.sql
 UNION ALL
 SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500

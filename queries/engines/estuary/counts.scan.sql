@@ -11,7 +11,7 @@ WITH seen AS (
    CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($1::jsonb -> t.task_type::text ->> 'heartbeat_timeout',
                                                              $1::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
 )
-SELECT p.phase, count(s.phase) AS n, 'exact' AS honesty
+SELECT p.phase, count(s.phase) AS n, 'exact' AS precision
   FROM unnest(ARRAY['failed', 'blocked', 'held', 'running', 'ready', 'scheduled']) AS p(phase)
   LEFT JOIN seen s ON s.phase = p.phase
  GROUP BY p.phase

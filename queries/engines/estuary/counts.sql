@@ -1,4 +1,4 @@
--- How many tasks are in each phase, each count with its honesty. What runs, lapsed, died or is ready is due, so it is
+-- How many tasks are in each phase, each count with its precision. What runs, lapsed, died or is ready is due, so it is
 -- counted there, 10,000 rows at most. Sleeping and suspended tasks are counted up
 -- to that, or estimated where the server's statistics tell of 50,000.
 -- $1 limits jsonb: heartbeat_timeout by type
@@ -30,7 +30,7 @@ SELECT c.phase,
        CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8
             ELSE least(c.n, 10000) END AS n,
        CASE WHEN c.about > 50000 THEN 'estimated' WHEN c.looked_at <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated'
-            ELSE 'capped' END AS honesty
+            ELSE 'capped' END AS precision
   FROM counted c
 UNION ALL
 SELECT 'failed', NULL, 'unknown'

@@ -1,4 +1,4 @@
--- How many tasks are in each phase, each count with its honesty.
+-- How many tasks are in each phase, each count with its precision.
 -- $1 have text[]: needs that are satisfied here; where the tables are small, everything is counted
 -- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped; the rest from the server's statistics.
 WITH known AS (
@@ -31,7 +31,7 @@ counted AS (
          estimate.asleep IS NOT NULL AS analyzed
     FROM known CROSS JOIN capped CROSS JOIN exact LEFT JOIN estimate ON true
 )
-SELECT 'ready' AS phase, least(ready, 10000)::int8 AS n, CASE WHEN ready > 10000 THEN 'capped' ELSE 'exact' END AS honesty
+SELECT 'ready' AS phase, least(ready, 10000)::int8 AS n, CASE WHEN ready > 10000 THEN 'capped' ELSE 'exact' END AS precision
   FROM counted
 UNION ALL
 SELECT 'scheduled', CASE WHEN whole THEN scheduled ELSE least(timers, 10000) END,

@@ -33,7 +33,7 @@ total AS (
          CASE WHEN 'task_scan' = ANY ($1::text[]) THEN (SELECT count(*) FROM :"schema".tasks t WHERE t.complete) END AS done,
          (SELECT nullif(c.reltuples, -1)::int8 FROM pg_class c WHERE c.oid = format('%I.tasks', :'schema')::regclass) AS estimate
 )
-SELECT p AS phase, coalesce(s.n, 0)::int8 AS n, CASE WHEN coalesce(s.all, t.all) THEN 'exact' ELSE 'capped' END AS honesty
+SELECT p AS phase, coalesce(s.n, 0)::int8 AS n, CASE WHEN coalesce(s.all, t.all) THEN 'exact' ELSE 'capped' END AS precision
   FROM unnest(ARRAY['failed', 'blocked', 'running', 'ready', 'scheduled', 'cancelled', 'unknown']) AS p
   LEFT JOIN states s ON s.phase = p
  CROSS JOIN total t

@@ -1,4 +1,4 @@
--- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no letters of: worst
+-- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no dead letters of: worst
 -- first as the engine weighs its reasons, the oldest first within one. A row without an id: there may be others.
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 cursor text: severity|time|id of the last row of the page before, or NULL
@@ -8,24 +8,24 @@
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql
 ,
-\ir parts/letters.sql
+\ir parts/dead_letters.sql
 ,
 resting AS (SELECT o.task_uuid FROM open_tasks o),
 \ir parts/decided_tasks.sql
 ,
-lettered AS MATERIALIZED (
+dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 dead AS MATERIALIZED (
-  SELECT 'letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS letter, NULL AS to_state, d.dlq_timestamp AS at,
+  SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS dead_letter, NULL AS to_state, d.dlq_timestamp AS at,
          CASE d.dlq_reason WHEN 'dependency_cycle_detected' THEN 9 WHEN 'max_retries_exceeded' THEN 8
               WHEN 'staleness_timeout' THEN 7 WHEN 'worker_unavailable' THEN 6 ELSE 5 END AS severity
-    FROM letters d
+    FROM dead_letters d
   UNION ALL
   SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.to_state, o.at, 7
     FROM open_tasks o
-   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
+   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM dead_lettered l)
      AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
 ),
 page AS MATERIALIZED (
@@ -40,18 +40,18 @@ page AS MATERIALIZED (
 asked AS (SELECT p.task_uuid FROM page p),
 current AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
-   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NOT NULL))
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.dead_letter IS NOT NULL))
 ),
-whole_letters AS MATERIALIZED (
+whole_dead_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.task_snapshot ->> 'namespace' AS namespace,
          d.task_snapshot ->> 'task_name' AS task_name
-    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.letter FROM page p))
+    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT p.dead_letter FROM page p))
 ),
 nameless AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
-   WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.letter IS NULL
+   WHERE t.task_uuid = ANY (ARRAY(SELECT p.task_uuid FROM page p WHERE p.dead_letter IS NULL
                                    UNION ALL
-                                  SELECT d.task_uuid FROM whole_letters d WHERE d.namespace IS NULL OR d.task_name IS NULL))
+                                  SELECT d.task_uuid FROM whole_dead_letters d WHERE d.namespace IS NULL OR d.task_name IS NULL))
 ),
 \ir parts/failed_steps.sql
 (SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
@@ -64,11 +64,11 @@ nameless AS MATERIALIZED (
    LEFT JOIN nameless t ON t.task_uuid = p.task_uuid
    LEFT JOIN :"schema".named_tasks m ON m.named_task_uuid = t.named_task_uuid
    LEFT JOIN :"schema".task_namespaces n ON n.task_namespace_uuid = m.task_namespace_uuid
-   LEFT JOIN whole_letters d ON d.dlq_entry_uuid = p.letter
+   LEFT JOIN whole_dead_letters d ON d.dlq_entry_uuid = p.dead_letter
    LEFT JOIN current x ON x.task_uuid = p.task_uuid
    LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid
   ORDER BY - p.severity, p.at, p.id)
 UNION ALL
-SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 letters' END,
+SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 dead letters' END,
        NULL, NULL, NULL, NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM letters) = 5000)
+ WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)

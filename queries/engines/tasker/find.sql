@@ -17,7 +17,7 @@ UNION ALL
 (SELECT 'step:' || s.workflow_step_uuid FROM :"schema".workflow_steps s
   WHERE s.workflow_step_uuid BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY s.workflow_step_uuid LIMIT $2::int)
 UNION ALL
-(SELECT 'letter:' || d.dlq_entry_uuid FROM :"schema".tasks_dlq d
+(SELECT 'dead_letter:' || d.dlq_entry_uuid FROM :"schema".tasks_dlq d
   WHERE d.dlq_entry_uuid BETWEEN (SELECT low FROM q) AND (SELECT high FROM q) ORDER BY d.dlq_entry_uuid LIMIT $2::int)
 UNION ALL
 (SELECT 'task:' || t.task_uuid FROM :"schema".tasks t WHERE t.tags @> jsonb_build_array($1::text) ORDER BY t.task_uuid DESC LIMIT $2::int)

@@ -31,7 +31,7 @@ async def rows(estuary: str) -> AsyncIterator[Rows]:
 
 @pytest.fixture
 async def workspace(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The console's view of that database, with the ledger in a local file."""
+    """The console's view of that database, with the audit log in a local file."""
     workspace = await opened(estuary, tmp_path)
     yield workspace
     await workspace.close()

@@ -7,12 +7,12 @@ from typing import Any
 
 import asyncpg
 import pytest
+from tests.queries.estuary.test_actions import apply
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, rehearsed, told, why
+from tests.queries.builders import do, dry_run_of, told, why
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
-from tests.queries.estuary.test_verbs import apply
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -146,25 +146,25 @@ async def test_children_are_not_orphaned_unasked(rows: Rows, workspace: Workspac
     assert await rows.row(child) is not None
 
 
-async def test_a_parent_that_is_locked_makes_the_child_busy(rows: Rows, estuary: str, workspace: Workspace) -> None:
+async def test_a_parent_that_is_locked_makes_the_child_locked(rows: Rows, estuary: str, workspace: Workspace) -> None:
     parent = await rows.task(32767)
     child = await rows.task(32767, parent=parent)
     holder = await asyncpg.connect(estuary)
     async with holder.transaction():
         await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", parent)
         outcomes = await do(workspace, "delete", [rows.id(child)], None, LABEL)
-    assert told(outcomes) == {rows.id(child): Outcome.BUSY}
+    assert told(outcomes) == {rows.id(child): Outcome.LOCKED}
     await holder.close()
 
 
-async def test_a_parent_may_go_on_between_rehearsal_and_commit(rows: Rows, workspace: Workspace) -> None:
+async def test_a_parent_may_go_on_between_dry_run_and_commit(rows: Rows, workspace: Workspace) -> None:
     """What is decided on is the child; its parent's heartbeat may move."""
     from queries.actions import perform
     from tests.queries.builders import OPERATOR
 
     parent = await rows.task(32767, wake=-9, beat=3)
     child = await rows.task(32767, parent=parent)
-    rehearsal = await rehearsed(workspace, "delete", [rows.id(child)], None, LABEL)
+    dry_run = await dry_run_of(workspace, "delete", [rows.id(child)], None, LABEL)
     await rows.sql("UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8", parent)
-    outcomes = await perform.commit(workspace, LABEL, "delete", rehearsal, OPERATOR)
+    outcomes = await perform.commit(workspace, LABEL, "delete", dry_run, OPERATOR)
     assert told(outcomes) == {rows.id(child): CHANGED}, why(outcomes, rows.id(child))

@@ -40,9 +40,9 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Rows
     rows, workspace = demo
     r = reader(workspace, LABEL)
     found = {f.code for f in (await r.findings()).found}
-    assert found == {f.code for f in r.system.spec.findings if not f.sample}
+    assert found == {f.code for f in r.engine.spec.findings if not f.sample}
     statuses = {n.status for n in (await r.live(None, 1000)).nodes}
-    assert statuses == {s.native for s in r.system.spec.statuses}
+    assert statuses == {s.native for s in r.engine.spec.statuses}
     worker = Busy(rows.connection, Random(1))
     for _ in range(8):
         await worker.tick()
@@ -127,7 +127,7 @@ async def test_a_row_that_is_locked_is_passed_over(rows: Rows, estuary: str) -> 
 
 async def test_states_are_as_the_console_knows_them(workspace: Workspace) -> None:
     """The demo decodes what the console takes for decodable, and nothing else."""
-    limits = reader(workspace, LABEL).system.limits
+    limits = reader(workspace, LABEL).engine.limits
     assert {str(t) for t in kinds.TAKES} <= set(limits["messages"])
     assert set(limits["messages"]) == set(limits["takes"])
     assert json.loads(limits["first"]["3"]) == {"type": "queued"}

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.queries.estuary.test_actions import SHARD, apply, sent
 
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
-from tests.queries.builders import do, opened, reader, rehearsed, told
+from tests.queries.builders import do, dry_run_of, opened, reader, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.estuary.test_findings import looks
-from tests.queries.estuary.test_verbs import SHARD, apply, sent
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -72,7 +72,7 @@ async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
     idle = [await rows.task(type_, wake=-1, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
     failing = [await rows.task(type_, wake=-900, beat=301, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
     assert await codes(workspace) == {}
-    assert (await reader(workspace, LABEL).dead()).letters == ()
+    assert (await reader(workspace, LABEL).dead()).dead_letters == ()
     for task in (*idle, *failing):
         detail = await reader(workspace, LABEL).detail(rows.id(task))
         assert detail is not None
@@ -92,9 +92,9 @@ async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failin
         failing.add(rows.id(await rows.task(type_, wake=-9, beat=230, inbox=[(ZERO, message)])))
     assert await codes(workspace) == {i: {"not_recognised"} for i in quiet} | {i: {"poison"} for i in failing}
     r = reader(workspace, LABEL)
-    assert {letter.node.id for letter in (await r.dead()).letters} == failing
+    assert {dead_letter.node.id for dead_letter in (await r.dead()).dead_letters} == failing
     found = {f.node_id: f for f in (await r.findings()).found if f.code in ("poison", "not_recognised")}
-    assert {found[i].verb for i in quiet} == {None}
+    assert {found[i].action for i in quiet} == {None}
     assert all("every poll" not in found[i].sentence for i in quiet)
 
 
@@ -180,7 +180,7 @@ async def test_a_loop_over_an_unread_message_is_found_and_the_drop_suggested_wor
         assert await looks(workspace) == ()
         await polled(rows, task)
     (finding,) = await looks(workspace)
-    assert (finding.code, finding.node_id, finding.verb) == ("unread_loop", rows.id(task), "drop")
+    assert (finding.code, finding.node_id, finding.action) == ("unread_loop", rows.id(task), "drop")
     assert finding.arguments == {"position": "1", "digest": digest(twice[0]), "decodable": "true"}
     given = {"position": 1, "digest": digest(twice[0])}
     assert (await apply(workspace, "drop", task, **given))[0] is REFUSED, "its type can decode it"
@@ -204,13 +204,13 @@ async def test_a_hot_loop_is_found_where_the_state_does_not_change(rows: Rows, e
 
 async def test_an_inbox_that_moves_is_no_unread_loop(rows: Rows, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
-    busy = await rows.task(2, wake=-1, state={}, inbox=[(ZERO, SHARD)])
+    locked = await rows.task(2, wake=-1, state={}, inbox=[(ZERO, SHARD)])
     for n in range(8):
         assert await looks(workspace) == ()
-        await polled(rows, busy)
+        await polled(rows, locked)
         await rows.sql(
             "UPDATE tasks SET inbox = ARRAY[json_build_array('00', $2::text)] WHERE task_id = $1::text::macaddr8",
-            *(busy, str(n)),
+            *(locked, str(n)),
         )
     await workspace.close()
 
@@ -224,7 +224,7 @@ async def test_two_operators_drop_one_message_once(rows: Rows, workspace: Worksp
     good = sent(SHARD)
     task = await rows.task(wake=-900, beat=301, inbox=[good, '"poison"', good])
     found = (await reader(workspace, LABEL).findings([rows.id(task)])).found
-    (finding,) = [f for f in found if f.verb == "drop"]
+    (finding,) = [f for f in found if f.action == "drop"]
     arguments = {"position": int(finding.arguments["position"]), "digest": finding.arguments["digest"]}
     assert arguments == {"position": 2, "digest": digest('"poison"')}
     assert (await apply(workspace, "drop", task, **arguments))[0] is CHANGED
@@ -267,12 +267,12 @@ async def test_the_guards_stand_in_the_statement_itself(
     task = await rows.task(wake=-9, inbox=[(ZERO, SHARD), '"poison"'])
     r = reader(workspace, LABEL)
     (node,) = (await r.nodes([rows.id(task)])).nodes
-    (change,) = r.system.verbs["drop"]["change"]
+    (change,) = r.engine.actions["drop"]["change"]
     values = {
         "ids": [r.local(node.id)],
         "versions": [node.version],
         "args": json.dumps({"position": 2, "digest": digest('"poison"'), **given}),
-        "limits": json.dumps(r.system.limits),
+        "limits": json.dumps(r.engine.limits),
     }
     async with workspace.database.writing() as transaction:
         assert bool(await transaction.rows(change, values)) is changes
@@ -331,7 +331,7 @@ async def test_the_owner_check_works_with_exactly_the_granted_rights(
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; REVOKE ALL ON SCHEMA public FROM PUBLIC", estuary)
     own = await opened(estuary, tmp_path)
-    printed = await grants(own.database, own.systems[LABEL], [], [role])
+    printed = await grants(own.database, own.engines[LABEL], [], [role])
     await own.close()
     for statement in printed:
         server.sql(statement, estuary)
@@ -401,9 +401,9 @@ async def test_a_deleted_childs_parent_is_shown_as_changed(
     )
     children = [await rows.task(32767, parent=parent) for _ in range(2)]
     ids = [rows.id(child) for child in children]
-    rehearsal = await rehearsed(workspace, "delete", ids, None, LABEL)
+    dry_run = await dry_run_of(workspace, "delete", ids, None, LABEL)
     outcomes = await do(workspace, "delete", ids, None, LABEL)
-    for changes in (rehearsal.changes, outcomes.changes):
+    for changes in (dry_run.changes, outcomes.changes):
         gone = {change.key for change in changes if change.after is None}
         assert gone == set(children)
         (shown,) = {json.dumps(c.after) for c in changes if c.key == parent}

@@ -10,15 +10,15 @@ from typing import Any
 
 import asyncpg
 import pytest
+from tests.queries.estuary.test_actions import SHARD, sent
 
 from queries.actions import perform
-from queries.model import Finding, Outcome, Rehearsal
+from queries.model import DryRun, Finding, Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, opened, reader, rehearsed, seen, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, reader, seen, told
 from tests.queries.estuary.rows import LABEL, Rows
-from tests.queries.estuary.test_verbs import SHARD, sent
 
-CHANGED, MOVED, BUSY = Outcome.CHANGED, Outcome.MOVED, Outcome.BUSY
+CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 LIMITS = {"hot_loop": 0.0, "hot_loop_polls": 2}
 PLANE = "15:00:00:00:00:00:00:01"
 INITIALIZE = {"initialize": {"migration_id": PLANE}}
@@ -90,27 +90,27 @@ async def watched(workspace: Workspace, loop: Loop, code: str) -> Finding:
     return finding
 
 
-async def dry_run(workspace: Workspace, finding: Finding, guard: str) -> Rehearsal:
+async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> DryRun:
     arguments = {k: {"position": int, "decodable": bool}.get(k, str)(v) for k, v in finding.arguments.items()}
-    return await rehearsed(workspace, str(finding.verb), {finding.node_id: guard}, arguments, LABEL)
+    return await dry_run_of(workspace, str(finding.action), {finding.node_id: guard}, arguments, LABEL)
 
 
-@pytest.mark.parametrize(("code", "verb"), [("hot_loop", "park"), ("unread_loop", "drop")])
+@pytest.mark.parametrize(("code", "action"), [("hot_loop", "park"), ("unread_loop", "drop")])
 async def test_the_suggested_action_reaches_a_task_in_a_loop(
-    rows: Rows, watching: Workspace, loop: Loop, code: str, verb: str
+    rows: Rows, watching: Workspace, loop: Loop, code: str, action: str
 ) -> None:
     outcomes = []
     for _ in range(TRIES):
         task = await looped(rows, loop, code)
         finding = await watched(watching, loop, code)
-        assert (finding.node_id, finding.verb) == (rows.id(task), verb)
+        assert (finding.node_id, finding.action) == (rows.id(task), action)
         await loop.polled()
-        rehearsal = await dry_run(watching, finding, finding.guard)
-        if told(rehearsal) == {rows.id(task): CHANGED}:
+        dry_run = await dry_run_by(watching, finding, finding.guard)
+        if told(dry_run) == {rows.id(task): CHANGED}:
             await loop.polled()
-            outcomes += told(await perform.commit(watching, LABEL, verb, rehearsal, OPERATOR)).values()
+            outcomes += told(await perform.commit(watching, LABEL, action, dry_run, OPERATOR)).values()
         else:
-            outcomes += told(rehearsal).values()
+            outcomes += told(dry_run).values()
         loop.task = ""
         await rows.sql("DELETE FROM tasks")
     assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
@@ -122,7 +122,7 @@ async def test_by_its_version_it_is_never_reached(rows: Rows, watching: Workspac
     for _ in range(5):
         (version,) = (await seen(watching, [rows.id(task)], LABEL)).values()
         await loop.polled()
-        assert told(await dry_run(watching, finding, version))[rows.id(task)] in (MOVED, BUSY)
+        assert told(await dry_run_by(watching, finding, version))[rows.id(task)] in (STALE, LOCKED)
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
 ) -> None:
     task = await looped(rows, loop, code)
     finding = await watched(watching, loop, code)
-    rehearsal = await dry_run(watching, finding, finding.guard)
+    dry_run = await dry_run_by(watching, finding, finding.guard)
     loop.task = ""
     await loop_ends(loop)
     await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
-    outcomes = await perform.commit(watching, LABEL, str(finding.verb), rehearsal, OPERATOR)
-    assert told(outcomes) == {rows.id(task): MOVED}
-    assert told(await dry_run(watching, finding, finding.guard)) == {rows.id(task): MOVED}
+    outcomes = await perform.commit(watching, LABEL, str(finding.action), dry_run, OPERATOR)
+    assert told(outcomes) == {rows.id(task): STALE}
+    assert told(await dry_run_by(watching, finding, finding.guard)) == {rows.id(task): STALE}
 
 
 async def loop_ends(loop: Loop) -> None:
@@ -160,10 +160,10 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(ro
     """Each retry takes the task over, which changes its version; the message stays the same."""
     task = await rows.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
     found = (await reader(watching, LABEL).findings([rows.id(task)])).found
-    (finding,) = [f for f in found if f.verb == "drop"]
+    (finding,) = [f for f in found if f.action == "drop"]
     await rows.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
-    rehearsal = await dry_run(watching, finding, finding.guard)
-    assert told(rehearsal) == {rows.id(task): CHANGED}
+    dry_run = await dry_run_by(watching, finding, finding.guard)
+    assert told(dry_run) == {rows.id(task): CHANGED}
     await rows.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
-    outcomes = await perform.commit(watching, LABEL, "drop", rehearsal, OPERATOR)
+    outcomes = await perform.commit(watching, LABEL, "drop", dry_run, OPERATOR)
     assert told(outcomes) == {rows.id(task): CHANGED}

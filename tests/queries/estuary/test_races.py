@@ -1,4 +1,4 @@
-"""Verbs against executors at work: each of the engine's races, with the engine's own statements on the other side."""
+"""Actions against executors at work: each of the engine's races, with the engine's own statements on the other side."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import asyncpg
 import pytest
+from tests.queries.estuary.test_actions import SHARD, apply
 
 from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, rehearsed, seen, told
+from tests.queries.builders import OPERATOR, do, dry_run_of, seen, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
-from tests.queries.estuary.test_verbs import SHARD, apply
 
-CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 
 
 class Engine:
@@ -89,20 +89,20 @@ async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments"), [("release", {}), ("drop", {"position": 1, "digest": digest('"poison"')})]
+    ("action", "arguments"), [("release", {}), ("drop", {"position": 1, "digest": digest('"poison"')})]
 )
 async def test_early_is_when_the_executor_has_given_up(
-    engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
+    engine: Engine, rows: Rows, workspace: Workspace, action: str, arguments: Any
 ) -> None:
     """A task that fails again and again is older than its timeout for moments only."""
     task = await rows.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
     held = await engine.taken(task)
     await engine.pass_(224)
-    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is REFUSED, "it may still be polled"
+    assert (await apply(workspace, action, task, early=True, **arguments))[0] is REFUSED, "it may still be polled"
     await engine.pass_(3)
-    outcome, because = await apply(workspace, verb, task, **arguments)
+    outcome, because = await apply(workspace, action, task, **arguments)
     assert (outcome, "(early)" in because) == (REFUSED, True)
-    assert (await apply(workspace, verb, task, early=True, **arguments))[0] is CHANGED
+    assert (await apply(workspace, action, task, early=True, **arguments))[0] is CHANGED
     await engine.one.tick()
     assert engine.ends == [(task, "cancelled")]
     assert engine.one.held.get(task) is not held
@@ -148,16 +148,16 @@ async def test_a_poll_under_way_is_not_robbed_of_its_row(engine: Engine, rows: R
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments"),
+    ("action", "arguments"),
     [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1, "digest": "-"})],
 )
 async def test_nothing_is_written_that_the_holder_would_overwrite(
-    engine: Engine, rows: Rows, workspace: Workspace, verb: str, arguments: Any
+    engine: Engine, rows: Rows, workspace: Workspace, action: str, arguments: Any
 ) -> None:
     task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
     await engine.taken(task)
     before = await rows.digest()
-    assert (await apply(workspace, verb, task, **arguments))[0] is REFUSED
+    assert (await apply(workspace, action, task, **arguments))[0] is REFUSED
     assert await rows.digest() == before
 
 
@@ -200,24 +200,24 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
     assert list(engine.two.held) == [task]
 
 
-@pytest.mark.parametrize("verb", ["wake", "send", "park", "restart", "delete"])
+@pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
 async def test_no_lock_is_held_while_a_person_thinks(
-    engine: Engine, rows: Rows, workspace: Workspace, verb: str
+    engine: Engine, rows: Rows, workspace: Workspace, action: str
 ) -> None:
     """A lock would make the dequeue pass the task over and block the triggers that send to it."""
     task = await rows.task(wake=60)
     before = await rows.digest()
-    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {"message": SHARD}, LABEL)
-    assert set(told(rehearsal).values()) == {CHANGED}
-    assert await rows.digest() == before, "nothing is left of a rehearsal"
+    dry_run = await dry_run_of(workspace, action, [rows.id(task)], {"message": SHARD}, LABEL)
+    assert set(told(dry_run).values()) == {CHANGED}
+    assert await rows.digest() == before, "nothing is left of a dry run"
     await rows.sql("SET lock_timeout = '1ms'")
     await rows.send(task, SHARD)
     await engine.one.take(9)
     assert list(engine.one.held) == [task]
 
 
-@pytest.mark.parametrize("verb", ["wake", "send", "park", "restart", "delete"])
-async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspace: Workspace, verb: str) -> None:
+@pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
+async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspace: Workspace, action: str) -> None:
     task = await rows.task(wake=60)
     other = await rows.task(wake=60)
     was = await seen(workspace, [rows.id(task), rows.id(other)], LABEL)
@@ -225,9 +225,9 @@ async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspac
     async with holder.transaction():
         await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", task)
         began = time.monotonic()
-        outcomes = await asyncio.wait_for(do(workspace, verb, was, {"message": SHARD}, LABEL), 10)
+        outcomes = await asyncio.wait_for(do(workspace, action, was, {"message": SHARD}, LABEL), 10)
         assert time.monotonic() - began < 5
-    assert told(outcomes) == {rows.id(task): Outcome.BUSY, rows.id(other): CHANGED}
+    assert told(outcomes) == {rows.id(task): Outcome.LOCKED, rows.id(other): CHANGED}
     await holder.close()
 
 
@@ -245,23 +245,23 @@ async def _persist(engine: Engine, task: str) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [_dequeue, _message, _persist])
-@pytest.mark.parametrize("verb", ["park", "restart", "delete", "drop"])
+@pytest.mark.parametrize("action", ["park", "restart", "delete", "drop"])
 async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
-    engine: Engine, rows: Rows, workspace: Workspace, verb: str, meanwhile: Callable[[Engine, str], Awaitable[None]]
+    engine: Engine, rows: Rows, workspace: Workspace, action: str, meanwhile: Callable[[Engine, str], Awaitable[None]]
 ) -> None:
-    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if verb == "drop" else None)
+    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if action == "drop" else None)
     named = await rows.named(task, 1)
-    rehearsal = await rehearsed(workspace, verb, [rows.id(task)], {**named, "decodable": True}, LABEL)
-    assert set(told(rehearsal).values()) == {CHANGED}
+    dry_run = await dry_run_of(workspace, action, [rows.id(task)], {**named, "decodable": True}, LABEL)
+    assert set(told(dry_run).values()) == {CHANGED}
     await meanwhile(engine, task)
     before = await rows.digest()
-    outcomes = await perform.commit(workspace, LABEL, verb, rehearsal, OPERATOR)
-    assert told(outcomes) == {rows.id(task): MOVED}
+    outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
+    assert told(outcomes) == {rows.id(task): STALE}
     assert await rows.digest() == before
 
 
 async def test_of_two_consoles_one_is_late(rows: Rows, workspace: Workspace) -> None:
     task = await rows.task(wake=600)
-    first, second = [await rehearsed(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
+    first, second = [await dry_run_of(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
     assert told(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
-    assert told(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): MOVED}
+    assert told(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): STALE}

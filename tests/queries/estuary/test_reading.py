@@ -11,7 +11,7 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.loader import builtin
-from queries.model import Honesty, Node, Page, Phase
+from queries.model import Node, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries.builders import opened, reader
@@ -25,12 +25,12 @@ SCHEMA = (Path(__file__).parents[3] / "queries" / "engines" / LABEL / "schema.sq
 # Detection
 
 
-async def systems(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list[str]]:
+async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list[str]]:
     """Label and schema of each estuary found, and why the others are none."""
     workspace = await opened(dsn, tmp_path)
     await workspace.close()
-    found = [(label, r.found.schema) for label, r in workspace.systems.items() if r.system.name == LABEL]
-    return found, [d.why for d in workspace.declined if d.system == LABEL]
+    found = [(label, r.found.schema) for label, r in workspace.engines.items() if r.engine.name == LABEL]
+    return found, [d.why for d in workspace.declined if d.engine == LABEL]
 
 
 @both_versions
@@ -43,15 +43,15 @@ async def test_it_is_recognised_as_upstream_has_it(database: str, server: Testbe
     )
     server.sql("CREATE SCHEMA internal; CREATE DOMAIN public.flowid AS macaddr8;", database)
     server.sql(f"SET search_path = internal, public; {rest}; ALTER TABLE tasks ADD note text", database)
-    assert await systems(database, tmp_path) == ([(LABEL, "internal")], [])
+    assert await engines(database, tmp_path) == ([(LABEL, "internal")], [])
     rows = await Rows.open(database, "internal, public".replace(", ", '", "'))
     workspace = await opened(database, tmp_path)
     task = await rows.task(2, wake=60)
-    from tests.queries.estuary.test_verbs import apply
+    from tests.queries.estuary.test_actions import apply
 
-    for verb, arguments in (("send", {"message": {"type": "shard_failed"}}), ("delete", {})):
-        assert (await apply(workspace, verb, task, **arguments))[0] == "changed"
-    assert workspace.systems[LABEL].notes[0].startswith("parents: random (flowid has the default")
+    for action, arguments in (("send", {"message": {"type": "shard_failed"}}), ("delete", {})):
+        assert (await apply(workspace, action, task, **arguments))[0] == "changed"
+    assert workspace.engines[LABEL].notes[0].startswith("parents: random (flowid has the default")
     await workspace.close()
     await rows.connection.close()
 
@@ -62,7 +62,7 @@ async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
     for schema in ("one", "two"):
         server.sql(f"CREATE SCHEMA {schema}; SET search_path = {schema}; {SCHEMA.replace('flowid', 'my_id')}", database)
     server.sql("CREATE FUNCTION one.send_to_task(text) RETURNS void LANGUAGE sql AS ''", database)
-    found, declined = await systems(database, tmp_path)
+    found, declined = await engines(database, tmp_path)
     assert found == [(f"{LABEL}@one", "one"), (f"{LABEL}@two", "two")]
     assert declined == []
 
@@ -81,7 +81,7 @@ async def test_what_is_almost_it_is_declined(
     estuary: str, server: TestbedServer, tmp_path: Path, spoil: str, why: str
 ) -> None:
     server.sql(spoil, estuary)
-    assert await systems(estuary, tmp_path) == ([], [why])
+    assert await engines(estuary, tmp_path) == ([], [why])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_other_tables_of_that_name_do_not_remind_of_it(
     database: str, server: TestbedServer, tmp_path: Path, table: str
 ) -> None:
     server.sql(table, database)
-    assert await systems(database, tmp_path) == ([], [])
+    assert await engines(database, tmp_path) == ([], [])
 
 
 # States
@@ -132,7 +132,7 @@ async def test_a_state_is_told_from_heartbeat_and_wake_at(
     node = (await r.nodes([rows.id(task)])).nodes[0]
     assert (node.status, node.phase) == (status, phase)
     assert (node.heartbeat_at is None) == (beat is None)
-    assert {(s.native, s.phase) for s in r.system.spec.statuses} >= {(status, phase)}
+    assert {(s.native, s.phase) for s in r.engine.spec.statuses} >= {(status, phase)}
     assert {c.phase: c.n for c in await r.counts()}[phase] == 1
     assert await r.detail(rows.id(task)) is not None
     await r.findings()
@@ -143,7 +143,7 @@ async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: W
     node = (
         await r.nodes([rows.id(await rows.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))])
     ).nodes[0]
-    kind = r.system.kind("task")
+    kind = r.engine.kind("task")
     assert kind is not None
     assert [getattr(node, field) for field in kind.not_recorded] == [None] * len(kind.not_recorded)
     assert node.title == "LIVE_SPEC_CONTROLLER · 3 messages"
@@ -334,7 +334,7 @@ async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: 
     assert {c.phase: c.n for c in counts} == {
         Phase.BLOCKED: 2, Phase.SCHEDULED: 1, Phase.READY: 1, Phase.RUNNING: 1, Phase.FAILED: 1, Phase.HELD: 0,
     }  # fmt: skip
-    assert {c.honesty for c in counts} == {Honesty.EXACT}
+    assert {c.precision for c in counts} == {Precision.EXACT}
 
 
 # One task whole
@@ -357,7 +357,7 @@ async def test_detail_tells_messages_with_sender_and_position(rows: Rows, worksp
     sections = {s.name: s for s in detail.sections}
     inbox = [dict(zip(sections["inbox"].columns, row, strict=True)) for row in sections["inbox"].rows]
     assert [(m["position"], m["sender"], m["from"], m["message"]) for m in inbox] == [
-        ("1", ZERO, "the system", '{"value": 1}'),
+        ("1", ZERO, "the engine", '{"value": 1}'),
         ("2", sender, "TENANT_CONTROLLER", "EOF"),
         ("3", GHOST, "no such task", '{"value": [1, {"a": "]"}]}'),
         ("4", None, None, "17"),
@@ -413,7 +413,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"
     counts = {c.phase: c for c in await r.counts()}
-    assert counts[Phase.FAILED].honesty is Honesty.UNKNOWN
+    assert counts[Phase.FAILED].precision is Precision.UNKNOWN
     assert [n.id for n in (await r.live()).nodes] == [], "suspended tasks have no index"
     assert len((await r.roots()).nodes) == 3
     await workspace.close()
@@ -429,7 +429,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
 async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
     large: None, rows: Rows, estuary: str, tmp_path: Path
 ) -> None:
-    from tests.queries.estuary.test_verbs import apply
+    from tests.queries.estuary.test_actions import apply
 
     workspace = await opened(estuary, tmp_path)
     task = await rows.task()
@@ -439,12 +439,12 @@ async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
     await workspace.close()
 
 
-async def test_one_shot_for_every_verb_there_is_a_word(workspace: Workspace) -> None:
+async def test_one_shot_for_every_action_there_is_a_word(workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
-    verbs = {v.name: v for v in r.verbs("task")}
-    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel"} == set(verbs)
-    assert not r.availability(verbs["cancel"]).ok
-    assert len({v.key for v in verbs.values()}) == len(verbs)
+    actions = {v.name: v for v in r.actions("task")}
+    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel"} == set(actions)
+    assert not r.availability(actions["cancel"]).ok
+    assert len({v.key for v in actions.values()}) == len(actions)
     eternal = next(s for s in builtin() if s.name == "eternaltwin")
-    shared = {v.name: (v.key, v.title) for v in eternal.spec.verbs if v.kinds == ("task",)}
-    assert all((verbs[n].key, verbs[n].title) == said for n, said in shared.items() if n in verbs)
+    shared = {v.name: (v.key, v.title) for v in eternal.spec.actions if v.kinds == ("task",)}
+    assert all((actions[n].key, actions[n].title) == said for n, said in shared.items() if n in actions)

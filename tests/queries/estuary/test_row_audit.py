@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
+from tests.queries.estuary.test_actions import SHARD, sent
 
 from queries.contract import loader
 from queries.contract.detect import Found
@@ -17,9 +18,8 @@ from queries.db.shared_sql import statement
 from queries.model import Outcome
 from queries.read.reader import Reader
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, rehearsed, told, why
+from tests.queries.builders import do, dry_run_of, opened, told, why
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
-from tests.queries.estuary.test_verbs import SHARD, sent
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
 
@@ -75,30 +75,30 @@ async def made(rows: Rows, columns: dict[str, Any]) -> str:
 
 def test_every_action_is_among_them() -> None:
     (shipped,) = [s for s in loader.builtin() if s.name == LABEL]
-    assert {verb for verb, _, _ in ACTIONS} == {v.name for v in shipped.spec.verbs if v.writes}
+    assert {action for action, _, _ in ACTIONS} == {v.name for v in shipped.spec.actions if v.writes}
 
 
 @both_versions
 @pytest.mark.parametrize(
-    ("verb", "arguments", "columns"), ACTIONS, ids=[f"{v} {' '.join(map(str, c))}" for v, _, c in ACTIONS]
+    ("action", "arguments", "columns"), ACTIONS, ids=[f"{v} {' '.join(map(str, c))}" for v, _, c in ACTIONS]
 )
 async def test_an_entry_claims_what_was_done(
-    rows: Rows, workspace: Workspace, audit: RowAudit, verb: str, arguments: Any, columns: Any
+    rows: Rows, workspace: Workspace, audit: RowAudit, action: str, arguments: Any, columns: Any
 ) -> None:
     tasks = [await made(rows, columns) for _ in range(2)]
     for number in range(20):
         await rows.task(wake=number, inbox=[(ZERO, SHARD)])
     await audit.made()
     ids = [rows.id(task) for task in tasks]
-    rehearsal = await rehearsed(workspace, verb, ids, arguments, LABEL)
-    assert await audit.made() == {}, "a rehearsal leaves nothing"
-    outcomes = await do(workspace, verb, ids, arguments, LABEL)
+    dry_run = await dry_run_of(workspace, action, ids, arguments, LABEL)
+    assert await audit.made() == {}, "a dry run leaves nothing"
+    outcomes = await do(workspace, action, ids, arguments, LABEL)
     assert told(outcomes) == dict.fromkeys(ids, CHANGED), outcomes.results
     done = await audit.check(outcomes)
     assert {key for _, key in done} >= set(tasks)
-    assert {(c.table, c.key, c.after is None) for c in rehearsal.changes} == {
+    assert {(c.table, c.key, c.after is None) for c in dry_run.changes} == {
         (c.table, c.key, c.after is None) for c in outcomes.changes
-    }, "the rehearsal showed the same"
+    }, "the dry run showed the same"
 
 
 @both_versions
@@ -124,10 +124,10 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
         "WHERE c ->> 0 = ANY ($1::text[])) AS n", "WHERE false) AS n"
     ))  # fmt: skip
     workspace = await opened(estuary, tmp_path)
-    own = workspace.systems[LABEL]
+    own = workspace.engines[LABEL]
     found: Found = own.found
     bound = loader.in_schema(loader.load(folder, LABEL), found.schema)
-    workspace.systems[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, system=bound))
+    workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, engine=bound))
     yield workspace
     await workspace.close()
 
@@ -140,8 +140,8 @@ async def test_images_that_claim_deletions_which_were_none_break_it_off(
     child, alone = await rows.task(32767, parent=parent), await rows.task(2)
     ids = [rows.id(child), rows.id(alone)]
     await audit.made()
-    rehearsal = await rehearsed(careless, "delete", ids, None, LABEL)
-    assert told(rehearsal) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    dry_run = await dry_run_of(careless, "delete", ids, None, LABEL)
+    assert told(dry_run) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
     outcomes = await do(careless, "delete", ids, None, LABEL)
     assert told(outcomes) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
     assert "shown as deleted" in why(outcomes, rows.id(child))

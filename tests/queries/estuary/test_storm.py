@@ -1,4 +1,4 @@
-"""The executors at work while every verb rains on their tasks: what must hold, holds after every step.
+"""The executors at work while every action rains on their tasks: what must hold, holds after every step.
 
 Time passes when the storm says so: rows and executors are aged alike. Every message is numbered for its task, so that
 what an executor reads tells whether one was lost, doubled or overtaken.
@@ -17,15 +17,15 @@ import asyncpg
 from console.demo.estuary import kinds
 from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
-from queries.model import Node, Outcome, Phase, Rehearsal
+from queries.model import DryRun, Node, Outcome, Phase
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, opened, reader, rehearsed
+from tests.queries.builders import OPERATOR, dry_run_of, opened, reader
 from tests.queries.estuary.rows import LABEL, Rows
 from tests.servers import TestbedServer, both_versions
 
 STEPS = 420
 TIMEOUT = 300.0
-# Rows that no executor, message or verb of this engine makes.
+# Rows that no executor, message or action of this engine makes.
 IMPOSSIBLE = """
 SELECT task_id::text || ': ' || CASE
          WHEN heartbeat = '0001-01-01T00:00:00Z' AND inbox_next IS NOT NULL THEN 'set aside of an idle task'
@@ -137,49 +137,49 @@ class Storm:
         else:
             await self.executors[number].tick()
 
-    async def verb(self) -> None:
-        """A verb at random, on one or several nodes at random, with somebody meddling between look and commit."""
+    async def action(self) -> None:
+        """An action at random, on one or several nodes at random, with somebody meddling between look and commit."""
         r = reader(self.workspace, LABEL)
-        verb = self.rng.choice([v for v in r.verbs("task") if v.writes])
+        action = self.rng.choice([v for v in r.actions("task") if v.writes])
         nodes = list((await r.live(None, 200)).nodes)
-        likely = [n for n in nodes if r.availability(verb, n).ok]
+        likely = [n for n in nodes if r.availability(action, n).ok]
         nodes = likely if likely and self.rng.random() < 0.7 else nodes
         picked = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 3)))
         arguments: dict[str, Any] = {"childless": True, "regardless": False, "position": 1}
-        if verb.name == "send":
+        if action.name == "send":
             picked = [n for n in picked if n.title.startswith("LIVE")][:1]
             if not picked:
                 return
             arguments["message"] = {"type": "republish", "reason": str(self.sent[self.key(picked[0])] + 1)}
-        if verb.name in ("delete", "restart", "drop"):
+        if action.name in ("delete", "restart", "drop"):
             picked = [n for n in picked if n.title.startswith("LIVE")][:1]
-        if verb.name == "drop" and picked and await self.rows.row(self.key(picked[0])):
+        if action.name == "drop" and picked and await self.rows.row(self.key(picked[0])):
             arguments |= {**await self.rows.named(self.key(picked[0]), 1), "decodable": True}
-        rehearsal = await rehearsed(self.workspace, verb.name, {n.id: n.version for n in picked}, arguments, LABEL)
+        dry_run = await dry_run_of(self.workspace, action.name, {n.id: n.version for n in picked}, arguments, LABEL)
         if self.rng.random() < 0.4:
             await self.round(self.rng.randrange(len(self.executors)))
-        await self.commit(verb.name, picked, rehearsal)
+        await self.commit(action.name, picked, dry_run)
 
-    async def commit(self, verb: str, picked: list[Node], rehearsal: Rehearsal) -> None:
+    async def commit(self, action: str, picked: list[Node], dry_run: DryRun) -> None:
         held = {task for e in self.executors for task in e.held}
-        outcomes = await perform.commit(self.workspace, LABEL, verb, rehearsal, OPERATOR)
+        outcomes = await perform.commit(self.workspace, LABEL, action, dry_run, OPERATOR)
         changed = {r.id.partition("/task:")[2] for r in outcomes.results if r.outcome is Outcome.CHANGED}
         for result in outcomes.results:
-            self.outcomes[verb, result.outcome] += 1
-            assert result.outcome in (Outcome.CHANGED, Outcome.MOVED, Outcome.REFUSED, Outcome.GONE), result
-        if verb == "fence":
+            self.outcomes[action, result.outcome] += 1
+            assert result.outcome in (Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.GONE), result
+        if action == "fence":
             self.fenced |= changed & held
-        elif verb != "send":
-            assert not changed & held, f"{verb} reached a task that is being polled"
-        if verb == "send":
+        elif action != "send":
+            assert not changed & held, f"{action} reached a task that is being polled"
+        if action == "send":
             self.sent.update(changed)
-        if verb == "drop":
+        if action == "drop":
             for change in outcomes.changes:
                 assert change.before is not None
                 message = json.loads(change.before["inbox"][0])[1]
                 if isinstance(message, dict) and "reason" in message:
                     self.dropped[change.key].add(int(message["reason"]))
-        if verb == "delete":
+        if action == "delete":
             for task in changed:
                 self.sent.pop(task, None)
 
@@ -206,7 +206,7 @@ class Storm:
 
 
 @both_versions
-async def test_what_the_engine_relies_on_survives_any_verb(
+async def test_what_the_engine_relies_on_survives_any_action(
     rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path
 ) -> None:
     rng = Random(server.version)
@@ -215,7 +215,7 @@ async def test_what_the_engine_relies_on_survives_any_verb(
     storm = Storm(rows, connections, workspace, rng)
     for _ in range(4):
         await storm.new()
-    weights = {storm.message: 5, storm.new: 1, storm.pass_: 9, storm.crash: 1, storm.verb: 10}
+    weights = {storm.message: 5, storm.new: 1, storm.pass_: 9, storm.crash: 1, storm.action: 10}
     for step in rng.choices([*weights], [*weights.values()], k=STEPS):
         await step()
         await storm.check()
@@ -224,7 +224,7 @@ async def test_what_the_engine_relies_on_survives_any_verb(
         expected = [n for n in range(1, sent + 1) if n not in storm.dropped[task]]
         assert storm.read[task] == expected, f"{task} lost, doubled or reordered a message"
     assert storm.ends["persisted"] > 30
-    done = {verb for (verb, outcome), _ in storm.outcomes.items() if outcome == Outcome.CHANGED}
+    done = {action for (action, outcome), _ in storm.outcomes.items() if outcome == Outcome.CHANGED}
     assert len(done) >= 6, storm.outcomes
     left = [n for n in (await reader(workspace, LABEL).live(None, 500)).nodes if n.phase is Phase.FAILED]
     assert left == []

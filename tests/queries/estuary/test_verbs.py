@@ -1,4 +1,4 @@
-"""Every verb of estuary: the rows before and after, who drops out and why, and nothing else touched.
+"""Every action of estuary: the rows before and after, who drops out and why, and nothing else touched.
 
 The names of the races are those of the engine's rules: only the holder of a task changes its inbox, state and wake_at
 while it polls; a heartbeat of the year 1, and no other, says that nobody polls.
@@ -18,7 +18,7 @@ from tests.queries.builders import do, opened, seen, told
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
 from tests.servers import TestbedServer, both_versions
 
-CHANGED, REFUSED, MOVED, BUSY = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED, Outcome.BUSY
+CHANGED, REFUSED, STALE, LOCKED = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE, Outcome.LOCKED
 DEPENDENCY, SHARD = {"type": "dependency_updated"}, {"type": "shard_failed"}
 PLANE = "15:00:00:00:00:00:00:01"
 TYPED = {"confirm": PLANE}
@@ -29,9 +29,9 @@ def sent(message: Any, sender: str = ZERO) -> str:
     return f'["{sender}", {json.dumps(message)}]'
 
 
-async def apply(workspace: Workspace, verb: str, task: str, **arguments: Any) -> tuple[Outcome, str]:
+async def apply(workspace: Workspace, action: str, task: str, **arguments: Any) -> tuple[Outcome, str]:
     """Do it to one task: the outcome, and why."""
-    outcomes = await do(workspace, verb, [Rows.id(task)], arguments, LABEL)
+    outcomes = await do(workspace, action, [Rows.id(task)], arguments, LABEL)
     return outcomes.results[0].outcome, outcomes.results[0].why
 
 
@@ -279,7 +279,7 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
     )
     workspace = await opened(estuary, tmp_path)
     held, idle = await rows.task(wake=-900, beat=301), await rows.task(wake=60)
-    nodes = (await workspace.systems[LABEL].nodes([rows.id(held), rows.id(idle)])).nodes
+    nodes = (await workspace.engines[LABEL].nodes([rows.id(held), rows.id(idle)])).nodes
     assert [n.status for n in nodes] == ["reclaimable", "sleeping"]
     assert (await apply(workspace, "release", held))[0] is CHANGED
     assert (await apply(workspace, "wake", idle))[0] is CHANGED
@@ -288,7 +288,7 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
         assert (await apply(workspace, "send", task, message=SHARD))[0] is CHANGED
         after = await rows.row(task)
         assert (len(after["inbox"]), after["inbox_next"]) == (1, None)
-    assert (await workspace.systems[LABEL].findings()).unchecked == ()
+    assert (await workspace.engines[LABEL].findings()).unchecked == ()
     await workspace.close()
 
 
@@ -317,7 +317,7 @@ async def test_the_timeout_is_the_operators(rows: Rows, estuary: str, tmp_path: 
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
     assert (await apply(workspace, "release", await rows.task(2, wake=-900, beat=21)))[0] is CHANGED
     assert (await apply(workspace, "release", await rows.task(1, wake=-900, beat=999)))[0] is REFUSED
-    limits = workspace.systems[LABEL].system.limits
+    limits = workspace.engines[LABEL].engine.limits
     assert limits["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
     await workspace.close()
 

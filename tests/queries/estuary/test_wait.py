@@ -12,16 +12,16 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
+from tests.queries.estuary.test_actions import SHARD, sent
 
 from console.demo.estuary.executor import Executor
 from queries.actions import wait
-from queries.model import Outcome, Rehearsal, Result
+from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, opened, rehearsed, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, told
 from tests.queries.estuary.rows import LABEL, Rows, digest
-from tests.queries.estuary.test_verbs import SHARD, sent
 
-CHANGED, REFUSED, MOVED = Outcome.CHANGED, Outcome.REFUSED, Outcome.MOVED
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 TIMEOUT = 3.0  # seconds: the heartbeat timeout of these executors
 POISON = {"position": 1, "digest": digest('"poison"')}
 
@@ -54,10 +54,10 @@ async def executor(estuary: str) -> AsyncIterator[Executor]:
 
 
 async def waited(
-    workspace: Workspace, rehearsal: Rehearsal, seconds: float, stop: asyncio.Event | None = None
+    workspace: Workspace, dry_run: DryRun, seconds: float, stop: asyncio.Event | None = None
 ) -> dict[str, Result]:
     """Wait so long: what became of each node."""
-    wanted = msgspec.structs.replace(rehearsal, wait=seconds)
+    wanted = msgspec.structs.replace(dry_run, wait=seconds)
     results: dict[str, Result] = {}
     async for progress in wait.bulk(workspace, wanted, OPERATOR, stop or asyncio.Event()):
         for result in progress.chunk.results:
@@ -79,10 +79,10 @@ async def test_a_poisoned_task_is_met_between_two_of_its_retries(
     """Each retry renews its heartbeat: it is free for a tenth of a second every three seconds."""
     task = await rows.task(wake=-1, inbox=['"poison"', sent(SHARD)])
     await held(rows, executor, task)
-    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
-    assert told(rehearsal) == {rows.id(task): REFUSED}
-    assert rehearsal.for_now == (rows.id(task),)
-    results = await waited(quick, rehearsal, 120)
+    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
+    assert told(dry_run) == {rows.id(task): REFUSED}
+    assert dry_run.for_now == (rows.id(task),)
+    results = await waited(quick, dry_run, 120)
     assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
     async with asyncio.timeout(60):
         while (await rows.row(task))["inbox"]:
@@ -93,10 +93,10 @@ async def test_a_poisoned_task_is_met_between_two_of_its_retries(
 async def test_waiting_is_bounded(rows: Rows, quick: Workspace) -> None:
     task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
     live = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
-    rehearsal = await rehearsed(quick, "drop", [rows.id(task), rows.id(live)], POISON, LABEL)
-    assert set(rehearsal.for_now) == {rows.id(task), rows.id(live)}
+    dry_run = await dry_run_of(quick, "drop", [rows.id(task), rows.id(live)], POISON, LABEL)
+    assert set(dry_run.for_now) == {rows.id(task), rows.id(live)}
     began = time.monotonic()
-    results = await waited(quick, rehearsal, 0.5)
+    results = await waited(quick, dry_run, 0.5)
     assert time.monotonic() - began >= 0.5
     assert {i: r.outcome for i, r in results.items()} == dict.fromkeys([rows.id(task), rows.id(live)], REFUSED)
     assert "younger than the timeout" in results[rows.id(live)].why
@@ -104,9 +104,9 @@ async def test_waiting_is_bounded(rows: Rows, quick: Workspace) -> None:
 
 async def test_waiting_can_be_stopped(rows: Rows, quick: Workspace) -> None:
     task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
-    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
+    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
     stop = asyncio.Event()
-    running = asyncio.create_task(waited(quick, rehearsal, 3600, stop))
+    running = asyncio.create_task(waited(quick, dry_run, 3600, stop))
     await asyncio.sleep(0.6)
     assert not running.done()
     stop.set()
@@ -115,23 +115,23 @@ async def test_waiting_can_be_stopped(rows: Rows, quick: Workspace) -> None:
 
 async def test_without_leave_nothing_is_waited_for(rows: Rows, quick: Workspace) -> None:
     task = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
-    rehearsal = await rehearsed(quick, "drop", [rows.id(task)], POISON, LABEL)
-    results = await waited(quick, rehearsal, 0)
+    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
+    results = await waited(quick, dry_run, 0)
     assert {i: r.outcome for i, r in results.items()} == {rows.id(task): REFUSED}
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments", "becomes"),
-    [("drop", {"position": 2, "digest": digest('"poison"')}, REFUSED), ("restart", {}, MOVED), ("delete", {}, MOVED)],
+    ("action", "arguments", "becomes"),
+    [("drop", {"position": 2, "digest": digest('"poison"')}, REFUSED), ("restart", {}, STALE), ("delete", {}, STALE)],
 )
 async def test_another_task_than_was_agreed_to_is_left_alone(
-    rows: Rows, quick: Workspace, verb: str, arguments: Any, becomes: Outcome
+    rows: Rows, quick: Workspace, action: str, arguments: Any, becomes: Outcome
 ) -> None:
     """The poll ended well after all: its inbox and its state are not what the operator saw."""
     task = await rows.task(wake=-900, beat=0, state={"n": 1}, inbox=[sent(SHARD), '"poison"'])
-    rehearsal = await rehearsed(quick, verb, [rows.id(task)], arguments, LABEL)
-    assert rehearsal.for_now == (rows.id(task),)
-    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    dry_run = await dry_run_of(quick, action, [rows.id(task)], arguments, LABEL)
+    assert dry_run.for_now == (rows.id(task),)
+    running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.5)
     await rows.sql(
         """UPDATE tasks
@@ -144,16 +144,16 @@ async def test_another_task_than_was_agreed_to_is_left_alone(
     assert await rows.digest() == before
 
 
-@pytest.mark.parametrize(("verb", "arguments"), [("wake", {}), ("park", {}), ("restart", {}), ("delete", {})])
+@pytest.mark.parametrize(("action", "arguments"), [("wake", {}), ("park", {}), ("restart", {}), ("delete", {})])
 async def test_other_actions_wait_for_the_end_of_a_poll(
-    rows: Rows, quick: Workspace, verb: str, arguments: Any
+    rows: Rows, quick: Workspace, action: str, arguments: Any
 ) -> None:
     task = await rows.task(wake=-9, beat=0, state={"n": 1})
     free = await rows.task(wake=60)
     ids = [rows.id(task), rows.id(free)]
-    rehearsal = await rehearsed(quick, verb, ids, arguments, LABEL)
-    assert told(rehearsal) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
-    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    dry_run = await dry_run_of(quick, action, ids, arguments, LABEL)
+    assert told(dry_run) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
+    running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.4)
     await rows.sql(
         "UPDATE tasks SET heartbeat = '0001-01-01T00:00:00Z', wake_at = now() + interval '1 hour'"
@@ -166,8 +166,8 @@ async def test_other_actions_wait_for_the_end_of_a_poll(
 
 async def test_a_task_that_ends_while_it_is_waited_for_is_gone(rows: Rows, quick: Workspace) -> None:
     task = await rows.task(wake=-9, beat=0)
-    rehearsal = await rehearsed(quick, "park", [rows.id(task)], None, LABEL)
-    running = asyncio.create_task(waited(quick, rehearsal, 60))
+    dry_run = await dry_run_of(quick, "park", [rows.id(task)], None, LABEL)
+    running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.4)
     await rows.sql("DELETE FROM tasks")
     results = await asyncio.wait_for(running, 60)
@@ -182,11 +182,11 @@ async def test_a_hot_loop_is_met_between_two_polls(rows: Rows, quick: Workspace,
     named = {"position": 1, "digest": digest(unread), "decodable": True}
     async with asyncio.timeout(60):
         while True:
-            rehearsal = await rehearsed(quick, "drop", [rows.id(task)], named, LABEL)
-            if rehearsal.for_now:
+            dry_run = await dry_run_of(quick, "drop", [rows.id(task)], named, LABEL)
+            if dry_run.for_now:
                 break
             await asyncio.sleep(0.03)
-    results = await waited(quick, rehearsal, 120)
+    results = await waited(quick, dry_run, 120)
     assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
     async with asyncio.timeout(30):
         while (await rows.row(task))["due"] is None or (await rows.row(task))["due"] < 60:

@@ -15,7 +15,7 @@ SELECT md5('template ' || n)::uuid, md5('namespace ' || n % 3)::uuid, 'template_
 INSERT INTO named_steps (named_step_uuid, name, created_at, updated_at)
 SELECT md5('named step ' || n)::uuid, 'step_' || n, localtimestamp, localtimestamp FROM generate_series(0, 5) AS n;
 
--- Number, key and state of each task. Keys are in the order of time, as the engine's are, also those of transitions and letters.
+-- Number, key and state of each task. Keys are in the order of time, as the engine's are, also those of transitions and dead letters.
 CREATE TEMPORARY TABLE made AS
 SELECT n, localtimestamp - make_interval(secs => 7200 + (r.rows - n) % 1000000) AS at,
        (lpad(to_hex(n + 1e12::int8), 12, '0') || '7' || substr(md5(n::text), 1, 19))::uuid AS task,

@@ -75,13 +75,13 @@ REST: list[tuple[str, str, Shape, dict[str, Any]]] = [
 @both_versions
 @pytest.mark.parametrize("ago", [5.0, 120.0])
 @pytest.mark.parametrize("case", REST, ids=lambda c: c[0])
-async def test_a_task_that_nobody_would_poll_is_moved(
+async def test_a_task_that_nobody_would_poll_is_stale(
     shop: Shop, data: Data, engine: Engine, case: Any, ago: float
 ) -> None:
-    verb, step, shape, arguments = case
+    action, step, shape, arguments = case
     made = data.task("nightly_ledger", state="evaluating_results", ago=ago, steps={**REGIONS, step: shape})
     await shop.write(data)
-    assert told(await shop.do(verb, shop.step(made, step), **arguments)) == {shop.step(made, step): Outcome.CHANGED}
+    assert told(await shop.do(action, shop.step(made, step), **arguments)) == {shop.step(made, step): Outcome.CHANGED}
     assert await shop.state(made) == "waiting_for_dependencies"
     assert await shop.ready() == {made.id}
     await engine.until_quiet()

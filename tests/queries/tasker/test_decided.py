@@ -29,7 +29,7 @@ async def test_a_task_given_up_leaves_the_list(shop: Shop, data: Data, end: str)
     left = {(shop.task(other), "blocked_by_failures"), (shop.step(other, "refund_card"), "failed_step")}
     assert await shop.codes() == left
     assert await shop.codes(shop.step(made, "refund_card")) == set()
-    assert {x.node.id for x in (await shop.reader.dead()).letters} == {shop.task(other)}
+    assert {x.node.id for x in (await shop.reader.dead()).dead_letters} == {shop.task(other)}
 
 
 async def test_what_the_engine_gave_up_stays(shop: Shop, data: Data) -> None:
@@ -41,29 +41,31 @@ async def test_what_the_engine_gave_up_stays(shop: Shop, data: Data) -> None:
 @both_versions
 @pytest.mark.parametrize("decision", DECISIONS)
 @pytest.mark.parametrize("state", ["error", "blocked_by_failures"])
-async def test_a_letter_decided_takes_its_task_off_the_list(shop: Shop, data: Data, state: str, decision: str) -> None:
+async def test_a_dead_letter_decided_takes_its_task_off_the_list(
+    shop: Shop, data: Data, state: str, decision: str
+) -> None:
     made = data.task("refund", **BLOCKED | {"state": state})
-    letter = data.letter(made, age=HOUR, was="steps_in_process")
+    dead_letter = data.dead_letter(made, age=HOUR, was="steps_in_process")
     await shop.write(data)
     step = shop.step(made, "refund_card")
     assert (step, "failed_step") in await shop.codes()
-    outcomes = await shop.do("resolve", shop.letter(letter), status=decision)
-    assert told(outcomes) == {shop.letter(letter): Outcome.CHANGED}
+    outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status=decision)
+    assert told(outcomes) == {shop.dead_letter(dead_letter): Outcome.CHANGED}
     assert await shop.codes() == set()
     assert await shop.codes(step) == set()
-    assert (await shop.reader.dead()).letters == ()
+    assert (await shop.reader.dead()).dead_letters == ()
 
 
 @both_versions
 async def test_a_decision_holds_until_the_task_fails_anew(shop: Shop, data: Data) -> None:
     made = data.task("refund", **BLOCKED)
-    data.letter(made, age=5 * HOUR, decision="manually_resolved", by="anna")
+    data.dead_letter(made, age=5 * HOUR, decision="manually_resolved", by="anna")
     await shop.write(data)
     assert await shop.codes() == {
         (shop.task(made), "blocked_by_failures"),
         (shop.step(made, "refund_card"), "failed_step"),
     }
-    assert {x.node.id for x in (await shop.reader.dead()).letters} == {shop.task(made)}
+    assert {x.node.id for x in (await shop.reader.dead()).dead_letters} == {shop.task(made)}
 
 
 @pytest.mark.parametrize(
@@ -95,11 +97,11 @@ async def test_what_is_suggested_is_not_refused(shop: Shop, data: Data) -> None:
     await shop.write(make(1))
     tried = set()
     for finding in (await shop.findings()).found:
-        if finding.verb is None:
+        if finding.action is None:
             continue
-        rehearsal = await shop.rehearse(finding.verb, finding.node_id, **ARGUMENTS.get(finding.verb, {}))
-        outcomes = told(rehearsal)
-        assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(rehearsal, finding.node_id))
+        dry_run = await shop.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
+        outcomes = told(dry_run)
+        assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(dry_run, finding.node_id))
         tried.add(finding.code)
     assert len(tried) >= 15
 
@@ -128,7 +130,7 @@ async def test_wake_is_suggested_only_where_it_helps(shop: Shop, data: Data, cas
     await shop.write(data)
     task = shop.task(made)
     found = next(f for f in (await shop.findings()).found if f.code == "stale_soon")
-    assert (found.node_id, found.verb) == (task, "wake" if helps else None)
+    assert (found.node_id, found.action) == (task, "wake" if helps else None)
     if helps:
         assert told(await shop.do("wake", task)) == {task: Outcome.CHANGED}
 
@@ -147,7 +149,7 @@ async def test_cancel_is_refused_in_error(shop: Shop, data: Data) -> None:
 
 
 @both_versions
-async def test_bury_fills_what_the_engine_s_view_of_letters_reads(shop: Shop, data: Data) -> None:
+async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(shop: Shop, data: Data) -> None:
     made = data.task("refund", **BLOCKED | {"ago": 90 * MINUTE + 40})
     await shop.write(data)
     assert told(await shop.do("bury", shop.task(made))) == {shop.task(made): Outcome.CHANGED}

@@ -59,8 +59,8 @@ async def test_rows_of_which_none_is_current_are_broken(shop: Shop, data: Data) 
     detail = await shop.reader.detail(shop.step(made, "credit_customer"))
     assert detail is not None
     assert [r[2] for r in next(s for s in detail.sections if s.name == "2_neighbours").rows] == ["no current state"]
-    for verb in ("skip", "release", "retry", "wake"):
-        assert told(await shop.do(verb, step)) == {step: Outcome.REFUSED}, verb
+    for action in ("skip", "release", "retry", "wake"):
+        assert told(await shop.do(action, step)) == {step: Outcome.REFUSED}, action
 
 
 async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Shop, data: Data) -> None:
@@ -73,16 +73,16 @@ async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Sh
 
 @both_versions
 @pytest.mark.parametrize(
-    ("verb", "arguments", "becomes"),
+    ("action", "arguments", "becomes"),
     [("skip", {}, "resolved_manually"), ("complete", {"result": {"by": "hand"}}, "complete")],
 )
 async def test_it_can_be_decided_by_hand(
-    shop: Shop, data: Data, engine: Engine, verb: str, arguments: dict[str, Any], becomes: str
+    shop: Shop, data: Data, engine: Engine, action: str, arguments: dict[str, Any], becomes: str
 ) -> None:
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
     await shop.write(data)
     step = shop.step(made, "restock")
-    assert told(await shop.do(verb, step, **arguments)) == {step: Outcome.CHANGED}
+    assert told(await shop.do(action, step, **arguments)) == {step: Outcome.CHANGED}
     rows = await shop.connection.fetch(
         "SELECT from_state, to_state, sort_key, most_recent FROM workflow_step_transitions WHERE workflow_step_uuid=$1",
         made.steps["restock"],
@@ -124,15 +124,15 @@ async def test_it_waits_in_vain_for_a_cancelled_parent(shop: Shop, data: Data) -
 
 
 @pytest.mark.parametrize(
-    ("verb", "said"), [("wake", "of its parents"), ("retry", "not in error"), ("resend", "no message")]
+    ("action", "said"), [("wake", "of its parents"), ("retry", "not in error"), ("resend", "no message")]
 )
 async def test_what_it_does_not_need_is_refused_as_for_a_pending_step(
-    shop: Shop, data: Data, verb: str, said: str
+    shop: Shop, data: Data, action: str, said: str
 ) -> None:
     made = decided(data, claimed(600))
     await shop.write(data)
     step = shop.step(made, "credit_customer")
-    outcomes = await shop.do(verb, step)
+    outcomes = await shop.do(action, step)
     assert told(outcomes) == {step: Outcome.REFUSED}
     assert said in why(outcomes, step)
 
@@ -147,7 +147,7 @@ async def test_what_the_engine_enqueued_meanwhile_is_left_alone(shop: Shop, data
         " created_at, updated_at) VALUES ($1, 'pending', 'enqueued', 1, true, now(), now())",
         made.steps["restock"],
     )
-    assert told(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.MOVED}
+    assert told(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.STALE}
     assert await shop.step_state(made.steps["restock"]) == "enqueued"
 
 

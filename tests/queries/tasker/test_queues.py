@@ -35,7 +35,7 @@ async def namespace(shop: Shop, name: str) -> str:
 
 
 @both_versions
-async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(shop: Shop, data: Data) -> None:
+async def test_a_namespace_with_a_capital_dead_letter_is_looked_up_as_pgmq_does(shop: Shop, data: Data) -> None:
     waits = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     data.message(waits, "spin_up", age=900)
     ended = data.task("spin", state="cancelled", rest=cancelled(900))
@@ -108,7 +108,7 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
         server.sql(statement, dsn)
     server.sql(f"REVOKE ALL ON pgmq.q_worker_rust_e2e_queue, pgmq.q_{RESULTS} FROM {role}", dsn)
     async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
-        reader = workspace.systems["tasker"]
+        reader = workspace.engines["tasker"]
         found = await reader.findings()
         assert {(f.node_id, f.code) for f in found.found} == {(await namespace(shop, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.unchecked} == {
@@ -146,7 +146,7 @@ async def test_the_grants_cover_queues_created_later(
     await shop.write(data)
     for role in (viewer, operator):
         async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
-            found = await workspace.systems["tasker"].findings()
+            found = await workspace.engines["tasker"].findings()
             assert found.unchecked == (), role
             assert "poison_message" in {f.code for f in found.found}, role
     async with workspace_of(as_role(dsn, operator), tmp_path) as workspace:

@@ -17,7 +17,7 @@ parted AS MATERIALIZED (
 )
 SELECT p.position::text, p.digest, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
        CASE WHEN NOT p.formed THEN NULL
-            WHEN translate(p.safe::jsonb ->> 0, ':+', '') ~ '^0*$' THEN 'the system'
+            WHEN translate(p.safe::jsonb ->> 0, ':+', '') ~ '^0*$' THEN 'the engine'
             ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM :"schema".tasks s
                             WHERE s.task_id = lpad(right(translate(p.safe::jsonb ->> 0, ':+', ''), 16), 16, '0')::macaddr8), 'no such task') END AS "from",
        CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)

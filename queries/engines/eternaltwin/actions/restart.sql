@@ -1,6 +1,6 @@
 -- The root task of a job gets the job's initial state again; every other task and every timer of the job goes. The
 -- root keeps its id, because other tables may keep it; its revision goes up, never back: a poll in flight with the old
--- revision must miss. The root is the oldest task of the job (assumed); where two are oldest, the verb is refused.
+-- revision must miss. The root is the oldest task of the job (assumed); where two are oldest, the action is refused.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
 -- $3 args jsonb: confirm: kind and version of the root, as in "SendEmail v2"

@@ -1,4 +1,4 @@
--- A task's row for the ledger. Its state and output, which may be very large, as size and digest; by name, because a
+-- A task's row for the audit log. Its state and output, which may be very large, as size and digest; by name, because a
 -- row made whole and then cut has been spelled out before.
        row_to_json((SELECT r FROM (
          SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration,

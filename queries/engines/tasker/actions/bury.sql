@@ -1,5 +1,5 @@
 -- A task is put into the dead-letter queue by hand, with a snapshot of all there is to know of it; the task itself stays as
--- it is. The staleness detector writes letters before it asks for transitions, so of the task only its own row is locked:
+-- it is. The staleness detector writes dead letters before it asks for transitions, so of the task only its own row is locked:
 -- with a transition in hand as well, the two could wait for each other.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each
@@ -55,7 +55,7 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
                      FROM :"schema".get_step_readiness_status(n.task_uuid, NULL) r JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = r.workflow_step_uuid),
          'transitions', (SELECT coalesce(jsonb_agg(jsonb_build_object('state', y.to_state, 'at', y.created_at) ORDER BY y.sort_key DESC), '[]')
                            FROM (SELECT y.* FROM :"schema".task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
-       -- The engine's view of open letters reads the time from here, as an integer.
+       -- The engine's view of open dead letters reads the time from here, as an integer.
        jsonb_build_object('detection_method', 'manual', 'time_in_state_minutes', floor(extract(epoch FROM now() - x.created_at) / 60)::int,
                           'threshold_minutes', NULL, 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
                           'action_id', pg_current_xact_id()::text)

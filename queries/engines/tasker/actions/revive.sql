@@ -14,16 +14,16 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN i LIKE 'letter:%' AND d.resolution_status <> 'pending' THEN 'this letter is decided on: ' || d.resolution_status
+           CASE WHEN i LIKE 'dead_letter:%' AND d.resolution_status <> 'pending' THEN 'this dead letter is decided on: ' || d.resolution_status
                 WHEN x.to_state IS NULL THEN 'none of the task''s transitions is the current one: mend that by hand first'
                 WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not dead: retry it'
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
                 WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps: nothing is left to take up'
            END AS why
       FROM unnest($1::text[]) AS i
-      LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'letter:%' THEN substr(i, 8)::uuid END
+      LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END
       LEFT JOIN :"schema".task_transitions x ON x.most_recent
-            AND x.task_uuid = CASE WHEN i LIKE 'letter:%' THEN d.task_uuid ELSE substr(i, 6)::uuid END) AS r
+            AND x.task_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN d.task_uuid ELSE substr(i, 6)::uuid END) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql
@@ -31,7 +31,7 @@ SELECT r.id, r.why
 \ir ../parts/retry_steps.sql
 
 -- :change
--- Its pending letter; what the metadata say stays and more is added.
+-- Its pending dead letter; what the metadata say stays and more is added.
 WITH
 \ir ../parts/involved.sql
 UPDATE :"schema".tasks_dlq d
@@ -39,7 +39,7 @@ UPDATE :"schema".tasks_dlq d
        resolution_notes = coalesce(nullif($5::jsonb ->> 'note', ''), $4::text),
        resolved_by = left(coalesce(nullif($5::jsonb ->> 'name', ''), $3::text), 255),
        metadata = coalesce(d.metadata, '{}') || jsonb_build_object('unstick', jsonb_build_object(
-         'verb', 'revive', 'operator', $3::text, 'reason', $4::text, 'action_id', pg_current_xact_id()::text)),
+         'action', 'revive', 'operator', $3::text, 'reason', $4::text, 'action_id', pg_current_xact_id()::text)),
        updated_at = now()
   FROM involved n
  WHERE d.task_uuid = n.task_uuid AND d.resolution_status = 'pending'

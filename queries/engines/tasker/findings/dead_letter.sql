@@ -1,12 +1,12 @@
 -- Dead letters nobody has decided on, whose task is still in error.
--- kinds: letter
+-- kinds: dead_letter
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: those of the included part, idx_task_transitions_state_lookup: looked up for the oldest, which often are
 -- enough, and then for all the others at once.
 WITH
-\ir ../parts/letters.sql
-, oldest AS MATERIALIZED (SELECT d.* FROM letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),
+\ir ../parts/dead_letters.sql
+, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),
 oldest_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
 ),
@@ -16,7 +16,7 @@ oldest_in_error AS MATERIALIZED (
    WHERE d.to_state = 'error'
 ),
 others AS MATERIALIZED (
-  SELECT d.* FROM letters d
+  SELECT d.* FROM dead_letters d
    WHERE (SELECT count(*) FROM oldest_in_error) < $2::int
    ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * $2::int
 ),
@@ -30,11 +30,11 @@ in_error AS (
     FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
 )
-(SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
+(SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
           'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
    FROM in_error d
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
   LIMIT $2::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM letters) = 5000
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

@@ -10,13 +10,13 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
 , steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
-moved AS MATERIALIZED (
+stale AS MATERIALIZED (
   SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
    WHERE y.most_recent AND y.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
      AND (y.to_state = 'in_progress' OR y.to_state LIKE 'enqueued%'
           OR y.created_at > now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8))
 ),
-in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moved m)) IS TRUE) -- hashed
+in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- hashed
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
         jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text) AS evidence
    FROM open_tasks o

@@ -14,7 +14,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
 told AS MATERIALIZED (
   SELECT o.*, t.created_at AS born, t.named_task_uuid FROM open_tasks o FULL JOIN rows t ON t.task_uuid = o.task_uuid
 ),
-lettered AS MATERIALIZED (
+dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
@@ -27,7 +27,7 @@ judged AS (
     JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
-   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM lettered l)
+   WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM dead_lettered l)
 ),
 late AS MATERIALIZED (
   SELECT j.* FROM judged j

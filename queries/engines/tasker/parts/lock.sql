@@ -1,6 +1,6 @@
 -- :lock
 -- The task, its current transition, its steps (the one asked for, or all that are open), their current transitions - that
--- is the engine's order - and, unless a step was asked for, its pending letters. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
+-- is the engine's order - and, unless a step was asked for, its pending dead letters. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
 -- for the parent, and FOR UPDATE would close the circle. Nothing here waits; what somebody holds makes the node busy.
 WITH
 \ir involved.sql
@@ -51,17 +51,17 @@ locked_steps AS MATERIALIZED (
    WHERE n.state IS NOT NULL
       OR NOT EXISTS (SELECT FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = h.workflow_step_uuid AND x.most_recent)
 ),
-letters AS MATERIALIZED (
+dead_letters AS MATERIALIZED (
   SELECT i.id, d.dlq_entry_uuid
     FROM involved i
     JOIN :"schema".tasks_dlq d ON d.task_uuid = i.task_uuid
    WHERE i.kind <> 'step'
-     AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END)
+     AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'dead_letter' THEN substr(i.id, 13)::uuid END)
 ),
-locked_letters AS MATERIALIZED (
+locked_dead_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid, d.resolution_status || ':' || d.xmin AS version
     FROM :"schema".tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM letters))
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM dead_letters))
    ORDER BY d.dlq_entry_uuid
      FOR UPDATE SKIP LOCKED
 )
@@ -69,9 +69,9 @@ SELECT i.id, CASE i.kind WHEN 'task' THEN t.version WHEN 'step' THEN s.version E
   FROM involved i
   JOIN locked_tasks t ON t.task_uuid = i.task_uuid
   LEFT JOIN locked_steps s ON i.kind = 'step' AND s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END
-  LEFT JOIN locked_letters d ON i.kind = 'letter' AND d.dlq_entry_uuid = CASE WHEN i.kind = 'letter' THEN substr(i.id, 8)::uuid END
+  LEFT JOIN locked_dead_letters d ON i.kind = 'dead_letter' AND d.dlq_entry_uuid = CASE WHEN i.kind = 'dead_letter' THEN substr(i.id, 13)::uuid END
  WHERE NOT EXISTS (SELECT FROM concerned c WHERE c.id = i.id
                     AND NOT EXISTS (SELECT FROM locked_steps l WHERE l.workflow_step_uuid = c.workflow_step_uuid))
-   AND NOT EXISTS (SELECT FROM letters d WHERE d.id = i.id
-                    AND NOT EXISTS (SELECT FROM locked_letters l WHERE l.dlq_entry_uuid = d.dlq_entry_uuid))
-   AND CASE i.kind WHEN 'step' THEN s.version WHEN 'letter' THEN d.version ELSE t.version END IS NOT NULL
+   AND NOT EXISTS (SELECT FROM dead_letters d WHERE d.id = i.id
+                    AND NOT EXISTS (SELECT FROM locked_dead_letters l WHERE l.dlq_entry_uuid = d.dlq_entry_uuid))
+   AND CASE i.kind WHEN 'step' THEN s.version WHEN 'dead_letter' THEN d.version ELSE t.version END IS NOT NULL

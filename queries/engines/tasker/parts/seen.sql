@@ -14,6 +14,6 @@ seen AS MATERIALIZED (
      UNION ALL
      SELECT d.task_uuid, NULL, d.resolution_status || ':' || d.xmin
        FROM :"schema".tasks_dlq d
-      WHERE v.id LIKE 'letter:%' AND d.dlq_entry_uuid = CASE WHEN v.id LIKE 'letter:%' THEN substr(v.id, 8)::uuid END) AS n
+      WHERE v.id LIKE 'dead_letter:%' AND d.dlq_entry_uuid = CASE WHEN v.id LIKE 'dead_letter:%' THEN substr(v.id, 13)::uuid END) AS n
    WHERE n.version = v.version
 )

@@ -30,13 +30,13 @@ SELECT 'cron:' || w.id AS id, w.version
  WHERE NOT EXISTS (SELECT FROM equal e WHERE e.wanted = w.id AND e.id NOT IN (SELECT h.id FROM held h))
 
 -- :refused
-WITH busy AS MATERIALIZED (
+WITH locked AS MATERIALIZED (
   SELECT w.id, w.content
     FROM (SELECT o.id, o.content, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
 )
 SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' is locked with the same content: a worker may be at it, and will record it' AS why
-  FROM :"schema".cron_last_exec c JOIN busy b ON b.content = c.job
+  FROM :"schema".cron_last_exec c JOIN locked b ON b.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
  GROUP BY c.id
 

@@ -50,7 +50,7 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :rows
--- The last sign of life that the instance has given elsewhere counts as part of the row: if one comes up after the rehearsal, nothing is changed.
+-- The last sign of life that the instance has given elsewhere counts as part of the row: if one comes up after the dry run, nothing is changed.
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last sign of life',
          coalesce((SELECT date_trunc('second', l.at)::text FROM (SELECT s.instance, max(s.at) AS at

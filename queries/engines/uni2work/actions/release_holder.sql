@@ -1,6 +1,6 @@
 -- The locks of one instance go, the oldest 500 of those past the threshold, as far as they can be found. What the
 -- operator saw is the set of all its locks: where one has come or gone since, the instance lives and nothing is done.
--- Younger locks are neither changed nor locked (FOR UPDATE): see the verb for one job.
+-- Younger locks are neither changed nor locked (FOR UPDATE): see the action for one job.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: what the operator saw of each: a digest of its locks
 -- $3 args jsonb: gone: the operator's word that the instance is not running any more
@@ -83,7 +83,7 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :rows
--- The last sign of life that the instance has given elsewhere: if one comes up after the rehearsal, nothing is changed.
+-- The last sign of life that the instance has given elsewhere: if one comes up after the dry run, nothing is changed.
 SELECT 'holder:' || h.instance AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 500)) AS row
   FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance) JOIN :"schema".queued_job q ON q.id = h.id::int8

@@ -52,8 +52,8 @@ SELECT r.id, r.why
                                                WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
                                               UNION ALL
                                               SELECT o.content FROM :"schema".queued_job o
-                                               WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])) AS busy
-                                  WHERE busy.content = q.content)
+                                               WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])) AS locked
+                                  WHERE locked.content = q.content)
                       THEN 'a worker executes equal content right now and will record it: a write of ours would break off its transaction'
                END AS why
           FROM :"schema".queued_job q

@@ -1,12 +1,12 @@
--- Whether the ledger has this entry: same transaction, verb, reason and person. NULL where that is not known, because all
+-- Whether the audit log has this entry: same transaction, action, reason and person. NULL where that is not known, because all
 -- entries that are looked at are newer.
 -- $1 id text: the transaction's id
 -- $2 args jsonb: the entry
--- Index: ledger_pkey backwards; looks at 10,000 entries.
-WITH newest AS MATERIALIZED (SELECT * FROM unstick.ledger ORDER BY id DESC LIMIT 10000)
+-- Index: audit_log_pkey backwards; looks at 10,000 entries.
+WITH newest AS MATERIALIZED (SELECT * FROM unstick.audit_log ORDER BY id DESC LIMIT 10000)
 SELECT CASE WHEN EXISTS (
               SELECT FROM newest l
-               WHERE l.xid = $1::text::xid8 AND l.verb = $2::text::jsonb ->> 'verb' AND l.reason = $2::text::jsonb ->> 'reason'
+               WHERE l.xid = $1::text::xid8 AND l.action = $2::text::jsonb ->> 'action' AND l.reason = $2::text::jsonb ->> 'reason'
                  AND l.os_user = $2::text::jsonb ->> 'os_user' AND l.host = $2::text::jsonb ->> 'host'
                  AND l.results = $2::text::jsonb -> 'results') THEN true
             WHEN (SELECT count(*) = 10000 AND min(l.at) > to_timestamp(($2::text::jsonb ->> 'at')::float8) FROM newest l) THEN NULL

@@ -1,11 +1,11 @@
 -- Entries of the dead-letter queue.
--- kinds: letter
+-- kinds: dead_letter
 -- $1 ids text[]: local ids
 -- Index: tasks_dlq_pkey.
 WITH wanted AS MATERIALIZED (
-  SELECT CASE WHEN substr(i, 8) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 8)::uuid END AS key FROM unnest($1::text[]) AS i
+  SELECT CASE WHEN substr(i, 13) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 13)::uuid END AS key FROM unnest($1::text[]) AS i
 )
-SELECT 'letter:' || d.dlq_entry_uuid AS id, NULL::text AS parent_id, 'task:' || d.task_uuid AS job_id, 'letter' AS kind,
+SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, NULL::text AS parent_id, 'task:' || d.task_uuid AS job_id, 'dead_letter' AS kind,
        coalesce(d.task_snapshot ->> 'namespace', '?') || '/' || coalesce(d.task_snapshot ->> 'task_name', '?') || ' · ' || d.dlq_reason AS title,
        d.resolution_status::text AS status,
        CASE d.resolution_status WHEN 'pending' THEN 'failed' WHEN 'cancelled' THEN 'cancelled' ELSE 'done' END AS phase,

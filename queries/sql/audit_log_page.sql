@@ -3,10 +3,10 @@
 -- $2 page int
 -- $3 ids text[]: the node's id in each form that its label has had, or NULL
 -- $4 query text: its schema; a node of the same id in another schema is another node
--- Indexes: ledger_pkey backwards; ledger_results_idx for one node.
-SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host, l.system, l.schema,
-       l.verb, l.reason, l.arguments::text AS arguments, l.results::text AS results, l.changes::text AS changes
-  FROM unstick.ledger l
+-- Indexes: audit_log_pkey backwards; audit_log_results_idx for one node.
+SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host, l.engine, l.schema,
+       l.action, l.reason, l.arguments::text AS arguments, l.results::text AS results, l.changes::text AS changes
+  FROM unstick.audit_log l
  WHERE ($1::text IS NULL OR l.id < $1::text::bigint)
    AND ($3::text[] IS NULL
         OR l.schema = $4::text

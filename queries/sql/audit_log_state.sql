@@ -1,4 +1,4 @@
--- Whether the ledger is there, and whether this role may write and read it. Looked up by name in the catalog, because
+-- Whether the audit log is there, and whether this role may write and read it. Looked up by name in the catalog, because
 -- to_regclass fails for a role that may not look into the schema.
 -- Indexes: pg_namespace_nspname_index, pg_class_relname_nsp_index.
 SELECT l.oid IS NOT NULL AS exists,
@@ -6,4 +6,4 @@ SELECT l.oid IS NOT NULL AS exists,
        l.oid IS NOT NULL AND has_schema_privilege(l.relnamespace, 'USAGE') AND has_table_privilege(l.oid, 'SELECT') AS readable
   FROM (SELECT) AS always
   LEFT JOIN (SELECT c.oid, c.relnamespace FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-              WHERE n.nspname = 'unstick' AND c.relname = 'ledger') AS l ON true
+              WHERE n.nspname = 'unstick' AND c.relname = 'audit_log') AS l ON true

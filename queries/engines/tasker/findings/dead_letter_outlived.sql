@@ -1,19 +1,19 @@
 -- Dead letters nobody has decided on, whose task is not in error (any more).
--- kinds: letter
+-- kinds: dead_letter
 -- $1 ids text[]: only for these local ids, or NULL
 -- $2 page int: how many at most
 -- Indexes: those of the included part, idx_task_transitions_state_lookup.
 WITH
-\ir ../parts/letters.sql
+\ir ../parts/dead_letters.sql
 , current AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM letters d))
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM dead_letters d))
 )
-(SELECT 'letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
+(SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'state', coalesce(d.to_state, 'without a current state'),
           'at', date_trunc('second', d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
-   FROM (SELECT d.*, x.to_state FROM letters d FULL JOIN current x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
+   FROM (SELECT d.*, x.to_state FROM dead_letters d FULL JOIN current x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
   WHERE coalesce(d.to_state, '') <> 'error'
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
   LIMIT $2::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM letters) = 5000
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

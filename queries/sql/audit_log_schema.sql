@@ -1,8 +1,8 @@
--- The ledger: who did what to which rows, when, why, with which outcome. One row a transaction.
+-- The audit log: who did what to which rows, when, why, with which outcome. One row a transaction.
 -- The server itself fills in when, which role and which transaction; an operator may add rows and read them, no more.
 CREATE SCHEMA IF NOT EXISTS unstick;
 
-CREATE TABLE IF NOT EXISTS unstick.ledger (
+CREATE TABLE IF NOT EXISTS unstick.audit_log (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at          timestamptz NOT NULL DEFAULT clock_timestamp(),
   role        text NOT NULL DEFAULT session_user,
@@ -10,9 +10,9 @@ CREATE TABLE IF NOT EXISTS unstick.ledger (
   os_user     text NOT NULL,
   host        text NOT NULL,
   application text NOT NULL,
-  system      text NOT NULL,
+  engine      text NOT NULL,
   schema      text NOT NULL,
-  verb        text NOT NULL,
+  action        text NOT NULL,
   reason      text NOT NULL CHECK (reason <> ''),
   arguments   jsonb NOT NULL,
   results     jsonb NOT NULL,
@@ -23,10 +23,10 @@ CREATE TABLE IF NOT EXISTS unstick.ledger (
 -- tenth of the time for the same size. A server that was built without it goes on as it did.
 DO $$
 BEGIN
-  ALTER TABLE unstick.ledger ALTER results SET COMPRESSION lz4, ALTER changes SET COMPRESSION lz4;
+  ALTER TABLE unstick.audit_log ALTER results SET COMPRESSION lz4, ALTER changes SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported THEN
 END $$;
 
-CREATE INDEX IF NOT EXISTS ledger_results_idx ON unstick.ledger USING gin (results jsonb_path_ops);
+CREATE INDEX IF NOT EXISTS audit_log_results_idx ON unstick.audit_log USING gin (results jsonb_path_ops);
 
-COMMENT ON TABLE unstick.ledger IS 'What operators did through unstick; append-only for them.';
+COMMENT ON TABLE unstick.audit_log IS 'What operators did through unstick; append-only for them.';

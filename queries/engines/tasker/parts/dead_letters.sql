@@ -1,6 +1,6 @@
 -- Dead letters nobody has decided on: those asked for, or the oldest 5,000. Indexes: tasks_dlq_pkey,
 -- idx_dlq_status_timestamp.
-letters AS MATERIALIZED (
+dead_letters AS MATERIALIZED (
   (SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
      FROM :"schema".tasks_dlq d
     WHERE $1::text[] IS NULL AND d.resolution_status = 'pending'
@@ -8,6 +8,6 @@ letters AS MATERIALIZED (
   UNION ALL
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
     FROM :"schema".tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 8)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'letter:%'))
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'dead_letter:%'))
      AND d.resolution_status = 'pending' AND $1::text[] IS NOT NULL
 )

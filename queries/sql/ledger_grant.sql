@@ -1,4 +1,0 @@
--- What an operator's role needs: to add entries (never when, who or in which transaction) and to read them.
-GRANT USAGE ON SCHEMA unstick TO {role};
-GRANT SELECT ON unstick.ledger TO {role};
-GRANT INSERT (os_user, host, application, system, schema, verb, reason, arguments, results, changes) ON unstick.ledger TO {role};
