@@ -116,7 +116,7 @@ class Count(Record):
     precision: Precision
 
 
-class Costly(Record):
+class ScanRequired(Record):
     """Why something was not read without being asked: what it would cost and what index would make it cheap.
 
     Without a ``need`` it was tried, and ``why`` is what the server said.
@@ -145,7 +145,7 @@ class Page(Record):
     at: float
     cursor: str | None = None
     only: str = ""
-    costly: Costly | None = None
+    scan_required: ScanRequired | None = None
 
 
 class DeadLetter(Record):
@@ -165,13 +165,13 @@ class DeadLetter(Record):
 
 
 class DeadLetters(Record):
-    """Dead letters, worst and oldest first, read at ``at``; ``cursor``, ``only`` and ``costly`` as in a `Page`."""
+    """Dead letters, worst and oldest first. ``cursor``, ``only`` and ``scan_required`` are those of a `Page`."""
 
     dead_letters: tuple[DeadLetter, ...]
     at: float
     cursor: str | None = None
     only: str = ""
-    costly: Costly | None = None
+    scan_required: ScanRequired | None = None
 
 
 class Fate(Record):
@@ -195,7 +195,7 @@ class Group(Record):
     fates: tuple[Fate, ...] = ()  # the most frequent first
 
 
-class Dead(Record):
+class DeadLetterReport(Record):
     """Dead letters of one engine: what they are there, the list, and its groups, worst first."""
 
     engine: str
@@ -205,7 +205,7 @@ class Dead(Record):
     groups: tuple[Group, ...] = ()
     capped: bool = False  # there are more, or may be
     only: str = ""  # as in a `Page`
-    costly: Costly | None = None
+    scan_required: ScanRequired | None = None
     unreadable: str = ""  # why it cannot be read
 
 
@@ -229,7 +229,7 @@ class Finding(Record):
     evidence: dict[str, Any] = {}
 
 
-class Unchecked(Record):
+class SkippedFinding(Record):
     """A finding that was not looked for, and why. ``failed``: it was tried, and ``why`` is what the server said."""
 
     engine: str
@@ -244,7 +244,7 @@ class Findings(Record):
 
     found: tuple[Finding, ...]
     at: float
-    unchecked: tuple[Unchecked, ...] = ()
+    skipped_findings: tuple[SkippedFinding, ...] = ()
     capped: tuple[str, ...] = ()
 
 
@@ -267,7 +267,7 @@ class Section(Record):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     payload: Payload | None = None
-    costly: Costly | None = None
+    scan_required: ScanRequired | None = None
 
 
 # The columns of a section that is drawn, in any order:
@@ -318,7 +318,7 @@ def _read(row: Any) -> Any:
 
 
 class DryRun(Record):
-    """An action's real SQL, run and rolled back. ``versions`` and ``witness`` are what a commit is guarded with.
+    """An action's real SQL, run and rolled back. ``versions`` and ``row_digests`` are what a commit is guarded with.
 
     ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.actions.wait` can wait for them.
     ``steady``: by node, what must not change meanwhile.
@@ -331,7 +331,7 @@ class DryRun(Record):
     results: tuple[Result, ...]  # `changed` here means: would change
     changes: tuple[RowChange, ...]
     versions: dict[str, str]
-    witness: dict[str, str]
+    row_digests: dict[str, str]
     at: float
     audit_log: str  # where the entry will go: "table" or a file's path
     for_now: tuple[str, ...] = ()

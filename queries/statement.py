@@ -9,7 +9,7 @@ PARAMETERS = frozenset(
 )
 
 
-class ReadingError(Exception):
+class EngineFileError(Exception):
     """A file of an engine is not as the contract says; str() names file and line."""
 
 
@@ -56,7 +56,7 @@ def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, t
     """A file of sections, each begun by a line ``-- :name``; a name may come again, and order is kept."""
     marks = list(_SECTION.finditer(text))
     if not marks:
-        raise ReadingError(f"{source}:1: no section; a section begins with a line such as -- :lock")
+        raise EngineFileError(f"{source}:1: no section; a section begins with a line such as -- :lock")
     header = _header(text[: marks[0].start()], source, known)
     sections: dict[str, tuple[Statement, ...]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
@@ -73,7 +73,7 @@ def _header(text: str, source: str, known: frozenset[str]) -> dict[int, str]:
         if match[2] not in known:
             line = text.count("\n", 0, match.start()) + 1
             names = ", ".join(sorted(known))
-            raise ReadingError(f"{source}:{line}: {match[2]!r} is not a parameter; there are {names}")
+            raise EngineFileError(f"{source}:{line}: {match[2]!r} is not a parameter; there are {names}")
         parameters[int(match[1])] = match[2]
     return parameters
 
@@ -82,12 +82,12 @@ def _statement(body: str, source: str, header: dict[int, str], comments: str, li
     bare = re.sub(r"^[ \t]*--.*$", "", body, flags=re.MULTILINE)
     code = bare.strip().removesuffix(";")
     if not code:
-        raise ReadingError(f"{source}:{line}: an empty statement")
+        raise EngineFileError(f"{source}:{line}: an empty statement")
     used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
     for number in used:
         if number not in header:
             line += bare.count("\n", 0, bare.index(f"${number}"))
-            raise ReadingError(
+            raise EngineFileError(
                 f"{source}:{line}: ${number} is missing in the header (-- ${number} name type: what it is)"
             )
     place = {number: index for index, number in enumerate(used, 1)}

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from queries.contract import loader
-from queries.contract.detect import Declined, code, detect, looked_for, questions, unsafe
+from queries.contract.detect import Declined, code, detect, expected, questions, unsafe
 from queries.contract.loader import Engine
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
-from queries.db.batched_query import Question
+from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
@@ -31,10 +31,10 @@ _NO_CURSOR = "{cursor!r} is no cursor of this audit log: --after takes the one t
 
 def _doubtful_audit_log(trust: Trust) -> str:
     """Return why an entry written to the table could run code of a role that is not trusted."""
-    return trust.unread("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
+    return trust.stale_engines("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
 
 
-class UnknownError(DatabaseError):
+class UnknownIdError(DatabaseError):
     """An id that names no engine here, or several; str() says which there are."""
 
 
@@ -58,7 +58,7 @@ class Workspace:
         self.read_only = read_only
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
-        self.looked_for = looked_for(engines)
+        self.expected = expected(engines)
         self._file = audit_log.File(file, self._origin)
         self.audit_log_file: audit_log.File | None = self._file
         self.audit_log_readable = False
@@ -92,7 +92,7 @@ class Workspace:
         ``schema``: the one to use where several hold the same engine; "" uses all. ``context`` is noted in the local
         audit file. ``trusted``: roles whose objects may run code, besides the current role, superusers and the
         database's owner. ``later``: which variant an engine is may be asked when it is first read. Raises
-        DatabaseError. That no engine is there is no error: ``declined`` and ``looked_for`` tell why.
+        DatabaseError. That no engine is there is no error: ``declined`` and ``expected`` tell why.
         """
         known = loader.builtin()
         workspace = cls(
@@ -119,7 +119,7 @@ class Workspace:
         ``renew`` keeps the readers of engines that are still here, and what they have seen. If ``locked`` is not empty
         afterwards, looking once more later will find more.
         """
-        asked = [*questions(self._known, self._trusted), Question(statement("audit_log_state"))]
+        asked = [*questions(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
             catalog, types, doubts, (there,) = await self.database.asked(asked)
         except LockedError:  # a table was locked between the look for locks and the look at the table
@@ -190,10 +190,10 @@ class Workspace:
         """
         found = [r for r in self.engines.values() if label in (r.label, r.found.full, r.engine.name)]
         if not found:
-            raise UnknownError(f"There is no engine {label!r} here; there is {', '.join(self.engines) or 'none'}.")
+            raise UnknownIdError(f"There is no engine {label!r} here; there is {', '.join(self.engines) or 'none'}.")
         if len(found) > 1:
             forms = " or ".join(f"{reader.label}/{local}" if local else reader.label for reader in found)
-            raise UnknownError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")
+            raise UnknownIdError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")
         return found[0]
 
     def reader(self, node_id: str) -> Reader:
@@ -201,11 +201,11 @@ class Workspace:
         try:
             label, kind, key = split_id(node_id)
         except ValueError as error:
-            raise UnknownError(str(error)) from None
+            raise UnknownIdError(str(error)) from None
         reader = self.named(label, f"{kind}:{key}")
         if reader.engine.kind(kind) is None:
             kinds = ", ".join(k.name for k in reader.engine.spec.kinds)
-            raise UnknownError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
+            raise UnknownIdError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
         return reader
 
     async def audit_entries(
@@ -219,13 +219,13 @@ class Workspace:
         node = None if node_id is None else self._subject(node_id)
         if self.audit_log_readable:
             if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
-                raise UnknownError(_NO_CURSOR.format(cursor=cursor))
+                raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
             entries = await audit_log.page(self.database, cursor, page, node)
         elif self.audit_log_file is not None:
             rows = list(self.audit_log_file.entries(node))
             start = 0 if cursor is None else next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), None)
             if start is None:
-                raise UnknownError(_NO_CURSOR.format(cursor=cursor))
+                raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
             entries = tuple(rows[start : start + page])
         else:
             entries = ()

@@ -75,7 +75,7 @@ class TestbedServer(Server):
         return self._await(self._execute(text, dsn))
 
     def fresh(self, engine: str | None = None, *, filled: bool = False) -> str:
-        """Return the DSN of a new database: empty, with an engine's ``schema.sql``, or also the demo's data (seed 1)."""
+        """Return the DSN of a new database: empty, with an engine's ``schema.sql``, or with demo data (seed 1)."""
         template = self._template(engine) if engine else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from console.cli.options import Choices
+from console.cli.options import CliOptions
 
 EXAMPLES = """\b
 Examples:
@@ -28,7 +28,7 @@ CODES = """Exit codes: 0 all changed, or nothing was asked for; 1 no connection,
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
     """Keep an option's value, whether it stood before the command or after it."""
     for each in value if isinstance(value, tuple) else (value,):
-        context.ensure_object(Choices).choose(str(option.name), each)
+        context.ensure_object(CliOptions).choose(str(option.name), each)
 
 
 def _shared(*, main: bool) -> list[click.Parameter]:
@@ -141,7 +141,7 @@ def unstick(context: click.Context) -> int | None:
         return None
     from console.cli.screen import open_console
 
-    return open_console(context.ensure_object(Choices))
+    return open_console(context.ensure_object(CliOptions))
 
 
 def _words(name: str, **settings: Any) -> Callable[[Any], Any]:
@@ -151,7 +151,7 @@ def _words(name: str, **settings: Any) -> Callable[[Any], Any]:
 @unstick.command()
 @_words("target")
 @click.pass_obj
-def engines(choices: Choices, /, target: tuple[str, ...]) -> int:
+def engines(choices: CliOptions, /, target: tuple[str, ...]) -> int:
     """Which task engines live in the database, their counts by phase, and what can be done to them."""
     from console.cli import stuck as look
 
@@ -169,7 +169,7 @@ def engines(choices: Choices, /, target: tuple[str, ...]) -> int:
 @click.option("--live", is_flag=True, help="A flat list of everything unfinished, most urgent first.")
 @click.option("--asked", is_flag=True, help="Read also what scans a large table.")
 @click.pass_obj
-def tree(choices: Choices, /, filter: tuple[str, ...], **options: Any) -> int:
+def tree(choices: CliOptions, /, filter: tuple[str, ...], **options: Any) -> int:
     """Jobs and tasks as a tree. FILTER: words and field:value, as after / in the console (phase:blocked age:>2h)."""
     from console.cli import tree as command
 
@@ -183,7 +183,7 @@ def tree(choices: Choices, /, filter: tuple[str, ...], **options: Any) -> int:
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Of each finding, at most.")
 @click.option("--watch", type=click.FloatRange(0), metavar="SECONDS", help="Look for so long: some findings need it.")
 @click.pass_obj
-def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+def stuck(choices: CliOptions, /, target: tuple[str, ...], **options: Any) -> int:
     """What is stuck, worst first: the reason, since when, and the action that helps."""
     from console.cli import stuck as look
 
@@ -198,7 +198,7 @@ def stuck(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
     "--limit", type=click.IntRange(1), default=500, show_default=True, help="Dead letters an engine, at most."
 )
 @click.pass_obj
-def dead(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+def dead(choices: CliOptions, /, target: tuple[str, ...], **options: Any) -> int:
     """Dead letters: what an engine has given up on, grouped by what it died of, and what has become of it since."""
     from console.cli import dead as command
 
@@ -212,7 +212,7 @@ def dead(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
     "--size", type=click.IntRange(0), metavar="BYTES", default=65536, help="Of a stored value. [default: 64 kB]"
 )
 @click.pass_obj
-def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
+def show(choices: CliOptions, /, id: tuple[str, ...], size: int) -> int:
     """One node whole: why it is stuck, its columns, timers, stored values, and what can be done to it."""
     from console.cli import show as command
 
@@ -246,7 +246,7 @@ def show(choices: Choices, /, id: tuple[str, ...], size: int) -> int:
 @click.option("--discard", metavar="BULK", help="Forget a bulk that was not finished.")
 @click.pass_obj
 def do(
-    choices: Choices,
+    choices: CliOptions,
     /,
     action: str | None,
     id: tuple[str, ...],
@@ -282,7 +282,7 @@ def do(
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Entries, at most.")
 @click.option("--after", metavar="CURSOR", help="Go on after this entry.")
 @click.pass_obj
-def audit(choices: Choices, /, id: tuple[str, ...], **options: Any) -> int:
+def audit(choices: CliOptions, /, id: tuple[str, ...], **options: Any) -> int:
     """Who changed what, when and why, newest first; with ID, what was done to that node, rows and all."""
     from console.cli import audit as command
 
@@ -298,7 +298,7 @@ def audit(choices: Choices, /, id: tuple[str, ...], **options: Any) -> int:
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
 @click.pass_obj
-def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+def init(choices: CliOptions, /, target: tuple[str, ...], **options: Any) -> int:
     """Create the audit log, the table unstick.audit_log. Shows the statements and asks first."""
     from console.cli import init as command
 
@@ -312,7 +312,7 @@ def init(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 @click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may change things too.")
 @click.option("--engine", help="Only this engine.")
 @click.pass_obj
-def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
+def grants(choices: CliOptions, /, target: tuple[str, ...], **options: Any) -> int:
     """Print the least that roles need here, as GRANT statements; without ROLE, for viewer and operator. Runs nothing.
 
     Ask as a role that may read everything. What the audit log needs is granted by init --operator ROLE.
@@ -327,7 +327,7 @@ def grants(choices: Choices, /, target: tuple[str, ...], **options: Any) -> int:
 @click.argument("action")
 @click.option("--engine", help="Only this engine.")
 @click.pass_obj
-def sql(choices: Choices, /, action: str, engine: str | None) -> int:
+def sql(choices: CliOptions, /, action: str, engine: str | None) -> int:
     """The statements of a ACTION, as they are run. Needs no connection."""
     from console.cli import info as about
 
@@ -337,7 +337,7 @@ def sql(choices: Choices, /, action: str, engine: str | None) -> int:
 @unstick.command()
 @_words("target")
 @click.pass_obj
-def info(choices: Choices, /, target: tuple[str, ...]) -> int:
+def info(choices: CliOptions, /, target: tuple[str, ...]) -> int:
     """Versions, paths and the server, for a bug report. No secrets."""
     from console.cli import info as about
 
@@ -349,7 +349,7 @@ def info(choices: Choices, /, target: tuple[str, ...]) -> int:
 @click.option("--headless", is_flag=True, help="Print the connection string, and serve until told to stop.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed makes the same data.")
 @click.pass_obj
-def demo(choices: Choices, /, headless: bool, seed: int) -> int:
+def demo(choices: CliOptions, /, headless: bool, seed: int) -> int:
     """A console on a PostgreSQL of its own, with work that runs and work that is stuck."""
     from console.cli import screen
 

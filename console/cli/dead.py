@@ -10,7 +10,7 @@ from console.cli.target import Target, chosen, limits, opened
 from console.model.dead_letter_board import PAGE, fate, number
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
-from queries.model import Dead, DeadLetter, Group
+from queries.model import DeadLetter, DeadLetterReport, Group
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
@@ -18,7 +18,7 @@ from queries.read.reader import Reader
 async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     """List dead letters, engine by engine, worst and oldest first. The exit code."""
     code = 0
-    parts: list[Dead] = []
+    parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
         for reader in chosen(workspace, engine):
             part = await _part(reader, limit)
@@ -33,40 +33,40 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     return code
 
 
-async def _part(reader: Reader, limit: int) -> Dead:
+async def _part(reader: Reader, limit: int) -> DeadLetterReport:
     meaning = reader.engine.spec.dead
     found: list[DeadLetter] = []
-    cursor, at, costly, only = None, None, None, ""
+    cursor, at, scan_required, only = None, None, None, ""
     try:
         while True:
             page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
             found += page.dead_letters
-            cursor, at, costly, only = page.cursor, page.at, page.costly, page.only
+            cursor, at, scan_required, only = page.cursor, page.at, page.scan_required, page.only
             if cursor is None or len(found) > limit:
                 break
     except LostError:
         raise
     except DatabaseError as error:
-        return Dead(engine=reader.label, meaning=meaning, unreadable=error.line)
+        return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
     capped = len(found) > limit or bool(only)
     groups = dead_letters.grouped(found[:limit], capped=capped)
-    return Dead(
+    return DeadLetterReport(
         engine=reader.label,
         meaning=meaning,
         at=at,
-        dead_letters=tuple(dead_letter for pile in groups.values() for dead_letter in pile),
+        dead_letters=tuple(dead_letter for dead_letters_of in groups.values() for dead_letter in dead_letters_of),
         groups=tuple(groups),
         capped=capped,
         only=only,
-        costly=costly,
+        scan_required=scan_required,
     )
 
 
-def _text(part: Dead) -> Iterator[str]:
+def _text(part: DeadLetterReport) -> Iterator[str]:
     yield f"{part.engine}  {part.meaning}"
-    if part.costly is not None:
-        ddl = f" ({part.costly.ddl})" if part.costly.ddl else ""
-        yield f"  Not looked for: {part.costly.why}{ddl}"
+    if part.scan_required is not None:
+        ddl = f" ({part.scan_required.ddl})" if part.scan_required.ddl else ""
+        yield f"  Not looked for: {part.scan_required.why}{ddl}"
     elif not part.unreadable and not part.dead_letters and not part.only:
         yield "  No dead letters."
     at = part.at or 0.0

@@ -25,7 +25,7 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from queries.write import bulk_list
 from queries.write.audit_log import TABLE, operator
-from queries.write.bulk_list import Frozen
+from queries.write.bulk_list import BulkList
 
 DROPPED, UNKNOWN = 3, 5
 
@@ -104,7 +104,7 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
     return _told(target, dry_run, done, found, carried)
 
 
-async def _dry_run_again(workspace: Workspace, bulk: Frozen) -> DryRun:
+async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
     """Dry-run what is left, after a transaction of the killed console that may still hold nodes has ended."""
     head = bulk.head
     waiting = False
@@ -135,7 +135,7 @@ async def _carried(
     gone: Sequence[Result],
     yes: bool,
     confirm: str | None,
-    bulk: Frozen | None = None,
+    bulk: BulkList | None = None,
 ) -> tuple[Outcomes | None, Ending]:
     """Ask and commit. No outcomes where it was not agreed to."""
     possible = (
@@ -263,7 +263,7 @@ def _go_on(
     return prompts.agreed(f"{question} Go on?")
 
 
-async def _commit(workspace: Workspace, dry_run: DryRun, bulk: Frozen | None) -> tuple[Outcomes, Ending]:
+async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) -> tuple[Outcomes, Ending]:
     """Commit chunk by chunk, then wait for what is busy for now. Ctrl-C and SIGTERM end it between two chunks.
 
     What is under way is waited for.
@@ -290,9 +290,9 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: Frozen | None) ->
             place = progress.chunk.audit_log or place
             ending = Ending(bulk=progress.bulk, given_up=progress.given_up)
             if progress.waits is not None:
-                say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.trouble}")
+                say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
             elif progress.given_up:
-                say(f"The server was not there for {perform.PATIENCE:.0f} s. {progress.trouble}")
+                say(f"The server was not there for {perform.PATIENCE:.0f} s. {progress.error_text}")
             elif progress.total > perform.CHUNK:
                 say(f"{progress.done} of {progress.total}")
     corrections = workspace.journal.corrected[before:]

@@ -53,9 +53,9 @@ def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
     from queries.contract.loader import BrokenEngineError
     from queries.errors import DatabaseError
-    from queries.workspace import UnknownError
+    from queries.workspace import UnknownIdError
 
-    if isinstance(error, ConfigError | UnknownError):
+    if isinstance(error, ConfigError | UnknownIdError):
         return USAGE
     return FAILED if isinstance(error, DatabaseError | BrokenEngineError) else None
 

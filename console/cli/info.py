@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from console.cli.options import Choices
+from console.cli.options import CliOptions
 from console.cli.output import Output
 from console.cli.program import state_dir, version
 from console.cli.tables import table
@@ -36,7 +36,7 @@ async def info(target: Target) -> int:
         "target": redact(target.dsn) or "the libpq environment",
         "read_only": target.read_only,
     }
-    trouble = None
+    error_text = None
     try:
         async with opened(target, empty=True) as workspace:
             facts["server"] = workspace.server
@@ -44,10 +44,10 @@ async def info(target: Target) -> int:
             facts["audit_log"] = workspace.audit_log_place
             facts["load"] = round(workspace.database.load.share(), 4)
     except DatabaseError as error:
-        trouble = error
+        error_text = error
     target.output.answer(facts, lambda: _facts(facts))
-    if trouble is not None:
-        raise trouble
+    if error_text is not None:
+        raise error_text
     return 0
 
 
@@ -67,7 +67,7 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 
 
-def sql(choices: Choices, action: str, label: str | None) -> int:
+def sql(choices: CliOptions, action: str, label: str | None) -> int:
     """Print an action's statements, of every engine that has it. The exit code."""
     known = loader.builtin()
     wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]

@@ -32,10 +32,10 @@ def _nothing_to_parse(words: Sequence[str]) -> bool:
 
 def _console(words: Sequence[str]) -> int:
     """Without click, whose import takes as long as connecting does."""
-    from console.cli.options import Choices
+    from console.cli.options import CliOptions
     from console.cli.screen import open_console
 
-    choices = Choices()
+    choices = CliOptions()
     choices.dsn = next(iter(words), None)
     return open_console(choices)
 

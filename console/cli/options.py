@@ -18,7 +18,7 @@ def wrong(message: str) -> UsageError:
     return UsageError(message)
 
 
-class Choices:
+class CliOptions:
     """The options that may stand before or after the command, and the target in its several spellings."""
 
     def __init__(self) -> None:

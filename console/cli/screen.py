@@ -10,14 +10,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 
-from console.cli.options import Choices, wrong
+from console.cli.options import CliOptions, wrong
 from console.cli.target import Target, resolve
 from console.config import Context
 
 GREETING = "2 what is stuck · enter why · W C R ... remedies, dry-run first · tab the next engine · ? help"
 
 
-def open_console(choices: Choices) -> int:
+def open_console(choices: CliOptions) -> int:
     """Open the console on the chosen target. Its exit code."""
     _no_json(choices)
     _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
@@ -25,7 +25,7 @@ def open_console(choices: Choices) -> int:
     return _run(target, target.dsn, target.config.contexts.get(target.context))
 
 
-def demo(choices: Choices, *, headless: bool, seed: int) -> int:
+def demo(choices: CliOptions, *, headless: bool, seed: int) -> int:
     """Serve the demo, with the console on it unless ``headless``. The exit code."""
     _no_json(choices)
     if choices.dsn is not None:
@@ -117,6 +117,6 @@ def _needs_terminal(instead: str) -> None:
             raise wrong(f"The console needs a terminal, and {name} is none. {instead}")
 
 
-def _no_json(choices: Choices) -> None:
+def _no_json(choices: CliOptions) -> None:
     if choices.json:
         raise wrong("--json goes with a command, such as stuck.")

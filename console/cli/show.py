@@ -9,7 +9,7 @@ from console.cli import tables
 from console.cli.output import Whole, say
 from console.cli.target import Target, opened
 from console.text import drawings, formatting
-from queries.model import Costly, Detail, Node, Section
+from queries.model import Detail, Node, ScanRequired, Section
 from queries.read.payload import describe, render
 from queries.read.reader import Reader
 
@@ -28,9 +28,9 @@ async def show(target: Target, node_id: str, size: int) -> int:
             hidden = ", or a row-level policy hides it" if reader.found.policies else ""
             say(f"{node_id} does not exist, or not any more{hidden}.")
             return 3
-        entries, unread = await workspace.done(detail.node.id, 5)
+        entries, stale_engines = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
-    history = [*([unread] if unread else ()), *map(tables.entry, entries)]
+    history = [*([stale_engines] if stale_engines else ()), *map(tables.entry, entries)]
     width = (target.output.width or WIDTH + 2) - 2
     target.output.answer(detail, lambda: _lines(detail, reader, actions, history, max(width, 10), target.output.ascii))
     return 0
@@ -86,9 +86,9 @@ def _ago(value: float, at: float) -> str:
 
 
 def _section(section: Section, width: int, now: float, ascii: bool) -> Iterator[str]:
-    if section.costly is not None:
+    if section.scan_required is not None:
         yield section.title
-        yield from (f"  {line}" for line in _costly(section.costly))
+        yield from (f"  {line}" for line in _scan_required(section.scan_required))
     elif section.payload is not None:
         yield f"{section.title}: {describe(section.payload)}"
         if section.payload.head:
@@ -103,12 +103,12 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> Iterator[
         yield from (f"  {line}" for line in tables.table(rows))
 
 
-def _costly(costly: Costly) -> Iterator[str]:
-    if not costly.need:
-        yield f"not read: {costly.why}"
+def _scan_required(scan_required: ScanRequired) -> Iterator[str]:
+    if not scan_required.need:
+        yield f"not read: {scan_required.why}"
         return
-    yield f"not read: {costly.why} (about {costly.pages} blocks to scan)"
-    yield costly.ddl
+    yield f"not read: {scan_required.why} (about {scan_required.pages} blocks to scan)"
+    yield scan_required.ddl
 
 
 def _cell(value: Any) -> str:

@@ -11,7 +11,7 @@ from console.cli.output import say
 from console.cli.target import Target, chosen, limits, nothing_here, opened
 from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
-from queries.model import Count, Finding, Findings, Record, Unchecked
+from queries.model import Count, Finding, Findings, Record, SkippedFinding
 from queries.read.reader import Reader
 
 PAUSE = 1.0  # seconds between two looks of `stuck --watch`
@@ -47,7 +47,7 @@ async def engines(target: Target) -> int:
         here = [await _here(reader) for reader in workspace.engines.values()]
         lines = [line for reader in workspace.engines.values() for line in limits(workspace, reader)]
     declined = workspace.declined
-    answer = {"engines": here, "declined": declined, "looked_for": workspace.looked_for}
+    answer = {"engines": here, "declined": declined, "looked_for": workspace.expected}
     target.output.answer(answer, lambda: _text(here))
     if not here:
         for line in nothing_here(workspace):
@@ -92,7 +92,7 @@ async def stuck(target: Target, *, engine: str | None, limit: int, watch: float 
     """List findings, worst first. The exit code."""
     code = 0
     parts: list[Findings] = []
-    unread: list[Unchecked] = []
+    stale_engines: list[SkippedFinding] = []
     async with opened(target) as workspace:
         readers = list(chosen(workspace, engine))
         if watch is not None and (unwatched := await _watch(readers, watch)):
@@ -108,12 +108,12 @@ async def stuck(target: Target, *, engine: str | None, limit: int, watch: float 
                 raise
             except DatabaseError as error:
                 lines.append(f"{reader.label}: {error}")
-                unread.append(Unchecked(engine=reader.label, code="anything", why=error.line, failed=True))
+                stale_engines.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
             lines += limits(workspace, reader)
             say(*lines)
             code = code or int(bool(lines))
         watched = [finding for reader in readers for finding in reader.watched()]
-    answer = _merged(parts, watched, [*unread, *(_unwatched(readers) if watch is None else ())])
+    answer = _merged(parts, watched, [*stale_engines, *(_unwatched(readers) if watch is None else ())])
     target.output.answer(answer, lambda: _findings(answer, tuple(reader.label for reader in readers)))
     return code
 
@@ -140,19 +140,19 @@ async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
 def _failed(part: Findings) -> Iterator[str]:
     """The findings that could not be looked for, one line for each reason."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for each in part.unchecked:
+    for each in part.skipped_findings:
         if each.failed:
             reasons.setdefault((each.engine, each.why), []).append(each.code)
     for (label, why), codes in reasons.items():
         yield f"{label}: not looked for: {', '.join(codes)}: {why}"
 
 
-def _unwatched(readers: list[Reader]) -> Iterator[Unchecked]:
+def _unwatched(readers: list[Reader]) -> Iterator[SkippedFinding]:
     """The findings that need several looks, where only one was taken."""
     for reader in readers:
         for spec in reader.engine.spec.findings:
             if spec.sample:
-                yield Unchecked(engine=reader.label, code=spec.code, why=SEVERAL)
+                yield SkippedFinding(engine=reader.label, code=spec.code, why=SEVERAL)
 
 
 def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:
@@ -161,7 +161,7 @@ def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Fi
     return Findings(
         found=tuple(found),
         at=max((part.at for part in parts), default=0.0),
-        unchecked=(*(each for part in parts for each in part.unchecked), *unwatched),
+        skipped_findings=(*(each for part in parts for each in part.skipped_findings), *unwatched),
         capped=tuple(code for part in parts for code in part.capped),
     )
 

@@ -34,11 +34,11 @@ def stuck(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
         if finding.action:
             yield Whole(f"   → {tables.command(finding)}")
     if not answer.found:
-        sure = all(each.why == SEVERAL for each in answer.unchecked)
+        sure = all(each.why == SEVERAL for each in answer.skipped_findings)
         yield f"Nothing is stuck in {', '.join(labels)}." if sure else "Nothing was found where it could be looked for."
     for code in answer.capped:
         yield f"There are more of {code}: --limit shows more."
-    for each in answer.unchecked:
+    for each in answer.skipped_findings:
         if each.failed:
             continue  # said on stderr
         yield f"Not looked for: {each.engine} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from console.cli.options import Choices, wrong
+from console.cli.options import CliOptions, wrong
 from console.cli.output import Output
 from console.config import Config, load
 from queries import duration
@@ -14,7 +14,7 @@ from queries.db.redaction import redact
 from queries.errors import DatabaseError
 from queries.model import Node, Record
 from queries.read.reader import Reader
-from queries.workspace import UnknownError, Workspace
+from queries.workspace import UnknownIdError, Workspace
 
 
 class Target(Record):
@@ -41,11 +41,11 @@ class Target(Record):
         return self.config.overrides()
 
 
-class NoEngine(DatabaseError):
+class NoEngineError(DatabaseError):
     """No known engine is in the database; says what was looked for."""
 
 
-def resolve(choices: Choices) -> Target:
+def resolve(choices: CliOptions) -> Target:
     """Read the settings and find the target. Raises ConfigError, UsageError."""
     config = load(choices.config)
     if config.thresholds or config.options:
@@ -93,7 +93,7 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
     )
     try:
         if not (workspace.engines or empty):
-            raise NoEngine(*nothing_here(workspace))
+            raise NoEngineError(*nothing_here(workspace))
         yield workspace
     finally:
         await workspace.close()
@@ -103,7 +103,7 @@ def nothing_here(workspace: Workspace) -> list[str]:
     """Why there is no engine: what looked like one and is not, and what was looked for."""
     lines = [f"There is no task engine that unstick knows in the database {workspace.server.database}."]
     lines += [f"Declined {d.engine} in schema {d.schema}: {d.why}." for d in workspace.declined]
-    return lines + [f"Looked for {line}" for line in workspace.looked_for]
+    return lines + [f"Looked for {line}" for line in workspace.expected]
 
 
 def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
@@ -112,7 +112,7 @@ def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
         return workspace.engines.values()
     try:
         return (workspace.named(label),)
-    except UnknownError as error:
+    except UnknownIdError as error:
         raise wrong(str(error)) from None
 
 

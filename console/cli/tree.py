@@ -14,7 +14,7 @@ from console.cli.target import Target, chosen, limits, opened
 from console.model.filter import Filter, FilterError, matches, parse
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
-from queries.model import Costly, Node, Page
+from queries.model import Node, Page, ScanRequired
 from queries.read.reader import Reader
 
 AT_ONCE = 100  # nodes of a page
@@ -33,7 +33,7 @@ class Found:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.at = 0.0
-        self.costly: dict[tuple[str, str], Costly] = {}  # by engine and kind of parent ("" for the top)
+        self.scan_required: dict[tuple[str, str], ScanRequired] = {}  # by engine and kind of parent ("" for the top)
         self.only: dict[str, str] = {}  # what alone was looked at, by engine
         self.more: list[str] = []  # at which places there is more than was read
         self.below: list[str] = []  # the nodes below which there is
@@ -41,16 +41,16 @@ class Found:
     def note(self, page: Page, label: str, kind: str = "") -> None:
         """Keep what a page says beside its nodes."""
         self.at = max(self.at, page.at)
-        if page.costly is not None:
-            self.costly[label, kind] = page.costly
+        if page.scan_required is not None:
+            self.scan_required[label, kind] = page.scan_required
         if page.only:
             self.only[label] = formatting.only(page.only)
 
-    def left_out(self) -> Iterator[str]:
+    def skipped(self) -> Iterator[str]:
         """What was not read, and what would read it."""
-        for costly in dict.fromkeys(self.costly.values()):
-            yield f"Not read: {costly.why}. --asked reads it all the same; an index would make it cheap:"
-            yield f"  {costly.ddl}"
+        for scan_required in dict.fromkeys(self.scan_required.values()):
+            yield f"Not read: {scan_required.why}. --asked reads it all the same; an index would make it cheap:"
+            yield f"  {scan_required.ddl}"
         for label, only in self.only.items():
             yield f"There may be more in {label}: {only}."
         below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
@@ -81,11 +81,11 @@ async def tree(
             lines = limits(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
             say(*lines)
             code = code or int(bool(lines))
-    costly = next(iter(found.costly.values()), None)
+    scan_required = next(iter(found.scan_required.values()), None)
     only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
-    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, costly=costly)
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, scan_required=scan_required)
     target.output.answer(page, lambda: _lines(found, target.output.ascii))
-    for line in found.left_out():
+    for line in found.skipped():
         say(line)
     return code
 
@@ -131,7 +131,7 @@ async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Foun
 async def _children(reader: Reader, parent: Node, limit: int, asked: bool, found: Found) -> list[Node]:
     """At most ``limit`` children of a node, page by page; none where that would scan a large table unasked."""
     nodes: list[Node] = []
-    if (reader.label, parent.kind) in found.costly:
+    if (reader.label, parent.kind) in found.scan_required:
         return nodes
     cursor = None
     while len(nodes) < limit:
@@ -153,7 +153,7 @@ async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], st
         ids = [row.node.id for row in rows[start : start + AT_ONCE * 5]]
         found = await reader.findings(ids, page=len(ids))
         why = why or next(
-            (f"{each.code} was not looked for: {each.why}" for each in found.unchecked if each.failed), ""
+            (f"{each.code} was not looked for: {each.why}" for each in found.skipped_findings if each.failed), ""
         )
         for finding in found.found:
             codes.setdefault(finding.node_id, []).append(finding.code)

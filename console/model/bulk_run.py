@@ -18,7 +18,7 @@ from queries.write import audit_log, bulk_list
 STOPPED = "stopped before its turn came: nothing was changed"
 
 
-class Work:
+class BulkRun:
     """A dry run being committed, chunk by chunk. ``changed`` is called after each chunk and at the end."""
 
     def __init__(self, workspace: Workspace, dry_run: DryRun, changed: Callable[[], None]) -> None:
@@ -28,7 +28,7 @@ class Work:
         self.xids: list[str] = []
         self.place: str | None = None  # where the audit log entries went
         self.bulk = ""  # id by which what is left can be continued
-        self.trouble = ""  # why the server is waited for, "" where it is not
+        self.error_text = ""  # why the server is waited for, "" where it is not
         self.retry_at = 0.0  # monotonic time at which it is asked again
         self.held: float | None = None  # seconds it waits on at most, while it waits for nodes to be free
         self.ended = False
@@ -112,7 +112,7 @@ class Work:
                 self.changes += step.chunk.changes
                 self.xids += [step.chunk.xid] if step.chunk.xid else []
                 self.place = step.chunk.audit_log or self.place
-                self.bulk, self.trouble = step.bulk, step.trouble
+                self.bulk, self.error_text = step.bulk, step.error_text
                 self.retry_at = monotonic() + (step.waits or 0.0)
                 self.correct()
                 self.held = step.held

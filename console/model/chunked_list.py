@@ -15,12 +15,12 @@ SIZE = 256
 
 
 class Item(Protocol):
-    """What may be kept in ``Blocks``: an object (compared by identity) with room for its block."""
+    """What may be kept in ``ChunkedList``: an object (compared by identity) with room for its block."""
 
-    block: Block | None
+    block: ListChunk | None
 
 
-class Block:
+class ListChunk:
     """A run of neighbouring items. ``number`` and ``start`` are valid only while the sequence says so."""
 
     __slots__ = ("items", "number", "start")
@@ -36,11 +36,11 @@ class Block:
 T = TypeVar("T", bound=Item)
 
 
-class Blocks(Generic[T]):
+class ChunkedList(Generic[T]):
     """A sequence of distinct items; an item's ``block`` is None exactly while it is not in the sequence."""
 
     def __init__(self) -> None:
-        self._blocks: list[Block] = []
+        self._blocks: list[ListChunk] = []
         self._starts: list[int] = []
         self._length = 0
         self._stale = False
@@ -89,7 +89,7 @@ class Blocks(Generic[T]):
         self._count()
         low, high, merged = self._around(start, stop, items)
         step = SIZE if len(merged) > 2 * SIZE else 2 * SIZE
-        self._blocks[low:high] = [Block(merged[at : at + step]) for at in range(0, len(merged), step)]
+        self._blocks[low:high] = [ListChunk(merged[at : at + step]) for at in range(0, len(merged), step)]
         self._length += len(items) - (stop - start)
         self._stale = True
 
@@ -109,7 +109,7 @@ class Blocks(Generic[T]):
             high += 1
         return low, high, merged
 
-    def _block_at(self, index: int) -> Block:
+    def _block_at(self, index: int) -> ListChunk:
         self._count()
         return self._blocks[max(bisect_right(self._starts, index) - 1, 0)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Costly, DeadLetter, Group, Node, Record
+from queries.model import DeadLetter, Group, Node, Record, ScanRequired
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
@@ -35,14 +35,14 @@ class Row(Record):
         return self.engine if self.group is None else _key(self.group)
 
 
-class Part:
+class EngineDeadLetters:
     """One engine's dead letters and the round that reads them."""
 
     def __init__(self) -> None:
         self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
-        self.costly: Costly | None = None
-        self.trouble = ""  # why it was not read
+        self.scan_required: ScanRequired | None = None
+        self.error_text = ""  # why it was not read
         self.read = False  # whether a round has come to its end
         self.due = True  # whether a round is wanted soon
         self.more = False  # whether there are dead letters beyond the cap
@@ -67,7 +67,7 @@ class Part:
     async def step(self, reader: Reader) -> None:
         """Read the next page; at the end of the round forget what was not met. Raises DatabaseError."""
         page = await reader.dead(self._cursor, PAGE)
-        self.at, self.costly, self._cursor, self.trouble = page.at, page.costly, page.cursor, ""
+        self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.only = page.only
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
         self._met |= {dead_letter.node.id for dead_letter in page.dead_letters}
@@ -94,11 +94,11 @@ class Part:
         self._cap += CAP if more else 0
 
 
-class Desk:
+class DeadLetterBoard:
     """All engines' parts, which groups are unfolded, and which dead letters are marked."""
 
     def __init__(self) -> None:
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, EngineDeadLetters] = {}
         self.marks: set[str] = set()
         self._open: set[str] = set()
         self._turn = 0
@@ -113,7 +113,7 @@ class Desk:
         ``changed`` is called whenever a page has come. An engine that cannot be read says so in its part. Raises
         DatabaseError where the connection is gone.
         """
-        self.parts = {label: self.parts.get(label) or Part() for label in readers}
+        self.parts = {label: self.parts.get(label) or EngineDeadLetters() for label in readers}
         ids = list(seen)
         for label, part in self.parts.items():
             await _tried(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))
@@ -136,19 +136,19 @@ class Desk:
     @property
     def read(self) -> bool:
         """Whether each part has been read once, or could not be."""
-        return bool(self.parts) and all(part.read or part.trouble for part in self.parts.values())
+        return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
     def rows(self) -> list[Row]:
         """Engine by engine, the one with the worst and oldest dead letters first, each with its groups."""
         rows: list[Row] = []
         for label in sorted(self.parts, key=self._worst):
             rows.append(Row(engine=label))
-            for group, pile in self.parts[label].groups.items():
+            for group, dead_letters_of in self.parts[label].groups.items():
                 unfolded = _key(group) in self._open
-                rows.append(Row(engine=label, group=group, open=unfolded, marked=self._all_marked(pile)))
+                rows.append(Row(engine=label, group=group, open=unfolded, marked=self._all_marked(dead_letters_of)))
                 rows += [
                     Row(engine=label, group=group, dead_letter=each, marked=each.node.id in self.marks)
-                    for each in (pile if unfolded else ())
+                    for each in (dead_letters_of if unfolded else ())
                 ]
         return rows
 
@@ -158,10 +158,10 @@ class Desk:
             return 1, 0.0
         return -group.severity, group.first if group.first is not None else float("inf")
 
-    def _all_marked(self, pile: Iterable[DeadLetter]) -> bool:
-        return all(each.node.id in self.marks for each in pile)
+    def _all_marked(self, dead_letters_of: Iterable[DeadLetter]) -> bool:
+        return all(each.node.id in self.marks for each in dead_letters_of)
 
-    def pile(self, row: Row) -> list[DeadLetter]:
+    def dead_letters_of(self, row: Row) -> list[DeadLetter]:
         """The dead letters that a row stands for."""
         if row.dead_letter is not None:
             return [row.dead_letter]
@@ -170,7 +170,7 @@ class Desk:
 
     def targets(self, row: Row) -> list[Node]:
         """What an action would act on: the marked dead letters of the row's engine, else those the row stands for."""
-        part, own = self.parts.get(row.engine), self.pile(row)
+        part, own = self.parts.get(row.engine), self.dead_letters_of(row)
         marked = [each for key, each in part.dead_letters.items() if key in self.marks] if part else []
         here = {each.node.id for each in own}
         return [each.node for each in sorted(marked, key=lambda e: e.node.id not in here) or own]
@@ -184,7 +184,7 @@ class Desk:
 
     def mark(self, row: Row) -> None:
         """Mark a dead letter or all of a group, or take the marks away where all are marked."""
-        ids = {each.node.id for each in self.pile(row)}
+        ids = {each.node.id for each in self.dead_letters_of(row)}
         self.marks = self.marks - ids if ids <= self.marks else self.marks | ids
 
     def again(self) -> None:
@@ -209,10 +209,10 @@ def _key(group: Group) -> str:
     return f"{group.engine}\n{group.fingerprint}"
 
 
-async def _tried(part: Part, reading: Awaitable[None]) -> None:
+async def _tried(part: EngineDeadLetters, reading: Awaitable[None]) -> None:
     try:
         await reading
     except (LostError, UnreachableError):
         raise
     except DatabaseError as error:
-        part.trouble, part.due = error.line, False
+        part.error_text, part.due = error.line, False

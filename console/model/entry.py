@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
-from console.model.chunked_list import Block
+from console.model.chunked_list import ListChunk
 from queries.model import Node, Record
 
 NEAR = 64
 RAILS = 24
 
 
-class Tail(StrEnum):
+class EdgeRow(StrEnum):
     """Why a parent's last row is not a node: there is a next page, it is being read, or reading it would cost. Or its
     first row: what was before the loaded children was let go."""
 
@@ -35,7 +35,7 @@ class Row(Record):
     rails: tuple[bool, ...]  # for its ancestors below the root: do more siblings of theirs follow? () when too deep
     dimmed: bool  # shown only because something below it matches the filter
     marked: bool
-    tail: Tail | None = None
+    tail: EdgeRow | None = None
     note: str = ""
 
 
@@ -68,14 +68,14 @@ class Entry:
         self.children: list[Entry] | None = None  # None: never read
         self.head: Entry | None = None  # the row for children before the loaded ones
         self.tail: Entry | None = None  # the row for those after them
-        self.kind: Tail | None = None
+        self.kind: EdgeRow | None = None
         self.note = ""
         self.expanded = False
         self.matched = True
         self.live = 0  # children that the filter shows
         self.final: Entry | bool | None = None  # the last child shown; False: not known at the moment
         self.place = 0  # where it was among its siblings when last looked
-        self.block: Block | None = None
+        self.block: ListChunk | None = None
 
     @property
     def shown(self) -> bool:
@@ -177,9 +177,9 @@ def tail_id(parent_id: str | None) -> str:
     return f"{parent_id or ''}\0more"
 
 
-def edge_entry(parent: Entry, kind: Tail, note: str) -> Entry:
+def edge_entry(parent: Entry, kind: EdgeRow, note: str) -> Entry:
     """The entry of a row for children that are not loaded."""
-    ending = "\0before" if kind is Tail.BEFORE else "\0more"
+    ending = "\0before" if kind is EdgeRow.BEFORE else "\0more"
     entry = Entry(parent.id + ending, None, parent)
     entry.kind, entry.note, entry.children = kind, note, []
     return entry

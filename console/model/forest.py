@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from console.model.entry import Entry, Row, Tail, append, common, count, edge_entry, merge, place, prepend, tail_id
+from console.model.entry import EdgeRow, Entry, Row, append, common, count, edge_entry, merge, place, prepend, tail_id
 from console.model.held import Held, Predicate
 from queries.model import Node, Record
 
-__all__ = ["Change", "Forest", "Row", "Tail", "tail_id"]
+__all__ = ["Change", "EdgeRow", "Forest", "Row", "tail_id"]
 
 FIELDS = Node.__struct_fields__
 
@@ -73,13 +73,13 @@ class Forest(Held):
         entry = self._entries.get(node_id)
         if entry is None or entry.expanded or not entry.expandable:
             return False
-        unread = entry.children is None
+        stale_engines = entry.children is None
         entry.expanded = True
-        if unread and entry.tail is None:
-            entry.tail = edge_entry(entry, Tail.LOADING, "")
+        if stale_engines and entry.tail is None:
+            entry.tail = edge_entry(entry, EdgeRow.LOADING, "")
         if entry.block is not None:
             self._display.unfold(entry)
-        return unread
+        return stale_engines
 
     def collapse(self, node_id: str) -> bool:
         """Hide a node's children; a cursor below comes up to the node. False where they were not shown."""
@@ -111,7 +111,7 @@ class Forest(Held):
     _parting = False
 
     @contextlib.contextmanager
-    def letting_go(self) -> Iterator[None]:
+    def evicting(self) -> Iterator[None]:
         """What goes meanwhile is still there in the database: only not held any more. Its marks stay."""
         self._parting = True
         try:
@@ -132,7 +132,7 @@ class Forest(Held):
     def prepend_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
         """The page before those that are there. Not ``complete``: there are more before it, and a row says so."""
         change = self._children(parent_id, nodes, prepend, None)
-        self.set_head(parent_id, None if complete else Tail.BEFORE)
+        self.set_head(parent_id, None if complete else EdgeRow.BEFORE)
         return change
 
     def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
@@ -140,7 +140,7 @@ class Forest(Held):
         the top); nobody is dropped or moved. The "more" row stays as it is."""
         return self._children(parent_id, nodes, merge, None)
 
-    def set_tail(self, parent_id: str | None, kind: Tail | None, note: str = "") -> Change:
+    def set_tail(self, parent_id: str | None, kind: EdgeRow | None, note: str = "") -> Change:
         """Say what a parent's row for unread children means; None takes the row away."""
         parent = self._find(parent_id or "")
         self._display.begin()
@@ -148,7 +148,7 @@ class Forest(Held):
             self._set_tail(parent, kind, note)
         return self._finish()
 
-    def set_head(self, parent_id: str | None, kind: Tail | None, note: str = "") -> Change:
+    def set_head(self, parent_id: str | None, kind: EdgeRow | None, note: str = "") -> Change:
         """Say that children before the loaded ones were let go; None takes the row away."""
         parent = self._find(parent_id or "")
         self._display.begin()
@@ -226,7 +226,7 @@ class Forest(Held):
             return self._finish()
         cells: dict[str, frozenset[str]] = {}
         removed: list[str] = []
-        marks, unread = set(self.marks), parent.children is None
+        marks, stale_engines = set(self.marks), parent.children is None
         read = self._adopt(parent, nodes, cells, removed)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
@@ -240,8 +240,8 @@ class Forest(Held):
             self._display.cursor = arrivals
         elif above and first is not None and first.block is not None:
             self._display.cursor = first
-        if complete is not None or unread:
-            self._set_tail(parent, None if complete else Tail.MORE, "")
+        if complete is not None or stale_engines:
+            self._set_tail(parent, None if complete else EdgeRow.MORE, "")
         return self._finish(cells, new.values(), removed)
 
     def _adopt(
@@ -319,7 +319,7 @@ class Forest(Held):
         elif self._display.is_open(parent):
             self._display.show(self._display.slot(parent, place(parent.children or [], top)), [top])
 
-    def _set_tail(self, parent: Entry, kind: Tail | None, note: str) -> None:
+    def _set_tail(self, parent: Entry, kind: EdgeRow | None, note: str) -> None:
         if parent.tail is not None and kind is not None:
             parent.tail.kind, parent.tail.note = kind, note
             return

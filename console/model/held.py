@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console.model.entry import Entry, Row, edge_of
-from console.model.visible_rows import Display
+from console.model.visible_rows import VisibleRows
 from queries.model import Node
 
 Predicate = Callable[[Node], bool]
@@ -25,7 +25,7 @@ class Held:
     def _plant(self) -> None:
         self._root = Entry("", None, None)
         self._root.expanded = True
-        self._display = Display(self._root)
+        self._display = VisibleRows(self._root)
         self._rows = self._display.rows
 
     # what is there

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import takewhile
 
-from console.model.forest import Change, Forest, Tail
-from console.model.page_window import PAGES, SIFTED, Window
+from console.model.forest import Change, EdgeRow, Forest
+from console.model.page_window import PAGES, SIFTED, PageWindow
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Costly, Node, Page, Record
+from queries.model import Node, Page, Record, ScanRequired
 from queries.read.reader import Reader
 
 PAGE = 100
@@ -22,7 +22,7 @@ FAR = 100  # levels above a node that was looked up; from there on only what lea
 HELD = 20_000  # nodes from which on those below folded ones are let go
 
 
-class Shape(StrEnum):
+class ListKind(StrEnum):
     """What the roots of a list are."""
 
     TREE = "tree"
@@ -30,7 +30,7 @@ class Shape(StrEnum):
     FOUND = "found"
 
 
-class News(Record):
+class RefreshResult(Record):
     """What a refresh brought."""
 
     cells: dict[str, frozenset[str]] = {}
@@ -39,19 +39,19 @@ class News(Record):
     lost: Node | None = None
 
 
-class Listing:
+class NodeList:
     """One list of one engine's nodes. ``reader`` gives the engine as it is connected now."""
 
-    def __init__(self, reader: Callable[[], Reader | None], shape: Shape, text: str = "") -> None:
+    def __init__(self, reader: Callable[[], Reader | None], shape: ListKind, text: str = "") -> None:
         self.forest = Forest()
         self.shape = shape
         self.text = text
         self.at = 0.0  # server time of the last read
         self.only = ""  # what alone is looked at, where that is not everything
         self.read = False  # whether the first page has come
-        self.costly: dict[str | None, Costly] = {}
+        self.scan_required: dict[str | None, ScanRequired] = {}
         self._reader = reader
-        self._windows: dict[str | None, Window] = {}
+        self._windows: dict[str | None, PageWindow] = {}
         self._asked: set[str | None] = set()
         self._turn = 0
 
@@ -74,17 +74,17 @@ class Listing:
             return None if parent_id is not None else await self.first()
         page = await self._page(parent_id, window.after)
         if page is None:
-            return self.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
-        if self._costly(parent_id, page) and page.costly is not None:
-            return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
+            return self.forest.set_tail(parent_id, EdgeRow.MORE, "not read; enter tries again")
+        if self._scan_required(parent_id, page) and page.scan_required is not None:
+            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
         self._leaves(page.nodes)
-        gone = window.let_go_above(self.forest.children(parent_id) or (), self._pages)
-        with self.forest.letting_go():
+        gone = window.evict_before(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.evicting():
             self.forest.remove(gone)
         if window.low:  # also where all rows of the pages let go have left before
-            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back" if self.forest.filtered else "")
+            self.forest.set_head(parent_id, EdgeRow.BEFORE, "enter reads back" if self.forest.filtered else "")
         self._shrink()
         return change
 
@@ -98,8 +98,8 @@ class Listing:
         nodes: list[Node] = []
         while True:  # where rows have come in between since, it takes more than one page to come up to those held
             page = await self._page(parent_id, start)
-            if page is None or page.costly is not None:
-                return self.forest.set_head(parent_id, Tail.BEFORE, "not read; enter tries again")
+            if page is None or page.scan_required is not None:
+                return self.forest.set_head(parent_id, EdgeRow.BEFORE, "not read; enter tries again")
             nodes += page.nodes
             start = page.cursor
             if start is None or start == window.first or held.intersection(node.id for node in page.nodes):
@@ -110,14 +110,16 @@ class Listing:
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
         self._leaves(nodes)
-        gone = window.let_go_below(self.forest.children(parent_id) or (), self._pages)
-        with self.forest.letting_go():
+        gone = window.evict_after(self.forest.children(parent_id) or (), self._pages)
+        with self.forest.evicting():
             self.forest.remove(gone)
         filtered = self.forest.filtered
         if window.low and filtered:
-            self.forest.set_head(parent_id, Tail.BEFORE, "enter reads back")
+            self.forest.set_head(parent_id, EdgeRow.BEFORE, "enter reads back")
         if window.after is not None:
-            self.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter" if filtered and gone else "")
+            self.forest.set_tail(
+                parent_id, EdgeRow.MORE, "enter reads on, with the filter" if filtered and gone else ""
+            )
         return change
 
     @property
@@ -137,20 +139,20 @@ class Listing:
         page = await self._children(parent_id, None)
         if page is None:
             return None
-        if self._costly(parent_id, page) and page.costly is not None:
-            return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
-        self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
-        self.forest.set_tail(parent_id, Tail.MORE if page.cursor is not None else None)
+        if self._scan_required(parent_id, page) and page.scan_required is not None:
+            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+        self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
+        self.forest.set_tail(parent_id, EdgeRow.MORE if page.cursor is not None else None)
         return self._merge(parent_id, page.nodes)
 
-    async def refresh(self, ids: Sequence[str]) -> News:
+    async def refresh(self, ids: Sequence[str]) -> RefreshResult:
         """Read the nodes on the screen again, and one page each of the roots and of one parent on the screen."""
         reader = self._reader()
         if reader is None:
-            return News()
+            return RefreshResult()
         if not self.read:
             change = await self.first()
-            return News() if change is None else _news(change)
+            return RefreshResult() if change is None else _news(change)
         changes: list[Change] = []
         fresh: set[str] = set()
         try:
@@ -214,23 +216,23 @@ class Listing:
                 await self.below(parent_id)
             self._merge(parent_id, [below])
             if beside and left >= FAR:
-                self.forest.set_tail(parent_id, Tail.MORE, "enter reads what is beside it")
+                self.forest.set_tail(parent_id, EdgeRow.MORE, "enter reads what is beside it")
         return node.id in self.forest
 
     def _dear(self, parent_id: str) -> bool:
-        return parent_id in self.costly or parent_id in self._asked
+        return parent_id in self.scan_required or parent_id in self._asked
 
     async def _newcomers(self, ids: Sequence[str], changes: list[Change], fresh: set[str]) -> None:
         """The pages in which nodes may be new. ``fresh`` are those of them that were held."""
-        page = await self._roots(self._start(None, ids)) if self.shape is not Shape.FOUND else None
-        if page is not None and page.costly is None:
+        page = await self._roots(self._start(None, ids)) if self.shape is not ListKind.FOUND else None
+        if page is not None and page.scan_required is None:
             self._came(None, page, changes, fresh)
         parents = list(dict.fromkeys(p for p in map(self.forest.parent, ids) if p is not None and not self._dear(p)))
         if parents:
             self._turn += 1
             parent = parents[self._turn % len(parents)]
             page = await self._children(parent, self._start(parent, ids))
-            if page is not None and page.costly is None:
+            if page is not None and page.scan_required is None:
                 self._came(parent, page, changes, fresh)
 
     def _came(self, parent_id: str | None, page: Page, changes: list[Change], fresh: set[str]) -> None:
@@ -260,9 +262,9 @@ class Listing:
         reader = self._reader()
         if reader is None:
             return None
-        if self.shape is Shape.FOUND:
+        if self.shape is ListKind.FOUND:
             return await reader.find(self.text)
-        page = await (reader.roots(cursor, PAGE) if self.shape is Shape.TREE else reader.live(cursor, PAGE))
+        page = await (reader.roots(cursor, PAGE) if self.shape is ListKind.TREE else reader.live(cursor, PAGE))
         self.only = page.only or self.only if cursor else page.only
         return page
 
@@ -272,22 +274,22 @@ class Listing:
 
     def _begin(self, parent_id: str | None, page: Page) -> Change:
         """This is the first page."""
-        if self._costly(parent_id, page) and page.costly is not None:
-            return self.forest.set_tail(parent_id, Tail.COSTLY, page.costly.why)
-        self._windows[parent_id] = Window([node.id for node in page.nodes], page.cursor)
-        with self.forest.letting_go():
+        if self._scan_required(parent_id, page) and page.scan_required is not None:
+            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+        self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
+        with self.forest.evicting():
             change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
         self._leaves(page.nodes)
         self._shrink()
         return change
 
-    def _costly(self, parent_id: str | None, page: Page) -> bool:
+    def _scan_required(self, parent_id: str | None, page: Page) -> bool:
         """Whether the page was not read, for what it would cost."""
         self.at = page.at
-        if page.costly is None:
-            self.costly.pop(parent_id, None)
+        if page.scan_required is None:
+            self.scan_required.pop(parent_id, None)
             return False
-        self.costly[parent_id] = page.costly
+        self.scan_required[parent_id] = page.scan_required
         return True
 
     def _shrink(self) -> None:
@@ -295,7 +297,7 @@ class Listing:
         forest = self.forest
         if forest.loaded <= HELD:
             return
-        with forest.letting_go():
+        with forest.evicting():
             for parent_id in list(self._windows):
                 if parent_id is not None and not forest.is_expanded(parent_id):
                     forest.forget_children(parent_id)
@@ -315,15 +317,15 @@ class Listing:
                 self.forest.set_children(node.id, (), complete=True)
 
 
-def _news(change: Change) -> News:
-    return News(cells=change.cells, added=len(change.added), removed=len(change.removed), lost=change.lost)
+def _news(change: Change) -> RefreshResult:
+    return RefreshResult(cells=change.cells, added=len(change.added), removed=len(change.removed), lost=change.lost)
 
 
-def _sum(changes: Sequence[Change]) -> News:
+def _sum(changes: Sequence[Change]) -> RefreshResult:
     cells: dict[str, frozenset[str]] = {}
     for change in changes:
         cells |= change.cells
-    return News(
+    return RefreshResult(
         cells=cells,
         added=sum(len(change.added) for change in changes),
         removed=sum(len(change.removed) for change in changes),

@@ -12,7 +12,7 @@ PAGES = 10  # how many are held
 SIFTED = 200  # and where a filter hides some of their rows
 
 
-class Window:
+class PageWindow:
     """Pages ``low`` and following are held. A key is None for the first page."""
 
     def __init__(self, ids: list[str], after: str | None) -> None:
@@ -60,7 +60,7 @@ class Window:
         self.low -= 1
         self._pages.insert(0, ids)
 
-    def let_go_above(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
+    def evict_before(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
         """Which of the children go, so that not more pages are held than may be: those before the pages that stay."""
         if len(self._pages) <= pages:
             return []
@@ -69,7 +69,7 @@ class Window:
         places = self._places(children)
         return list(children[: min(places)]) if places else []
 
-    def let_go_below(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
+    def evict_after(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
         """The same from the other end."""
         if len(self._pages) <= pages:
             return []

@@ -8,7 +8,7 @@ from time import monotonic
 SHARE = 0.05  # of wall time, for everything the console asks on its own
 
 
-class Clock:
+class RefreshClock:
     """Paces one repeated look so that its statements take at most ``share`` of wall time. Seconds of ``now``."""
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
@@ -38,6 +38,6 @@ class Clock:
         self._cost = max(cost, self._cost / 2)
         self.looks += 1
 
-    def hurry(self) -> None:
+    def run_now(self) -> None:
         """The next look is due at once, as somebody asked for it."""
         self._began = None

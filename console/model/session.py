@@ -1,7 +1,7 @@
 """What the console knows of the database, and the loop that keeps it fresh. Knows no widgets.
 
 One loop reads; screens say through ``viewer`` what they show, and hear through ``changed`` that something is new. The
-loop never raises for the database: what went wrong is kept as ``trouble``, the last picture stays.
+loop never raises for the database: what went wrong is kept as ``error_text``, the last picture stays.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from console.model.refresh_clock import SHARE, Clock
+from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
 from queries.db.backoff import Backoff
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Count, DryRun, Finding, Node, Unchecked
+from queries.model import Count, DryRun, Finding, Node, SkippedFinding
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:
     from console.config import Context
-    from console.model.bulk_run import Work
+    from console.model.bulk_run import BulkRun
 
 SLOWER = 5  # findings are looked for at every fifth interval
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
@@ -51,11 +51,11 @@ def in_front(engines: Mapping[str, Reader], context: Context | None) -> str | No
     return next((label for label in engines if wanted in forms[label]), next(iter(engines), None))
 
 
-class Apart:
+class ErrorCollector:
     """Reads that do not keep each other from being made: a fault that leaves the connection whole is only kept."""
 
     def __init__(self) -> None:
-        self.trouble = ""  # the first fault
+        self.error_text = ""  # the first fault
         self.failed: set[str] = set()  # labels of the engines of which not all was read
 
     @contextlib.contextmanager
@@ -66,7 +66,7 @@ class Apart:
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
-            self.trouble = self.trouble or (f"{label}: {error}" if label else str(error))
+            self.error_text = self.error_text or (f"{label}: {error}" if label else str(error))
             self.failed |= {label} - {""}
 
 
@@ -75,12 +75,12 @@ class Session:
 
     def __init__(self, open_: Opener, interval: float = 2.0, now: Callable[[], float] = monotonic) -> None:
         self.link = Link.CONNECTING
-        self.trouble = ""  # why there is no connection, or what could not be read
+        self.error_text = ""  # why there is no connection, or what could not be read
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
-        self.unchecked: tuple[Unchecked, ...] = ()
+        self.skipped_findings: tuple[SkippedFinding, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
-        self.looked = False  # whether findings were looked for yet
+        self.findings_loaded = False  # whether findings were looked for yet
         self.notice = ""  # what the operator has to know once
         self.page_trouble = ""  # why the page in front could not be read the last time
         self.paused = False
@@ -90,18 +90,18 @@ class Session:
         self.begun = asyncio.Event()  # there is something to see: rows, or why there are none
         self._open = open_
         self._now = now
-        self._fast = Clock(interval, SHARE * 0.6, now)
-        self._slow = Clock(interval * SLOWER, SHARE * 0.4, now)
+        self._fast = RefreshClock(interval, SHARE * 0.6, now)
+        self._slow = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
-        self._unread: dict[Clock, set[str]] = {}
+        self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
         self._forced = False
         self._backoff = Backoff()
         self._loop: asyncio.Task[object] | None = None
         self._since = 0.0
-        self.works: list[Work] = []
+        self.works: list[BulkRun] = []
 
     # what is known
 
@@ -143,7 +143,7 @@ class Session:
         return self.workspace.database.load.share()
 
     @property
-    def unread(self) -> set[str]:
+    def stale_engines(self) -> set[str]:
         """Labels of the engines of which the last look could not read all: what is known of them may be old."""
         return set().union(*self._unread.values())
 
@@ -152,7 +152,7 @@ class Session:
         """Labels of the engines in which more may be stuck than ``findings`` has."""
         capped = {label for label, codes in self.capped.items() if codes}
         hidden = {label for label, reader in self.engines.items() if reader.found.policies}
-        return self.unread | capped | hidden | {each.engine for each in self.unchecked if each.failed}
+        return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
 
     def findings(self) -> list[Finding]:
         """Everything found, over all engines: worst first, then oldest."""
@@ -186,14 +186,14 @@ class Session:
 
     def refresh(self) -> None:
         """Look now, at everything, paused or not."""
-        self._fast.hurry()
-        self._slow.hurry()
+        self._fast.run_now()
+        self._slow.run_now()
         self._forced, self.retry_at = True, 0.0
         self._wake.set()
 
-    def hurry(self) -> None:
+    def run_now(self) -> None:
         """Look now at what the screen shows: it shows something else."""
-        self._fast.hurry()
+        self._fast.run_now()
         self._wake.set()
 
     def pause(self) -> bool:
@@ -232,24 +232,24 @@ class Session:
         forced, self._forced = self._forced, False
         if self.paused and not forced:
             return
-        trouble = ""
+        error_text = ""
         if self._fast.wait() <= 0:
-            trouble = await self._part(self._look, self._fast)
+            error_text = await self._part(self._look, self._fast)
             self.changed()
         if self._slow.wait() <= 0:
-            trouble = await self._part(self._seek, self._slow) or trouble
-        self.trouble = trouble
+            error_text = await self._part(self._seek, self._slow) or error_text
+        self.error_text = error_text
 
-    async def _part(self, look: Callable[[Apart], Awaitable[None]], clock: Clock) -> str:
+    async def _part(self, look: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
         """One part of a round. What is wrong with it, which keeps the others from nothing."""
-        before, apart = self._worked, Apart()
+        before, independent = self._worked, ErrorCollector()
         clock.begin()
         try:
-            await look(apart)
+            await look(independent)
         finally:
             clock.end(self._worked - before)
-        self._unread[clock] = apart.failed
-        return apart.trouble
+        self._unread[clock] = independent.failed
+        return independent.error_text
 
     @property
     def _worked(self) -> float:
@@ -262,30 +262,30 @@ class Session:
             self._since = self._now()
         else:
             await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
-        self.link, self.trouble = Link.LIVE, ""
+        self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.told(self.workspace))
         self._backoff.reset()
-        self._fast.hurry()
-        self._slow.hurry()
+        self._fast.run_now()
+        self._slow.run_now()
         self.changed()
 
-    async def _look(self, apart: Apart) -> None:
+    async def _look(self, independent: ErrorCollector) -> None:
         if self.workspace is not None:
             await self.workspace.renew()
             await self._check(self.workspace)
         if self.viewer is not None:
-            with apart.each():
+            with independent.each():
                 await self.viewer()
-            self.page_trouble = apart.trouble
+            self.page_trouble = independent.error_text
             if not self.begun.is_set():  # the rows are what one waits for
                 self.begun.set()
                 self.changed()
                 await asyncio.sleep(PAINT)
         for label, reader in self.engines.items():
-            with apart.each(label):
+            with independent.each(label):
                 self.counts[label] = await reader.counts()
         # A page that read nothing itself is as fresh as the counts above it.
-        if self._server_time is not None and not apart.trouble:
+        if self._server_time is not None and not independent.error_text:
             self.read(self._server_time + self._now() - self._read_at)
 
     async def _check(self, workspace: Workspace) -> None:
@@ -298,21 +298,21 @@ class Session:
                 f"The server was replaced: changes of {nodes} are lost or in doubt, see {workspace.journal.place}"
             )
 
-    async def _seek(self, apart: Apart) -> None:
-        unchecked: list[Unchecked] = []
+    async def _seek(self, independent: ErrorCollector) -> None:
+        skipped_findings: list[SkippedFinding] = []
         if self.workspace is not None and self.workspace.locked:
-            with apart.each():
+            with independent.each():
                 await self.workspace.look(renew=True)  # what was locked may be free now
         for label, reader in self.engines.items():
-            with apart.each(label):
+            with independent.each(label):
                 await reader.sample()
-            with apart.each(label):
+            with independent.each(label):
                 findings = await reader.findings()
                 self._found[label] = (*findings.found, *reader.watched())
                 self.capped[label] = findings.capped
-                unchecked += findings.unchecked
+                skipped_findings += findings.skipped_findings
                 self.read(findings.at)
-        self.unchecked, self.looked = tuple(unchecked), True
+        self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
 
     def read(self, at: float) -> None:
         """Something was read whose server time is ``at``."""
@@ -320,7 +320,7 @@ class Session:
 
     def failed(self, error: DatabaseError) -> None:
         """A read failed. Keeps why, and has the loop connect again where the connection is gone."""
-        self.trouble = str(error)
+        self.error_text = str(error)
         if self.workspace is None or isinstance(error, LostError | UnreachableError):
             self.link = Link.LOST if self.workspace else Link.CONNECTING
             self.retry_at = self._now() + self._backoff.next()
@@ -343,13 +343,13 @@ class Session:
 
     # changing
 
-    def carry_out(self, dry_run: DryRun, changed: Callable[[], None]) -> Work:
+    def carry_out(self, dry_run: DryRun, changed: Callable[[], None]) -> BulkRun:
         """Commit what was dry-run. The work goes on whatever becomes of the screen that asked for it."""
-        from console.model.bulk_run import Work
+        from console.model.bulk_run import BulkRun
 
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
-        work = Work(self.workspace, dry_run, changed)
+        work = BulkRun(self.workspace, dry_run, changed)
         self.works.append(work)
         return work
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from console.model.chunked_list import Blocks
+from console.model.chunked_list import ChunkedList
 from console.model.entry import Entry, rows_of
 from queries.model import Node
 
 
-class Display:
+class VisibleRows:
     """Rows in the order of the screen. Between ``begin`` and ``settle`` the cursor may be on an entry without a row;
     what was near it is remembered, and ``settle`` puts it on the next row that stayed, else on the previous one."""
 
     def __init__(self, root: Entry) -> None:
         self.root = root
-        self.rows: Blocks[Entry] = Blocks()
+        self.rows: ChunkedList[Entry] = ChunkedList()
         self.cursor: Entry | None = None
         self._anchor: Entry | None = None
         self._nexts: list[Entry] = []

@@ -250,7 +250,7 @@ def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Span
     names = {step.id: step.name for step in found}
     used = 1 + max((row.at for row in rows), default=0)
     used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
-    look = _Look(found[:MOST], width - 5 - 2 * used, ascii)
+    look = _RenderContext(found[:MOST], width - 5 - 2 * used, ascii)
     lines: list[Spans] = []
     depth: int | None = -1
     for number, row in enumerate(rows):
@@ -304,7 +304,7 @@ def _arms(cell: tuple[int, int, int, int], ascii: bool) -> str:
     return ("*" if upright and level else "!" if upright else "=") if HEAVY in cell else " |-+"[upright + 2 * level]
 
 
-class _Look:
+class _RenderContext:
     """How wide what is said of each step is."""
 
     def __init__(self, found: Sequence[Step], room: int, ascii: bool) -> None:

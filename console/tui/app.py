@@ -22,8 +22,8 @@ from console.tui import keymap, styles_cache, theme
 from console.tui.driver import Terminal
 from console.tui.everywhere import Everywhere
 from console.tui.keymap import Key
-from console.tui.screens.base import Frame, bindings
-from console.tui.stylesheet import Sheet
+from console.tui.screens.base import PageScreen, bindings
+from console.tui.stylesheet import CachedStylesheet
 from console.tui.widgets.ascii import AsciiFilter
 from queries.contract import loader
 
@@ -85,7 +85,7 @@ class UnstickApp(Everywhere):
         _check(config)
         styles_cache.repair()
         super().__init__(Session(open_, interval if interval is not None else config.interval, now), config.keys)
-        self.stylesheet = Sheet(variables=self.theme_variables)
+        self.stylesheet = CachedStylesheet(variables=self.theme_variables)
         self.context = context
         self._greeting = greeting
         self.ascii = ascii or config.ascii
@@ -166,7 +166,7 @@ class UnstickApp(Everywhere):
             look: Callable[[], Any] | None = getattr(screen, "look", None)
             if look is not None and screen.is_mounted:  # it is on the stack before it has any widgets
                 await look()
-            if isinstance(screen, Frame):
+            if isinstance(screen, PageScreen):
                 return
 
     def _second(self) -> None:

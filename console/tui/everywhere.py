@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from console.model.session import Link, Session
 from console.tui import keymap
 from console.tui.key_queue import Keyboard
-from console.tui.screens.base import Frame
+from console.tui.screens.base import PageScreen
 from queries.model import Node
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class Everywhere(App[None]):
         self.held = True  # whether nothing is painted yet: the first picture is to be one with rows
 
     @property
-    def frame(self) -> Frame | None:
+    def frame(self) -> PageScreen | None:
         """The page in front, whatever dialog is open over it. None once the app is ending: pages are taken apart."""
         if not self.is_running:
             return None
-        return next((s for s in reversed(self.screen_stack) if isinstance(s, Frame)), None)
+        return next((s for s in reversed(self.screen_stack) if isinstance(s, PageScreen)), None)
 
     def renew(self) -> None:
         """Something is new: every screen paints what differs."""
@@ -52,7 +52,7 @@ class Everywhere(App[None]):
 
     def _tell(self) -> None:
         """Say once that the connection was lost, is back, or that something could not be read."""
-        before, now = self._told, (self.session.link, self.session.trouble)
+        before, now = self._told, (self.session.link, self.session.error_text)
         self._told = now
         if self.session.notice and self.frame is not None and not self.held:
             self.say(self.session.notice, "warn")
@@ -154,7 +154,7 @@ class Everywhere(App[None]):
 
         self.push_screen(RefusedScreen("Not possible", why))
 
-    async def _change(self, frame: Frame, plan: Plan) -> None:
+    async def _change(self, frame: PageScreen, plan: Plan) -> None:
         from console.tui.screens.action import change
 
         try:

@@ -83,7 +83,7 @@ def run(
         return workspace
 
     async def start() -> int:
-        ahead = Ahead(open_)
+        ahead = EarlyConnect(open_)
         try:
             make = await _app()
             return await _run(make(ahead, config, context, ascii=ascii, interval=interval, greeting=greeting))
@@ -93,7 +93,7 @@ def run(
     return asyncio.run(start())
 
 
-class Ahead:
+class EarlyConnect:
     """An opener that has begun before it is asked."""
 
     def __init__(self, open_: Opener) -> None:

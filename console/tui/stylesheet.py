@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.css.stylesheet import Stylesheet
 
 
-class Sheet(Stylesheet):
+class CachedStylesheet(Stylesheet):
     """Keeps the parsed rules for as long as the variables in them have the same values."""
 
     def set_variables(self, variables: dict[str, str]) -> None:

@@ -14,8 +14,8 @@ from queries.errors import DatabaseError
 from queries.model import Outcome, Outcomes, Record, Result
 from queries.workspace import Workspace
 from queries.write import commit_status
-from queries.write.attempt import Request
-from queries.write.bulk_list import Frozen
+from queries.write.action_transaction import Request
+from queries.write.bulk_list import BulkList
 from queries.write.failover import Committed
 
 PATIENCE = 900.0  # seconds that a server is waited for
@@ -27,8 +27,8 @@ class Progress(Record):
     """How far an action has come, and what the chunk that was just committed (or not) has done.
 
     Of its changes the rows are as the server spelled them, until somebody reads them: of many, few are looked at.
-    ``waits``: seconds until the server is asked again, where it was lost; ``trouble`` says why. ``bulk`` is the id by
-    which what is left can be continued, "" where it cannot. ``given_up``: the server was waited for long enough.
+    ``waits``: seconds until the server is asked again, where it was lost; ``error_text`` says why. ``bulk`` is the id
+    by which what is left can be continued, "" where it cannot. ``given_up``: the server was waited for long enough.
     ``held``: seconds it goes on waiting at most for nodes that an executor has.
     """
 
@@ -36,7 +36,7 @@ class Progress(Record):
     total: int
     chunk: Outcomes = Outcomes(results=())
     waits: float | None = None
-    trouble: str = ""
+    error_text: str = ""
     bulk: str = ""
     given_up: bool = False
     held: float | None = None
@@ -51,7 +51,7 @@ class Chunk(Record):
 
     outcomes: Outcomes
     left: Versions
-    trouble: str = ""
+    error_text: str = ""
     unsettled: tuple[Committed, ...] = ()
 
 
@@ -62,7 +62,7 @@ Run = Callable[[Workspace, Request, Versions], Awaitable[Chunk]]
 class Bulk:
     """The run of one action. ``pieces`` are chunks, or outcomes of nodes that nothing is to be done to.
 
-    Without ``frozen`` nothing is waited for: what the server was lost for is told as it is.
+    Without ``bulk_list`` nothing is waited for: what the server was lost for is told as it is.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Bulk:
         pieces: Iterator[Outcomes | Piece],
         total: int,
         stop: asyncio.Event,
-        frozen: Frozen | None,
+        bulk_list: BulkList | None,
     ) -> None:
         self._workspace = workspace
         self._run = run
@@ -83,7 +83,7 @@ class Bulk:
         self._ahead: Outcomes | Piece | None = None
         self._total, self._done = total, 0
         self._stop = stop
-        self._frozen = frozen
+        self._frozen = bulk_list
         self._trouble = ""
 
     async def steps(self) -> AsyncGenerator[Progress]:
@@ -146,7 +146,9 @@ class Bulk:
         decided, waiting = [], []
         for request, sent, outcomes in self._unsettled:
             if sent.fate == commit_status.ABORTED:
-                self._again.append((request, {i: sent.attempt.asked[i] for i in sent.attempt.touched}))
+                self._again.append(
+                    (request, {i: sent.action_transaction.asked[i] for i in sent.action_transaction.touched})
+                )
             elif sent.fate == commit_status.COMMITTED:
                 results = tuple(Result(id=r.id, outcome=Outcome.CHANGED) for r in outcomes.results)
                 decided.append(msgspec.structs.replace(outcomes, results=results, xid=sent.mark.xid))
@@ -169,7 +171,7 @@ class Bulk:
         return bool(self._trouble)
 
     def _begin(self, piece: Piece, over: str) -> None:
-        request = msgspec.structs.replace(piece[0], over=over, frozen=self._frozen)
+        request = msgspec.structs.replace(piece[0], over=over, bulk_list=self._frozen)
         self._running[asyncio.create_task(self._started(request, piece[1]))] = request, piece[1]
 
     async def _started(self, request: Request, versions: Versions) -> Chunk:
@@ -182,17 +184,17 @@ class Bulk:
         if self._frozen is None:
             return chunk
         for sent in chunk.unsettled:
-            self._trouble = self._trouble or chunk.trouble
+            self._trouble = self._trouble or chunk.error_text
             self._frozen.interrupted()
-            ids = set(sent.attempt.touched)
+            ids = set(sent.action_transaction.touched)
             about = tuple(r for r in chunk.outcomes.results if r.id in ids)
             rest = tuple(r for r in chunk.outcomes.results if r.id not in ids)
             chunk = msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=rest))
-            copies = sent.attempt.copies
+            copies = sent.action_transaction.copies
             self._unsettled.append((request, sent, Outcomes(results=about, changes=copies)))
         if not chunk.left:
             return chunk
-        self._trouble = chunk.trouble
+        self._trouble = chunk.error_text
         if not any(r.outcome is Outcome.LOCKED for r in chunk.outcomes.results if r.id in chunk.left):
             self._frozen.interrupted()
         self._again.append((request, chunk.left))
@@ -202,7 +204,7 @@ class Bulk:
     def _connection(self, request: Request) -> str | None:
         """Over which one it may go now, beside those that are running; None where it has to wait for them."""
         beside = [r for r, _ in self._running.values()]
-        if any(not r.action.apart or r.action is not request.action for r in beside):
+        if any(not r.action.independent or r.action is not request.action for r in beside):
             return None
         taken = {r.over for r in beside}
         if "write" not in taken:
@@ -224,7 +226,7 @@ class Bulk:
             total=self._total,
             chunk=chunk or Outcomes(results=()),
             waits=waits,
-            trouble=self._trouble,
+            error_text=self._trouble,
             bulk=self._frozen.head.id if self._frozen is not None else "",
             given_up=given_up,
         )

@@ -40,9 +40,16 @@ from queries.errors import (
 from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result, RowChange, split_id
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, failover
-from queries.write import bulk_list as frozen_lists
-from queries.write.attempt import POLICY, Attempt, GuardMissedError, Request, TableLockedError, nothing
-from queries.write.bulk_list import Frozen
+from queries.write import bulk_list as bulk_lists
+from queries.write.action_transaction import (
+    POLICY,
+    ActionTransaction,
+    GuardMissedError,
+    Request,
+    TableLockedError,
+    nothing,
+)
+from queries.write.bulk_list import BulkList
 from queries.write.failover import Committed
 
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "dry_run", "recall", "statements")
@@ -69,7 +76,7 @@ async def dry_run(
     """
     results: list[Result] = []
     changes: list[RowChange] = []
-    witness: dict[str, str] = {}
+    row_digests: dict[str, str] = {}
     for_now: list[str] = []
     steady: dict[str, str | None] = {}
     at = 0.0
@@ -81,7 +88,7 @@ async def dry_run(
         for part in await _attempt(workspace, request, versions, commit=False):
             results += part.results()
             changes += part.changes
-            witness |= part.witness
+            row_digests |= part.row_digests
             for_now += part.for_now
             steady |= part.steady if part.action.waits else {}
             at = max(at, part.at)
@@ -93,7 +100,7 @@ async def dry_run(
         results=tuple(sorted((*results, *refused), key=lambda r: r.id)),
         changes=tuple(changes),
         versions=dict(seen),
-        witness=witness,
+        row_digests=row_digests,
         at=at or time.time(),  # nothing was asked of the server where every node was refused without it
         audit_log=workspace.audit_log_place,
         for_now=tuple(for_now),
@@ -129,31 +136,31 @@ def bulk(
     dry_run: DryRun,
     operator: audit_log.Operator,
     stop: asyncio.Event,
-    frozen: Frozen | None = None,
+    bulk_list: BulkList | None = None,
 ) -> AsyncGenerator[Progress]:
     """Do what was dry-run in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
 
     A node that dropped out of the dry run stays out: nobody was shown what would be done to it. Of an action that keeps
     nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
     What is more than one chunk waits for a server that is lost, and is kept as a frozen list as long as it is not done;
-    ``frozen`` is the list where it goes on. Raises DatabaseError where that cannot be written.
+    ``bulk_list`` is the list where it goes on. Raises DatabaseError where that cannot be written.
     """
-    if frozen is None and len(dry_run.versions) > CHUNK:
+    if bulk_list is None and len(dry_run.versions) > CHUNK:
         schema = workspace.engines[label].found.schema
-        frozen = frozen_lists.create(workspace.bulks, workspace.server, label, schema, action, dry_run)
+        bulk_list = bulk_lists.create(workspace.bulks, workspace.server, label, schema, action, dry_run)
     pieces = _pieces(workspace, label, action, dry_run, operator)
-    return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, frozen).steps()
+    return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, bulk_list).steps()
 
 
-async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
+async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...]:
     """Find out what became of chunks of an unfinished bulk: those without an outcome, all after a failover.
 
     Where the server cannot tell, their nodes are left: those that were changed are not at their version any more.
     Raises DatabaseError.
     """
     results: list[Result] = []
-    unknown = frozen.open
-    for chunk in frozen.chunks:
+    unknown = bulk_list.open
+    for chunk in bulk_list.chunks:
         if chunk not in unknown and chunk.mark.history == workspace.server.history:
             continue
         status = await commit_status.status(
@@ -161,12 +168,12 @@ async def recall(workspace: Workspace, frozen: Frozen) -> tuple[Result, ...]:
         )
         found: list[Result] = []
         if chunk not in unknown and status == commit_status.ABORTED:
-            ids = [i for i in chunk.ids if i in frozen.told and frozen.told[i].outcome is Outcome.CHANGED]
+            ids = [i for i in chunk.ids if i in bulk_list.told and bulk_list.told[i].outcome is Outcome.CHANGED]
             found = [Result(id=i, outcome=Outcome.LOST, why=failover.LOST) for i in ids]
         elif chunk in unknown and status == commit_status.COMMITTED:
             found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=chunk.mark.xid)) for i in chunk.ids]
         if found:
-            frozen.outcomes(found)
+            bulk_list.outcomes(found)
             results += found
         if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
             told = found or [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
@@ -193,7 +200,7 @@ def _pieces(
         chunk = ids[start : start + CHUNK]
         seen = {i: dry_run.versions[i] for i in chunk if i not in out}
         requests, refused = _requests(
-            workspace, label, action, seen, dry_run.reason, dry_run.arguments, operator, dry_run.witness
+            workspace, label, action, seen, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
         )
         refused += [out[i] for i in chunk if i in out]
         if refused:
@@ -217,9 +224,9 @@ def _requests(
     reason: str,
     arguments: Mapping[str, Any],
     operator: audit_log.Operator,
-    witness: Mapping[str, str],
+    row_digests: Mapping[str, str],
 ) -> tuple[list[tuple[Request, dict[str, str]]], list[Result]]:
-    """Return the requests, one for each SQL script (an action may have one for jobs and one for tasks), and refusals."""
+    """Return one request for each SQL script (an action may have one for jobs and one for tasks), and refusals."""
     if not reason.strip():
         raise DatabaseError("A reason is needed: it goes into the audit log.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
@@ -247,9 +254,9 @@ def _requests(
         groups.setdefault(action.script, (action, {}))[1].update(versions)
     requests = []
     for action, versions in groups.values():
-        known = {i: witness[i] for i in versions if i in witness}
+        known = {i: row_digests[i] for i in versions if i in row_digests}
         request = Request(
-            reader=reader, action=action, reason=reason, arguments=arguments, operator=operator, witness=known
+            reader=reader, action=action, reason=reason, arguments=arguments, operator=operator, row_digests=known
         )
         requests.append((request, versions))
     return requests, refused
@@ -269,7 +276,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     xids = [p.xid for p in parts if p.xid]
     left = {i: version for p in parts for i, version in p.again.items()}
     results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
-    if request.frozen is not None and request.frozen.may_hold_locks:
+    if request.bulk_list is not None and request.bulk_list.may_hold_locks:
         left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.LOCKED}
     outcomes = Outcomes(
         results=tuple(results),
@@ -279,19 +286,19 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         for_now=tuple(i for p in parts for i in p.for_now),
     )
     unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
-    trouble = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")
-    return Chunk(outcomes=outcomes, left=left, trouble=trouble, unsettled=unsettled)
+    error_text = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")
+    return Chunk(outcomes=outcomes, left=left, error_text=error_text, unsettled=unsettled)
 
 
 async def _attempt(
     workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
-) -> list[Attempt]:
+) -> list[ActionTransaction]:
     """Run one transaction. What breaks it off for the sake of some nodes is narrowed down to those by halving."""
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
-    attempt = Attempt(request, versions)
+    action_transaction = ActionTransaction(request, versions)
     try:
-        await _transact(workspace, request, attempt, commit=commit, limit=limit)
+        await _transact(workspace, request, action_transaction, commit=commit, limit=limit)
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
@@ -315,11 +322,11 @@ async def _attempt(
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         if not commit and not _narrows(error):
             raise
-        attempt = nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
+        action_transaction = nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
         if isinstance(error, LostError | UnreachableError | ReadOnlyError):
-            attempt.again = versions
-        return [attempt]
-    return [attempt]
+            action_transaction.again = versions
+        return [action_transaction]
+    return [action_transaction]
 
 
 async def _halved(
@@ -330,10 +337,10 @@ async def _halved(
     *,
     commit: bool,
     until: float,
-) -> list[Attempt]:
+) -> list[ActionTransaction]:
     """Try both halves of nodes that broke a transaction off with ``error``."""
     items = sorted(versions.items())
-    attempts: list[Attempt] = []
+    attempts: list[ActionTransaction] = []
     for half in (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :])):
         if time.monotonic() < until:
             attempts += await _attempt(workspace, request, half, commit=commit, until=until)
@@ -350,54 +357,54 @@ def _narrows(error: DatabaseError) -> bool:
 
 
 async def _transact(
-    workspace: Workspace, request: Request, attempt: Attempt, *, commit: bool, limit: float | None
+    workspace: Workspace, request: Request, action_transaction: ActionTransaction, *, commit: bool, limit: float | None
 ) -> None:
     database, file = workspace.database, workspace.audit_log_file
     async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
         if why := await workspace.unsafe(request.reader, request.action, transaction):
-            attempt.fail(Outcome.REFUSED, why)
+            action_transaction.fail(Outcome.REFUSED, why)
             return
-        await attempt.run(transaction, request.witness if commit else None)
+        await action_transaction.run(transaction, request.row_digests if commit else None)
         if not commit:
-            attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
-        if not commit or not attempt.live:
+            action_transaction.at = (await transaction.rows(statement("now"), {}))[0]["now"]
+        if not commit or not action_transaction.live:
             return
         mark = await commit_status.mark(transaction)
-        attempt.at = mark.at
-        entry = _entry(request, attempt, mark.xid)
+        action_transaction.at = mark.at
+        entry = _entry(request, action_transaction, mark.xid)
         if file is None:
             await audit_log.append(transaction, entry)
         else:
             file.append(entry, intended=True)
-        if request.frozen is not None:
-            request.frozen.begun(mark, entry)
+        if request.bulk_list is not None:
+            request.bulk_list.begun(mark, entry)
         sent = time.monotonic()
         try:
             status = await _ended(transaction)
         except (ConflictError, SlowError) as error:
-            attempt.fail(_outcome(request, error), error.line)
-            _tell(file, request, attempt, entry)
+            action_transaction.fail(_outcome(request, error), error.line)
+            _tell(file, request, action_transaction, entry)
             raise
         caveat = UNREPLICATED if transaction.unreplicated else ""
     if status is None:
-        gone = commit_status.DEADLINE if request.frozen is None else commit_status.GONE
-        fate = await commit_status.settled(database, mark, attempt, entry, table=file is None, gone=gone)
+        gone = commit_status.DEADLINE if request.bulk_list is None else commit_status.GONE
+        fate = await commit_status.settled(database, mark, action_transaction, entry, table=file is None, gone=gone)
         status, caveat = fate.status, UNANSWERED if fate.synchronous else ""
     if status != commit_status.ABORTED:
-        done = Committed(mark, attempt, entry, table=file is None, sent=sent, answered=time.monotonic())
+        done = Committed(mark, action_transaction, entry, table=file is None, sent=sent, answered=time.monotonic())
         done.settled = status == commit_status.COMMITTED
-        if not done.settled and request.frozen is not None:
-            done.awaited, attempt.unsettled = True, done
+        if not done.settled and request.bulk_list is not None:
+            done.awaited, action_transaction.unsettled = True, done
         workspace.journal.add(done)
     if status == commit_status.COMMITTED:
-        attempt.xid, attempt.caveat = mark.xid, caveat
+        action_transaction.xid, action_transaction.caveat = mark.xid, caveat
     elif status == commit_status.ABORTED:
-        attempt.again = {i: attempt.asked[i] for i in attempt.live}
-        attempt.fail(Outcome.REFUSED, commit_status.ROLLED_BACK)
-        attempt.copies = ()
+        action_transaction.again = {i: action_transaction.asked[i] for i in action_transaction.live}
+        action_transaction.fail(Outcome.REFUSED, commit_status.ROLLED_BACK)
+        action_transaction.copies = ()
     else:
-        attempt.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
-    _tell(file, request, attempt, entry)
+        action_transaction.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
+    _tell(file, request, action_transaction, entry)
 
 
 async def _ended(transaction: Transaction) -> str | None:
@@ -414,29 +421,33 @@ async def _ended(transaction: Transaction) -> str | None:
     return commit_status.COMMITTED if answer == "COMMIT" else commit_status.ABORTED
 
 
-def _tell(file: audit_log.File | None, request: Request, attempt: Attempt, intent: AuditLogEntry) -> None:
+def _tell(
+    file: audit_log.File | None, request: Request, action_transaction: ActionTransaction, intent: AuditLogEntry
+) -> None:
     """Append the outcome to the local audit log. If that fails, the entry has no outcome, which reads as unknown."""
     if file is not None:
         with contextlib.suppress(DatabaseError):
-            file.append(_entry(request, attempt, intent.xid, intent.id), intended=False)
+            file.append(_entry(request, action_transaction, intent.xid, intent.id), intended=False)
 
 
-def _entry(request: Request, attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
-    server = attempt.reader.database.server
+def _entry(
+    request: Request, action_transaction: ActionTransaction, xid: str | None, entry_id: str = ""
+) -> AuditLogEntry:
+    server = action_transaction.reader.database.server
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
-        at=attempt.at,
+        at=action_transaction.at,
         role=server.role if server else "",
         os_user=request.operator.os_user,
         host=request.operator.host,
-        engine=attempt.reader.label,
-        schema=attempt.reader.found.schema,
+        engine=action_transaction.reader.label,
+        schema=action_transaction.reader.found.schema,
         action=request.action.name,
         reason=request.reason,
         arguments=dict(request.arguments),
         xid=xid,
-        results=attempt.results(),
-        changes=attempt.copies,
+        results=action_transaction.results(),
+        changes=action_transaction.copies,
     )
 
 

@@ -20,8 +20,8 @@ from queries.actions.bulk import Progress
 from queries.model import DryRun, Outcome, Outcomes, Result
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.attempt import CHANGED_MEANWHILE
-from queries.write.bulk_list import Frozen
+from queries.write.action_transaction import CHANGED_MEANWHILE
+from queries.write.bulk_list import BulkList
 
 PAUSE = 0.1  # seconds between two tries; one try takes about 5 ms
 MOST = 3600.0  # seconds a wait may last
@@ -34,7 +34,7 @@ async def bulk(
     dry_run: DryRun,
     operator: audit_log.Operator,
     stop: asyncio.Event,
-    frozen: Frozen | None = None,
+    bulk_list: BulkList | None = None,
 ) -> AsyncIterator[Progress]:
     """Do what was dry-run, then wait up to ``dry_run.wait`` seconds for the nodes that were refused for now.
 
@@ -48,7 +48,9 @@ async def bulk(
     label, action = dry_run.engine, dry_run.action
     if now:
         part = msgspec.structs.replace(dry_run, versions=now)
-        async with contextlib.aclosing(perform.bulk(workspace, label, action, part, operator, stop, frozen)) as steps:
+        async with contextlib.aclosing(
+            perform.bulk(workspace, label, action, part, operator, stop, bulk_list)
+        ) as steps:
             async for progress in steps:
                 yield msgspec.structs.replace(progress, total=total)
                 if progress.given_up:
@@ -78,7 +80,7 @@ async def _tried(
 ) -> Outcomes:
     """Try once, in one transaction. Return the outcomes of the nodes that need not be waited for any longer."""
     versions = {i: wanted.versions[i] for i in ids}
-    part = msgspec.structs.replace(wanted, versions=versions, results=(), witness={}, waited=True)
+    part = msgspec.structs.replace(wanted, versions=versions, results=(), row_digests={}, waited=True)
     done = await perform.commit(workspace, wanted.engine, wanted.action, part, operator)
     ended = []
     for result in done.results:

@@ -10,7 +10,7 @@ import msgspec
 from queries.contract.loader import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
-from queries.db.batched_query import Question
+from queries.db.batched_query import BatchedQuery
 from queries.db.shared_sql import statement
 from queries.model import Record
 from queries.safe_text import percent
@@ -131,7 +131,7 @@ class Detection(Record):
     locked: frozenset[str] = frozenset()  # relations of which not all was read, because another session locks them
 
 
-def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Question]:
+def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[BatchedQuery]:
     """Return what :func:`detect` needs to know about ``engines``. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
@@ -139,13 +139,13 @@ def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Qu
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     return [
-        Question(statement("catalog"), {"query": sorted(names)}),
-        Question(statement("types"), {"query": sorted(types | called)}),
+        BatchedQuery(statement("catalog"), {"query": sorted(names)}),
+        BatchedQuery(statement("types"), {"query": sorted(types | called)}),
         code(engines, trusted),
     ]
 
 
-def code(engines: Sequence[Engine], trusted: Sequence[str]) -> Question:
+def code(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQuery:
     """Ask whose code statements on the tables of ``engines`` would run; the answer is for :class:`Trust`."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
@@ -153,7 +153,7 @@ def code(engines: Sequence[Engine], trusted: Sequence[str]) -> Question:
         "audit_log",
         *(n for s in engines for n in _relations(s)),
     }  # entries are written in the action's transaction
-    return Question(statement("code"), {"query": sorted(names), "args": args})
+    return BatchedQuery(statement("code"), {"query": sorted(names), "args": args})
 
 
 def _relations(engine: Engine) -> set[str]:
@@ -189,7 +189,7 @@ def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = 
         here: list[Found] = []
         for schema, relations in schemas.items():
             why = _why_not(engine, schema, relations, parts)
-            why = trust.unread(schema, engine.spec.recognise.relations) or None if why is None else why
+            why = trust.stale_engines(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
                 here.append(_found(engine, schema, schemas, usable, trust))
             elif why:
@@ -259,7 +259,7 @@ def _plain(schema: str) -> str:
     return percent(schema, also="/")
 
 
-def looked_for(engines: Iterable[Engine]) -> tuple[str, ...]:
+def expected(engines: Iterable[Engine]) -> tuple[str, ...]:
     """One line an engine: the relations that would have told it."""
     return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in engines)
 
@@ -371,7 +371,7 @@ def _met(
         where, _, relation = need.relation.rpartition(".")
         if need.functions or need.relation:
             place = where or schema
-            doubt = trust.uncalled(place, need.functions) or (need.relation and trust.unread(place, [relation]))
+            doubt = trust.uncalled(place, need.functions) or (need.relation and trust.stale_engines(place, [relation]))
             if doubt:
                 whys[name] = {"why": doubt, "ddl": trust.remedy(place)}
                 continue

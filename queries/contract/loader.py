@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from queries import duration
-from queries.contract.spec import Action, Kind, Spec
+from queries.contract.spec import Action, EngineSpec, Kind
 from queries.contract.spec_cache import kept
 from queries.model import DRAWN, Record
-from queries.statement import PARAMETERS, ReadingError, Statement, parse_sections, parse_statement
+from queries.statement import PARAMETERS, EngineFileError, Statement, parse_sections, parse_statement
 
 
 class BrokenEngineError(Exception):
@@ -25,7 +25,7 @@ class Engine(Record):
     """A loaded engine. Statements come as variants; :func:`choose` takes the one this database can serve best."""
 
     name: str
-    spec: Spec
+    spec: EngineSpec
     limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, as the statements get them
     statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
     actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
@@ -78,7 +78,7 @@ def load(folder: Path, name: str) -> Engine:
 
     try:
         path = folder / "engine.toml"
-        spec = strict_toml.decode(path.read_text("utf-8"), Spec, str(path))
+        spec = strict_toml.decode(path.read_text("utf-8"), EngineSpec, str(path))
         statements = _statements(folder)
         for faults in (
             _threshold_faults(spec),
@@ -87,14 +87,14 @@ def load(folder: Path, name: str) -> Engine:
             _finding_faults(spec, statements),
         ):
             for at, message in faults:
-                raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
+                raise EngineFileError(f"{path}:{_line_in_toml(path, at)}: {message}")
         _check_statements(folder, spec, statements)
         actions = {s: _action(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.actions if v.writes}}
         for at, message in _guard_faults(spec, actions):
-            raise ReadingError(f"{path}:{_line_in_toml(path, at)}: {message}")
+            raise EngineFileError(f"{path}:{_line_in_toml(path, at)}: {message}")
         limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
-    except (strict_toml.TomlError, ReadingError, OSError, ValueError) as error:
+    except (strict_toml.TomlError, EngineFileError, OSError, ValueError) as error:
         raise BrokenEngineError(f"{error}\nThe engine {name!r} is not usable until that is mended.") from error
     return Engine(name=name, spec=spec, limits=limits, statements=statements, actions=actions)
 
@@ -161,46 +161,46 @@ def text(file: Path) -> str:
 
 def _action(file: Path) -> dict[str, tuple[Statement, ...]]:
     if not file.is_file():
-        raise ReadingError(f"{file}: the file is missing")
+        raise EngineFileError(f"{file}: the file is missing")
     sections = parse_sections(text(file), str(file), PARAMETERS)
     for section in sections:
         if section not in SECTIONS:
             line = _line_with(file, f"-- :{section}")
-            raise ReadingError(f"{file}:{line}: section {section!r} is not one of {', '.join(SECTIONS)}")
+            raise EngineFileError(f"{file}:{line}: section {section!r} is not one of {', '.join(SECTIONS)}")
     for section in ("lock", "rows", "change"):
         if section not in sections:
-            raise ReadingError(f"{file}:1: the section :{section} is missing")
+            raise EngineFileError(f"{file}:1: the section :{section} is missing")
     return sections
 
 
-def _check_statements(folder: Path, spec: Spec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
+def _check_statements(folder: Path, spec: EngineSpec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
     """What the types cannot say: files that must be there, names in their headers that must point at something."""
     kinds = {k.name for k in spec.kinds}
     for name in REQUIRED:
         if name not in statements:
-            raise ReadingError(f"{folder / (name + '.sql')}: the file is missing")
+            raise EngineFileError(f"{folder / (name + '.sql')}: the file is missing")
     for key, variants in statements.items():
         for statement in variants:
             file = Path(statement.source)
             for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
                 line = _line_with(file, "-- needs:")
-                raise ReadingError(f"{file}:{line}: needs {need!r}, which engine.toml does not define")
+                raise EngineFileError(f"{file}:{line}: needs {need!r}, which engine.toml does not define")
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
-                    raise ReadingError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                    raise EngineFileError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
                 if statement.drawn and statement.drawn not in DRAWN:
                     line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
-                    raise ReadingError(
+                    raise EngineFileError(
                         f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
                     )
             for kind in sorted(set(statement.kinds) - kinds):
-                raise ReadingError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
+                raise EngineFileError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
 
 Fault = tuple[tuple[str | int, ...], str]  # where in engine.toml, and a sentence
 
 
-def _threshold_faults(spec: Spec) -> Iterator[Fault]:
+def _threshold_faults(spec: EngineSpec) -> Iterator[Fault]:
     for name, value in spec.thresholds.items():
         try:
             _limit(value)
@@ -208,7 +208,7 @@ def _threshold_faults(spec: Spec) -> Iterator[Fault]:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
 
 
-def _option_faults(spec: Spec) -> Iterator[Fault]:
+def _option_faults(spec: EngineSpec) -> Iterator[Fault]:
     """Views that no key can go through."""
     views = [name for name, option in spec.options.items() if option.view]
     for name in views:
@@ -221,7 +221,7 @@ def _option_faults(spec: Spec) -> Iterator[Fault]:
             )
 
 
-def _action_faults(spec: Spec) -> Iterator[Fault]:
+def _action_faults(spec: EngineSpec) -> Iterator[Fault]:
     """Actions that point at nothing, say too little or are there twice."""
     kinds, seen = {k.name for k in spec.kinds}, set()
     for n, action in enumerate(spec.actions):
@@ -240,7 +240,7 @@ def _action_faults(spec: Spec) -> Iterator[Fault]:
             seen.add(known)
 
 
-def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fault]:
+def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Iterator[Fault]:
     actions = {v.name for v in spec.actions}
     for n, finding in enumerate(spec.findings):
         if finding.action and finding.action not in actions:
@@ -261,7 +261,7 @@ def _finding_faults(spec: Spec, statements: Mapping[str, object]) -> Iterator[Fa
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
 
 
-def _guard_faults(spec: Spec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
+def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
     """Findings whose action does not compare what stays the same, so that it would never be done."""
     for n, finding in enumerate(spec.findings):
         scripts = [actions[v.script] for v in spec.actions if v.name == finding.action and v.writes]

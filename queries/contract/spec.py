@@ -118,7 +118,7 @@ class Action(Record, forbid_unknown_fields=True):
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
-    apart: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
+    independent: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
     arguments: tuple[Argument, ...] = ()
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
@@ -149,7 +149,7 @@ class Option(Record, forbid_unknown_fields=True):
     columns: str = ""
 
 
-class Spec(Record, forbid_unknown_fields=True):
+class EngineSpec(Record, forbid_unknown_fields=True):
     """``engine.toml`` as it stands in the file."""
 
     title: str

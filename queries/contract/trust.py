@@ -15,7 +15,7 @@ from queries.model import Record
 Rows = Iterable[Mapping[str, Any]]
 
 
-class Doubt(Record):
+class UntrustedObject(Record):
     """A row of ``code.sql``, which documents the fields."""
 
     schema: str
@@ -29,11 +29,11 @@ class Trust:
     """The answer to ``code.sql``. Each method returns a reason, "" if nothing is in doubt."""
 
     def __init__(self, rows: Rows = ()) -> None:
-        self._doubts: dict[str, list[Doubt]] = {}
+        self._doubts: dict[str, list[UntrustedObject]] = {}
         for row in rows:
-            self._doubts.setdefault(row["schema"], []).append(Doubt(**row))
+            self._doubts.setdefault(row["schema"], []).append(UntrustedObject(**row))
 
-    def unread(self, schema: str, relations: Iterable[str]) -> str:
+    def stale_engines(self, schema: str, relations: Iterable[str]) -> str:
         """Why these tables must not be read."""
         known = {"", *relations}
         for doubt in self._doubts.get(schema, ()):

@@ -26,14 +26,14 @@ _SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 _HEAD = struct.Struct(">iihi")  # after the signature: flags, length of an extension, fields, length of the first
 
 
-class Question(Record, kw_only=False):
+class BatchedQuery(Record, kw_only=False):
     """A statement and the values of its parameters, by name."""
 
     statement: Statement
     values: Mapping[str, Any] = {}
 
 
-def compose(begin: str, questions: Sequence[Question]) -> str:
+def compose(begin: str, questions: Sequence[BatchedQuery]) -> str:
     """The script. ``begin`` opens the transaction, which the script rolls back at its end."""
     parts = (
         f"(SELECT coalesce(json_agg(row_to_json(r)), '[]') FROM (\n{_filled(question)}\n) AS r)"
@@ -50,7 +50,7 @@ def answers(data: bytes) -> list[list[dict[str, Any]]]:
     return rows
 
 
-def _filled(question: Question) -> str:
+def _filled(question: BatchedQuery) -> str:
     """The statement with its values in it."""
     names = question.statement.parameters
 

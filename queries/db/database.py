@@ -20,7 +20,7 @@ import asyncpg
 from queries import errors
 from queries.db import blockers, dsn
 from queries.db.backoff import Backoff
-from queries.db.batched_query import Question, answers, compose
+from queries.db.batched_query import BatchedQuery, answers, compose
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
@@ -241,7 +241,7 @@ class Database:
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
-    async def asked(self, questions: Sequence[Question]) -> list[list[dict[str, Any]]]:
+    async def asked(self, questions: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         """The rows of several questions, as JSON has their values, in one round trip. Raises DatabaseError."""
         async with self._locks["read"]:
             known = self._known("read")
@@ -252,12 +252,12 @@ class Database:
                     raise
                 return await self._asked(questions)  # it had died while it was idle
 
-    async def _asked(self, questions: Sequence[Question]) -> list[list[dict[str, Any]]]:
+    async def _asked(self, questions: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         begin = _begin_read(READ_TIMEOUT, in_order=True)
         new = not self._known("read")
         connection = self._connections["read"] if not new else await connect(self.text)
         try:
-            first, *rows = await self._run(connection, begin, [Question(statement("server")), *questions])
+            first, *rows = await self._run(connection, begin, [BatchedQuery(statement("server")), *questions])
         except BaseException:
             connection.terminate()
             raise
@@ -265,7 +265,7 @@ class Database:
         return rows
 
     async def _run(
-        self, connection: asyncpg.Connection[Any], begin: str, questions: Sequence[Question]
+        self, connection: asyncpg.Connection[Any], begin: str, questions: Sequence[BatchedQuery]
     ) -> list[list[dict[str, Any]]]:
         data = bytearray()
 
@@ -393,7 +393,7 @@ class Database:
             connection = await connect(self.text)
             begin = _begin_read(READ_TIMEOUT, in_order=False)
             try:
-                rows = await self._run(connection, begin, [Question(statement("server"))])
+                rows = await self._run(connection, begin, [BatchedQuery(statement("server"))])
             except BaseException:
                 connection.terminate()
                 raise

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 MOST = 20_000  # as many as a screen holds, some 5 MB
 
 
-class Whereabouts:
+class CtidCache:
     """The places of rows by the ids of their nodes; of ``MOST``, those read last."""
 
     def __init__(self) -> None:

@@ -58,17 +58,20 @@ def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict
     piles: dict[tuple[str, str], list[DeadLetter]] = {}
     for each in sorted(dead_letters, key=order):
         piles.setdefault((each.node.engine, each.fingerprint), []).append(each)
-    return {_group(engine, mark, pile, capped): pile for (engine, mark), pile in piles.items()}
+    return {
+        _group(engine, mark, dead_letters_of, capped): dead_letters_of
+        for (engine, mark), dead_letters_of in piles.items()
+    }
 
 
-def _group(engine: str, fingerprint: str, pile: list[DeadLetter], capped: bool) -> Group:
-    times = [each.since for each in pile if each.since is not None]
-    fates = Counter((each.was, each.is_now) for each in pile)
+def _group(engine: str, fingerprint: str, dead_letters_of: list[DeadLetter], capped: bool) -> Group:
+    times = [each.since for each in dead_letters_of if each.since is not None]
+    fates = Counter((each.was, each.is_now) for each in dead_letters_of)
     return Group(
         engine=engine,
         fingerprint=fingerprint,
-        severity=pile[0].severity,
-        n=len(pile),
+        severity=dead_letters_of[0].severity,
+        n=len(dead_letters_of),
         capped=capped,
         first=min(times, default=None),
         last=max(times, default=None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queries.model import DRAWN, Costly, Payload, Section
+from queries.model import DRAWN, Payload, ScanRequired, Section
 
 
 def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) -> Section:
@@ -19,10 +19,12 @@ def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) ->
     return Section(name=_name(key), title=title, drawn=drawn, columns=columns, rows=values)
 
 
-def unread(key: str, title: str, why: Costly | str) -> Section:
+def stale_engines(key: str, title: str, why: ScanRequired | str) -> Section:
     """One that was not read, for what it would cost; or for what the server said."""
-    costly = why if isinstance(why, Costly) else Costly(need="", why=why.rstrip("."), pages=0, ddl="")
-    return Section(name=_name(key), title=title, costly=costly)
+    scan_required = (
+        why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), pages=0, ddl="")
+    )
+    return Section(name=_name(key), title=title, scan_required=scan_required)
 
 
 def _name(key: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from queries.contract.detect import Found
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import Rows, Variant
-from queries.db.batched_query import Question
+from queries.db.batched_query import BatchedQuery
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
@@ -19,7 +19,6 @@ from queries.errors import DatabaseError, LostError, UnreachableError, Unreadabl
 from queries.model import (
     OPEN,
     Availability,
-    Costly,
     Count,
     DeadLetters,
     Detail,
@@ -29,12 +28,13 @@ from queries.model import (
     Page,
     Phase,
     Precision,
+    ScanRequired,
     Section,
-    Unchecked,
+    SkippedFinding,
     split_id,
 )
 from queries.read import dead_letters, detail_section, guard_token, sentence
-from queries.read.ctid_cache import Whereabouts
+from queries.read.ctid_cache import CtidCache
 from queries.read.samples import History, Watcher, timeline
 from queries.statement import Statement
 
@@ -55,7 +55,7 @@ class Reader(Variant):
         self.read_only = read_only
         self._ahead: Page | None = None
         self._labels = frozenset((found.label, found.full, found.engine.name))
-        self._places = Whereabouts()
+        self._places = CtidCache()
         spec = self.engine.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self._codes = {f.code: f for f in spec.findings}
@@ -105,8 +105,8 @@ class Reader(Variant):
         chosen = self._choose("dead")
         async with self._reading() as transaction:
             if chosen is None:
-                costly = self._costly("dead") if "dead" in self.engine.statements else None
-                return DeadLetters(dead_letters=(), at=await _now(transaction), costly=costly)
+                scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
+                return DeadLetters(dead_letters=(), at=await _now(transaction), scan_required=scan_required)
             rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
             read = await self._told(transaction, rows, page)
         with readable("dead.sql"):
@@ -150,11 +150,11 @@ class Reader(Variant):
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             at = await _now(transaction)
-        found, unchecked, capped = await self._findings(local, page)
+        found, skipped_findings, capped = await self._findings(local, page)
         if self.found.policies:
-            unchecked.append(Unchecked(engine=self.label, code=HIDDEN, why=self.policies))
+            skipped_findings.append(SkippedFinding(engine=self.label, code=HIDDEN, why=self.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
-        return Findings(found=tuple(found), at=at, unchecked=tuple(unchecked), capped=tuple(capped))
+        return Findings(found=tuple(found), at=at, skipped_findings=tuple(skipped_findings), capped=tuple(capped))
 
     async def sample(self) -> None:
         """Take one look for the findings that need several."""
@@ -196,7 +196,7 @@ class Reader(Variant):
             sections.append(await self._section(transaction, key, local, size))
 
         def failed(key: str, why: str) -> None:
-            sections.append(detail_section.unread(key, self.engine.statements[key][0].title, why))
+            sections.append(detail_section.stale_engines(key, self.engine.statements[key][0].title, why))
 
         async with self._reading() as transaction:
             page = await self._nodes(transaction, [local])
@@ -270,23 +270,23 @@ class Reader(Variant):
     def _need(self, name: str) -> Statement:
         chosen = self._choose(name)
         if chosen is None:
-            raise DatabaseError(f"{self.label}: {name} cannot be read here.", self._costly(name).why)
+            raise DatabaseError(f"{self.label}: {name} cannot be read here.", self._scan_required(name).why)
         return chosen
 
-    def _costly(self, name: str, kind: str = "") -> Costly:
+    def _scan_required(self, name: str, kind: str = "") -> ScanRequired:
         """The first unmet need of a statement, with what a scan would cost."""
         variants = (s for s in self.engine.statements[name] if s.is_for(kind))
         unmet = next((n for s in variants for n in sorted(s.needs - self.found.have)), "")
         need = self.engine.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
-        return Costly(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
+        return ScanRequired(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
 
     async def _page(self, which: str, cursor: str | None, page: int, *, asked: bool = False, **values: Any) -> Page:
         kind = values.get("parent", "").partition(":")[0]
         chosen = self._choose(which, asked=asked, kind=kind)
         if chosen is None:
             async with self._reading() as transaction:
-                return Page(nodes=(), at=await _now(transaction), costly=self._costly(which, kind))
+                return Page(nodes=(), at=await _now(transaction), scan_required=self._scan_required(which, kind))
         # An index on words or tags, which finding may use, can be read as a bitmap alone.
         in_order = not asked and which != "find"
         async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT, in_order=in_order) as transaction:
@@ -309,15 +309,15 @@ class Reader(Variant):
         """The first roots, with which variant this is, in two or three round trips."""
         options = self._choose("options")
         if options is not None and "limits" in which.parameters:
-            self._recognise(*await self.database.asked([Question(options, self._values())]))
+            self._recognise(*await self.database.asked([BatchedQuery(options, self._values())]))
             options = None
         values = self._values(cursor=None, page=page)
-        asked = [Question(s, values) for s in (options, which) if s is not None]
-        now, *told, rows = await self.database.asked([Question(statement("now")), *asked])
+        asked = [BatchedQuery(s, values) for s in (options, which) if s is not None]
+        now, *told, rows = await self.database.asked([BatchedQuery(statement("now")), *asked])
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
-        parts = [Question(*part) for part in self._parts(local)]
+        parts = [BatchedQuery(*part) for part in self._parts(local)]
         answers = await self.database.asked(parts) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         cursor = rows[-1]["cursor"] if len(rows) == page else None
@@ -372,30 +372,32 @@ class Reader(Variant):
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
-    async def _findings(self, ids: Sequence[str] | None, page: int) -> tuple[list[Finding], list[Unchecked], list[str]]:
+    async def _findings(
+        self, ids: Sequence[str] | None, page: int
+    ) -> tuple[list[Finding], list[SkippedFinding], list[str]]:
         found: list[Finding] = []
-        unchecked: list[Unchecked] = []
+        skipped_findings: list[SkippedFinding] = []
         capped: list[str] = []
         left = [f for f in self.engine.spec.findings if not f.sample]
 
         async def look(transaction: Transaction, spec: FindingSpec) -> None:
-            found.extend(await self._looked_for(transaction, spec, ids, page, unchecked, capped))
+            found.extend(await self._expected(transaction, spec, ids, page, skipped_findings, capped))
 
         def failed(spec: FindingSpec, why: str) -> None:
-            unchecked.append(Unchecked(engine=self.label, code=spec.code, why=why, failed=True))
+            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=why, failed=True))
 
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, look, failed)
-        return found, unchecked, capped
+        return found, skipped_findings, capped
 
-    async def _looked_for(
+    async def _expected(
         self,
         transaction: Transaction,
         spec: FindingSpec,
         ids: Sequence[str] | None,
         page: int,
-        unchecked: list[Unchecked],
+        skipped_findings: list[SkippedFinding],
         capped: list[str],
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
@@ -406,16 +408,20 @@ class Reader(Variant):
         if chosen is None and ids is not None:
             chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
-            costly = self._costly(key)
-            unchecked.append(Unchecked(engine=self.label, code=spec.code, why=costly.why, ddl=costly.ddl or None))
+            scan_required = self._scan_required(key)
+            skipped_findings.append(
+                SkippedFinding(engine=self.label, code=spec.code, why=scan_required.why, ddl=scan_required.ddl or None)
+            )
             return []
-        looked = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
-        rows = [row for row in looked if row["id"] is not None]  # a row without id: not everything was looked at
-        for row in looked:
+        findings_loaded = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
+        rows = [
+            row for row in findings_loaded if row["id"] is not None
+        ]  # a row without id: not everything was looked at
+        for row in findings_loaded:
             if row["id"] is None and row["evidence"] is not None:  # a part that could not be read, and why
                 why = msgspec.json.decode(row["evidence"])["unread"]
-                unchecked.append(Unchecked(engine=self.label, code=spec.code, why=f"not in {why}"))
-        if len(rows) > page or any(row["id"] is None and row["evidence"] is None for row in looked):
+                skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
+        if len(rows) > page or any(row["id"] is None and row["evidence"] is None for row in findings_loaded):
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [
@@ -456,7 +462,7 @@ class Reader(Variant):
     async def _section(self, transaction: Transaction, key: str, local: str, size: int) -> Section | None:
         chosen, title = self._choose(key), self.engine.statements[key][0].title
         if chosen is None:
-            return detail_section.unread(key, title, self._costly(key))
+            return detail_section.stale_engines(key, title, self._scan_required(key))
         rows = await transaction.rows(chosen, self._values(id=local, bytes=size))
         with readable(f"{key}.sql"):
             return detail_section.read(key, title, rows, chosen.drawn) if rows else None

@@ -29,7 +29,7 @@ SUFFIX = ".jsonl"
 OWN_LOCKS = 15.0  # seconds; a transaction's time limit is 10, and the server has to notice
 
 
-class Head(Record):
+class BulkHeader(Record):
     """The list as it was before the first chunk. Results, witness and versions are those of the dry run."""
 
     id: str
@@ -42,11 +42,11 @@ class Head(Record):
     arguments: dict[str, Any]
     results: tuple[Result, ...]  # of nodes that were skipped in the dry run
     versions: dict[str, str]
-    witness: dict[str, str]
+    row_digests: dict[str, str]
     at: float
 
 
-class Begun(Record):
+class StartedChunk(Record):
     """A chunk whose COMMIT is about to be sent. Its entry has no copies of rows."""
 
     mark: Mark
@@ -59,17 +59,17 @@ class Begun(Record):
 
 
 class _Line(Record, omit_defaults=True):
-    head: Head | None = None
-    begun: Begun | None = None
+    head: BulkHeader | None = None
+    begun: StartedChunk | None = None
     told: tuple[Result, ...] | None = None
 
 
-class Frozen:
+class BulkList:
     """An open list, locked against other processes. ``told`` are outcomes by id, ``chunks`` in the order of COMMIT."""
 
-    def __init__(self, path: Path, file: int, head: Head) -> None:
+    def __init__(self, path: Path, file: int, head: BulkHeader) -> None:
         self.head = head
-        self.chunks: list[Begun] = []
+        self.chunks: list[StartedChunk] = []
         self.told: dict[str, Result] = {}
         self._own_locks = 0.0  # monotonic time until which a transaction that lost its console may hold locks
         self._path = path
@@ -90,13 +90,13 @@ class Frozen:
         return time.monotonic() < self._own_locks
 
     @property
-    def open(self) -> list[Begun]:
+    def open(self) -> list[StartedChunk]:
         """Chunks whose outcome is not known."""
         return [chunk for chunk in self.chunks if not any(i in self.told for i in chunk.ids)]
 
     def begun(self, mark: Mark, entry: AuditLogEntry) -> None:
         """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
-        begun = Begun(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
+        begun = StartedChunk(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
         self.chunks.append(begun)
         self._append(_Line(begun=begun))
 
@@ -124,9 +124,9 @@ class Frozen:
                 os.write(self._file, b"\n" + msgspec.json.encode(line) + b"\n")
 
 
-def create(folder: Path, server: Server, label: str, schema: str, action: str, dry_run: DryRun) -> Frozen:
+def create(folder: Path, server: Server, label: str, schema: str, action: str, dry_run: DryRun) -> BulkList:
     """Write the list of what was dry-run. Raises DatabaseError where that is not possible."""
-    head = Head(
+    head = BulkHeader(
         id=secrets.token_hex(3),
         database=server.database,
         system_identifier=server.system_identifier,
@@ -137,7 +137,7 @@ def create(folder: Path, server: Server, label: str, schema: str, action: str, d
         arguments=dry_run.arguments,
         results=tuple(r for r in dry_run.results if r.outcome is not Outcome.CHANGED),
         versions=dry_run.versions,
-        witness=dry_run.witness,
+        row_digests=dry_run.row_digests,
         at=dry_run.at,
     )
     path = folder / f"{head.id}{SUFFIX}"
@@ -158,10 +158,10 @@ def create(folder: Path, server: Server, label: str, schema: str, action: str, d
             f"The list of the nodes cannot be written to {folder}: {error.strerror}.",
             "Without it a bulk could not be continued. Nothing was changed.",
         ) from error
-    return Frozen(path, file, head)
+    return BulkList(path, file, head)
 
 
-def load(folder: Path, name: str, server: Server) -> Frozen:
+def load(folder: Path, name: str, server: Server) -> BulkList:
     """Open an unfinished list. Raises DatabaseError: none of that name, of another database, or in use."""
     path = folder / f"{Path(name).name}{SUFFIX}"
     try:
@@ -181,7 +181,7 @@ def load(folder: Path, name: str, server: Server) -> Frozen:
     return found
 
 
-def unfinished(folder: Path, server: Server) -> Iterator[Frozen]:
+def unfinished(folder: Path, server: Server) -> Iterator[BulkList]:
     """Lists of this database with nodes left, that no running console has. Each is closed before the next is read."""
     try:
         paths = sorted(folder.glob(f"*{SUFFIX}"))
@@ -199,38 +199,38 @@ def unfinished(folder: Path, server: Server) -> Iterator[Frozen]:
                 found.close()
 
 
-def _about(head: Head, server: Server) -> bool:
+def _about(head: BulkHeader, server: Server) -> bool:
     return (head.system_identifier, head.database) == (server.system_identifier, server.database)
 
 
-def _opened(path: Path) -> Frozen | None:
+def _opened(path: Path) -> BulkList | None:
     """Read a list and lock it. None where it was never begun. Raises OSError, also where others could write it."""
     file = open_private(path, os.O_RDWR | os.O_APPEND)
-    frozen = None
+    bulk_list = None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with os.fdopen(os.dup(file), "rb") as stream:
-            frozen = _parsed(path, file, stream)
-        return frozen
+            bulk_list = _parsed(path, file, stream)
+        return bulk_list
     finally:
-        if frozen is None:
+        if bulk_list is None:
             os.close(file)
 
 
-def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> Frozen | None:
-    frozen: Frozen | None = None
+def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> BulkList | None:
+    bulk_list: BulkList | None = None
     for text in lines:
         try:
             line = msgspec.json.decode(text, type=_Line)
         except msgspec.MsgspecError:
             continue  # torn, or blank
-        if line.head is not None and frozen is None:
-            frozen = Frozen(path, file, line.head)
-        elif frozen is not None and line.begun is not None:
-            frozen.chunks.append(line.begun)
-        elif frozen is not None and line.told is not None:
-            frozen.told |= {r.id: r for r in line.told}
-    return frozen
+        if line.head is not None and bulk_list is None:
+            bulk_list = BulkList(path, file, line.head)
+        elif bulk_list is not None and line.begun is not None:
+            bulk_list.chunks.append(line.begun)
+        elif bulk_list is not None and line.told is not None:
+            bulk_list.told |= {r.id: r for r in line.told}
+    return bulk_list
 
 
 def _write(file: int, data: bytes) -> None:
@@ -239,6 +239,6 @@ def _write(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def remaining(head: Head, again: DryRun, left: Mapping[str, str]) -> DryRun:
+def remaining(head: BulkHeader, again: DryRun, left: Mapping[str, str]) -> DryRun:
     """The dry run of what is left, with the first dry run's witness for the nodes that were not looked at again."""
-    return msgspec.structs.replace(again, versions=dict(left), witness={**head.witness, **again.witness})
+    return msgspec.structs.replace(again, versions=dict(left), row_digests={**head.row_digests, **again.row_digests})

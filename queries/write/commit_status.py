@@ -15,7 +15,7 @@ from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError, SlowError, UnreachableError
 from queries.model import AuditLogEntry, Record
 from queries.write import audit_log
-from queries.write.attempt import Attempt
+from queries.write.action_transaction import ActionTransaction
 
 DEADLINE = 30.0  # seconds; a server that lost us breaks our transaction off within its idle timeout
 GONE = 5.0  # seconds without an answer after which a bulk reports the outage, and asks again when it is over
@@ -57,7 +57,13 @@ class Fate(Record):
 
 
 async def settled(
-    database: Database, mark: Mark, attempt: Attempt, entry: AuditLogEntry, *, table: bool, gone: float = DEADLINE
+    database: Database,
+    mark: Mark,
+    action_transaction: ActionTransaction,
+    entry: AuditLogEntry,
+    *,
+    table: bool,
+    gone: float = DEADLINE,
 ) -> Fate:
     """Ask until the server can tell. ``table``: whether ``entry`` went into the database's own audit log.
 
@@ -67,7 +73,7 @@ async def settled(
     silent = time.monotonic() + gone
     while True:
         try:
-            fate = await _asked(database, mark, attempt, entry, table=table, sure=False)
+            fate = await _asked(database, mark, action_transaction, entry, table=table, sure=False)
             silent = time.monotonic() + gone
         except AGAIN:
             fate = None
@@ -82,10 +88,16 @@ async def settled(
 
 
 async def later(
-    database: Database, mark: Mark, attempt: Attempt, entry: AuditLogEntry, *, table: bool, sure: bool
+    database: Database,
+    mark: Mark,
+    action_transaction: ActionTransaction,
+    entry: AuditLogEntry,
+    *,
+    table: bool,
+    sure: bool,
 ) -> str:
     """Ask once, after the server was replaced. ``sure``: COMMIT was acknowledged then. Raises DatabaseError."""
-    fate = await _asked(database, mark, attempt, entry, table=table, sure=sure)
+    fate = await _asked(database, mark, action_transaction, entry, table=table, sure=sure)
     return UNKNOWN if fate is None else fate.status
 
 
@@ -99,7 +111,13 @@ async def status(database: Database, mark: Mark, entry: AuditLogEntry, *, table:
 
 
 async def _asked(
-    database: Database, mark: Mark, attempt: Attempt | None, entry: AuditLogEntry, *, table: bool, sure: bool
+    database: Database,
+    mark: Mark,
+    action_transaction: ActionTransaction | None,
+    entry: AuditLogEntry,
+    *,
+    table: bool,
+    sure: bool,
 ) -> Fate | None:
     """One question; None where the answer is still to come."""
     try:
@@ -111,7 +129,7 @@ async def _asked(
             if status == "in progress" and (standby or row["life"] == mark.life):
                 return None
             if status in ("committed", "in progress") and given_again:
-                status = await _borne_out(transaction, attempt, entry, table=table)
+                status = await _borne_out(transaction, action_transaction, entry, table=table)
     except DatabaseError as error:
         if error.code != _FUTURE:
             raise
@@ -120,10 +138,12 @@ async def _asked(
     return Fate(status=str(status or UNKNOWN), synchronous=row["synchronous"])
 
 
-async def _borne_out(transaction: Transaction, attempt: Attempt | None, entry: AuditLogEntry, *, table: bool) -> str:
+async def _borne_out(
+    transaction: Transaction, action_transaction: ActionTransaction | None, entry: AuditLogEntry, *, table: bool
+) -> str:
     """Return what the audit log's entry or the rows prove: the id may belong to another transaction by now."""
     if table:
         there = await audit_log.holds(transaction, entry)
     else:
-        there = await attempt.stands(transaction) if attempt else None
+        there = await action_transaction.stands(transaction) if action_transaction else None
     return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[there]

@@ -18,7 +18,7 @@ from queries.db.database import Database
 from queries.errors import DatabaseError
 from queries.model import AuditLogEntry, Outcome, Result
 from queries.write import audit_log, commit_status
-from queries.write.attempt import Attempt
+from queries.write.action_transaction import ActionTransaction
 
 LOST = "lost in failover: it was committed, but the server that answers now does not have it. The change is gone"
 NOT_TOLD = (
@@ -36,14 +36,14 @@ class Committed:
     def __init__(
         self,
         mark: commit_status.Mark,
-        attempt: Attempt,
+        action_transaction: ActionTransaction,
         entry: AuditLogEntry,
         *,
         table: bool,
         sent: float,
         answered: float,
     ) -> None:
-        self.mark, self.attempt, self.entry, self.table = mark, attempt, entry, table
+        self.mark, self.action_transaction, self.entry, self.table = mark, action_transaction, entry, table
         self.sent, self.answered = sent, answered
         self.settled = True  # False: the server could not say whether it was committed
         self.awaited = False
@@ -120,7 +120,7 @@ class Journal:
     async def _fate(self, one: Committed) -> str:
         try:
             return await commit_status.later(
-                self._database, one.mark, one.attempt, one.entry, table=one.table, sure=one.settled
+                self._database, one.mark, one.action_transaction, one.entry, table=one.table, sure=one.settled
             )
         except commit_status.AGAIN:
             raise
@@ -133,13 +133,13 @@ class Journal:
         if fate == commit_status.COMMITTED and was:
             return
         if fate == commit_status.COMMITTED:
-            results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.attempt.touched]
+            results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.action_transaction.touched]
         elif fate == commit_status.ABORTED:
             outcome, why = (Outcome.LOST, LOST) if was else (Outcome.REFUSED, commit_status.ROLLED_BACK)
-            results = [Result(id=i, outcome=outcome, why=why) for i in one.attempt.touched]
+            results = [Result(id=i, outcome=outcome, why=why) for i in one.action_transaction.touched]
         elif was:
             why = NOT_TOLD.format(xid=one.mark.xid)
-            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=why) for i in one.attempt.touched]
+            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=why) for i in one.action_transaction.touched]
         else:
             results = []  # it stays unknown
         if fate != commit_status.COMMITTED:

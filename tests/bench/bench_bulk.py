@@ -165,14 +165,14 @@ def clocked() -> Iterator[Counter[str]]:
             word = statement.text.split(None, 1)[0].upper()
             waited[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
 
-    async def told(self: Transaction, command: str) -> str:
+    async def outcomes_of(self: Transaction, command: str) -> str:
         began = time.perf_counter()
         try:
             return await control(self, command)
         finally:
             waited[command.split(None, 1)[0]] += time.perf_counter() - began
 
-    Transaction.rows, Transaction.control = timed, told  # type: ignore[method-assign]
+    Transaction.rows, Transaction.control = timed, outcomes_of  # type: ignore[method-assign]
     try:
         yield waited
     finally:

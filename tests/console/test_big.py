@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console.model.node_list import Listing
+from console.model.node_list import NodeList
 from console.model.page_window import PAGES
 from console.tui.screens.base import MODES
 from console.tui.screens.tree import TreeScreen
@@ -36,12 +36,12 @@ def tree(stage: Stage) -> TreeScreen:
 
 def loaded(stage: Stage) -> bool:
     """Whether there are rows."""
-    found = tree(stage).listing
+    found = tree(stage).node_list
     return found is not None and found.forest.loaded > 0
 
 
-def listing(stage: Stage) -> Listing:
-    found = tree(stage).listing
+def node_list(stage: Stage) -> NodeList:
+    found = tree(stage).node_list
     assert found is not None
     return found
 
@@ -93,8 +93,8 @@ async def test_a_job_of_a_hundred_thousand_tasks(twin: Twin, proxy: Proxy, etern
         async with answering(stage, proxy):
             await stage.press("right")
         await stage.until("Shard000001 v1")
-        node_id, forest = twin.id(job, "job"), listing(stage).forest
-        window = listing(stage)._windows[node_id]
+        node_id, forest = twin.id(job, "job"), node_list(stage).forest
+        window = node_list(stage)._windows[node_id]
         await walk(stage, "pagedown", lambda: window.low >= 5)
         assert forest.loaded <= HELD + 1
         children = forest.children(node_id)
@@ -122,22 +122,22 @@ async def test_home_end_and_an_id_among_many_jobs(twin: Twin, eternaltwin: str, 
         await stage.press("space")
         await stage.until("1 marked")
         await stage.press("end")
-        forest = listing(stage).forest
+        forest = node_list(stage).forest
         await stage.until(lambda: forest.cursor == twin.id(oldest, "job"))
         assert forest.loaded <= HELD
-        assert not listing(stage).has_after(None)
+        assert not node_list(stage).has_after(None)
         assert twin.id(newest, "job") not in forest
         assert [node.id for node in tree(stage).targets()] == [twin.id(newest, "job")], "its mark has stayed"
         await stage.press("home")
         await stage.until(lambda: forest.cursor == twin.id(newest, "job"))
         assert forest.loaded <= HELD
-        assert listing(stage).has_after(None)
+        assert node_list(stage).has_after(None)
         assert forest.row(0).marked
         await stage.press("f")
         await stage.until("Find in eternaltwin")
         await stage.type(str(oldest))
         await stage.press("enter")
-        await stage.until(lambda: listing(stage).forest.cursor == twin.id(oldest, "job"))
+        await stage.until(lambda: node_list(stage).forest.cursor == twin.id(oldest, "job"))
 
 
 async def test_the_way_to_the_end_stops_at_a_key(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_the_way_to_the_end_stops_at_a_key(twin: Twin, proxy: Proxy, etern
         await stage.until("Reading on to the end")
         await stage.press("up", "up")
         await stage.until(lambda: not tree(stage)._reading)
-        assert listing(stage).has_after(None)
+        assert node_list(stage).has_after(None)
 
 
 async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
@@ -215,12 +215,12 @@ async def test_a_task_with_fifty_thousand_children(rows: tuple[Rows, str], proxy
     await database.sql("ANALYZE")
     async with staged(proxy.through(dsn), tmp_path) as stage:
         await stage.until("● live", lambda: loaded(stage))
-        forest = listing(stage).forest
+        forest = node_list(stage).forest
         assert forest.move_to(Rows.id(parent))
         async with answering(stage, proxy):
             await stage.press("right")
         await stage.until(lambda: len(forest.children(Rows.id(parent)) or ()) == 100)
-        window = listing(stage)._windows[Rows.id(parent)]
+        window = node_list(stage)._windows[Rows.id(parent)]
         await walk(stage, "pagedown", lambda: window.low >= 3)
         assert len(forest.children(Rows.id(parent)) or ()) <= HELD
 
@@ -236,7 +236,7 @@ async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], p
     )
     async with staged(proxy.through(dsn), tmp_path) as stage:
         await stage.until("● live", lambda: loaded(stage))
-        forest = listing(stage).forest
+        forest = node_list(stage).forest
         assert forest.move_to(Rows.id(task))
         async with answering(stage, proxy):
             await stage.press("enter")
@@ -255,7 +255,7 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
     await database.sql("ANALYZE")
     async with staged(proxy.through(dsn), tmp_path) as stage:
         await stage.until("● live", lambda: loaded(stage))
-        forest = listing(stage).forest
+        forest = node_list(stage).forest
         ids = {i: Rows.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
         assert forest.move_to(ids[1])
         for above, below in ((ids[1], ids[2]), (ids[2], ids[3])):
@@ -267,7 +267,7 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
         await find(stage, ids[10000])
         async with answering(stage, proxy):
             await stage.press("enter")
-        await stage.until(lambda: listing(stage).forest.cursor == ids[10000])
+        await stage.until(lambda: node_list(stage).forest.cursor == ids[10000])
         async with answering(stage, proxy):
             await stage.press("enter")
             await stage.until("Reading …")
@@ -279,11 +279,13 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
         assert ids[10000] not in forest, "a key has stopped the way there"
         await find(stage, ids[300])
         await stage.press("enter")
-        await stage.until(lambda: listing(stage).forest.cursor == ids[300])
+        await stage.until(lambda: node_list(stage).forest.cursor == ids[300])
         await stage.press("enter")
         await stage.until("As recorded")
         await stage.press("o")
-        await stage.until(lambda: tree(stage).listing and listing(stage).forest is forest and forest.cursor == ids[300])
+        await stage.until(
+            lambda: tree(stage).node_list and node_list(stage).forest is forest and forest.cursor == ids[300]
+        )
         assert forest.ancestors(ids[300])[-1] == ids[1]
         rows_ = len(forest)
         await stage.press("down")

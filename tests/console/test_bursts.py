@@ -104,14 +104,14 @@ class Console:
 
     @property
     def state(self) -> State:
-        listing = self.tree.listing
+        node_list = self.tree.node_list
         return State(
             mode=self.app.current_mode,
             paused=self.app.session.paused,
             interval=self.app.session.interval,
             left=self.app.left,
             filter="".join(line.value for line in self.tree.query("#filter").results(Input)),
-            marks=frozenset(listing.forest.marks if listing else ()),
+            marks=frozenset(node_list.forest.marks if node_list else ()),
         )
 
     @property
@@ -138,8 +138,8 @@ class Console:
             await self.stage.handled()
         if tree.query("#filter") and (tree._filter or tree._filtering):
             tree._clear_filter()
-        if tree.listing is not None and tree.listing.forest.marks:
-            tree.listing.forest.marks.clear()
+        if tree.node_list is not None and tree.node_list.forest.marks:
+            tree.node_list.forest.marks.clear()
         if app.current_mode != mode:
             app.switch_mode(mode)
         while len(app.screen_stack) > pages:
@@ -165,7 +165,9 @@ NOTHING = events.Key("f24", None)
 @contextlib.asynccontextmanager
 async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
     async with staged(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as stage:
-        await stage.until("● live", lambda: stage.app.session.looked, lambda: len(stage.app.screen.targets()) == 1)
+        await stage.until(
+            "● live", lambda: stage.app.session.findings_loaded, lambda: len(stage.app.screen.targets()) == 1
+        )
         for mode in ("stuck", "dead", "audit", "help", "tree"):  # each has been read before the first burst
             stage.app.switch_mode(mode)
             await stage.until(lambda mode=mode: stage.app.current_mode == mode, "● live")

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from console.cli import output
-from queries.model import Dead
+from queries.model import DeadLetterReport
 from tests.command import fetch, unstick
 from tests.servers import TestbedServer
 
 
 class Answer(msgspec.Struct):
-    dead: tuple[Dead, ...]
+    dead: tuple[DeadLetterReport, ...]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_json_is_dead_by_engine(tasker: str) -> None:
     record = msgspec.convert(json.loads(answer.out), Answer)
     assert output.encoded(record) == answer.out.rstrip("\n")
     (part,) = record.dead
-    assert (part.engine, part.capped, part.costly, part.unreadable) == ("tasker", False, None, "")
+    assert (part.engine, part.capped, part.scan_required, part.unreadable) == ("tasker", False, None, "")
     assert "never enter the dead-letter queue of this engine" in part.meaning
     pending = fetch(tasker, "SELECT dlq_entry_uuid::text FROM tasks_dlq WHERE resolution_status = 'pending'")
     dead_letters = {x.node.id for x in part.dead_letters if x.node.kind == "dead_letter"}

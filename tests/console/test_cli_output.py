@@ -50,7 +50,7 @@ def test_stuck_is_findings(demo: str) -> None:
     assert {"overdue_timer", "lost_wakeup", "starved"} <= codes
     order = [(-f.severity, f.since if f.since is not None else float("inf"), f.node_id) for f in findings.found]
     assert order == sorted(order)
-    assert {each.code for each in findings.unchecked} == {"spinning", "locked", "runner_stalled"}
+    assert {each.code for each in findings.skipped_findings} == {"spinning", "locked", "runner_stalled"}
     assert answer.out.count("\n") == 1
 
 
@@ -103,7 +103,7 @@ def test_stuck_says_what_helps(demo: str) -> None:
 
 def test_stuck_with_several_looks(demo: str) -> None:
     findings = unstick("stuck", "--json", "--watch", "0", dsn=demo).json
-    assert not {each["code"] for each in findings["unchecked"]}
+    assert not {each["code"] for each in findings["skipped_findings"]}
 
 
 def test_stuck_where_nothing_is(eternaltwin: str) -> None:

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from console.cli import commands, main, screen
-from console.cli.options import Choices
+from console.cli.options import CliOptions
 from console.cli.target import Target, resolve
 from tests.command import Answer, unstick
 from tests.servers import TestbedServer
@@ -100,9 +100,9 @@ def test_two_targets() -> None:
     assert "two targets" in usage(unstick("a", "stuck", "@b"))
 
 
-def chosen(*words: str) -> Choices:
+def chosen(*words: str) -> CliOptions:
     """What the words before any command come to."""
-    seen: list[Choices] = []
+    seen: list[CliOptions] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screen, "open_console", lambda choices: seen.append(choices) or 0)
         assert main.main(words) == 0
@@ -283,7 +283,7 @@ def test_no_command_has_the_name_of_an_option() -> None:
 
 
 def test_a_target_keeps_its_password_to_itself(tmp_path: Path) -> None:
-    choices = Choices()
+    choices = CliOptions()
     choices.dsn = "postgresql://anna:secret@host/app"
     target: Target = resolve(choices)
     assert "secret" not in repr(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.model.refresh_clock import Clock
+from console.model.refresh_clock import RefreshClock
 
 
 class Time:
@@ -18,19 +18,19 @@ class Time:
         return self.now
 
 
-def look(clock: Clock, time: Time, cost: float) -> None:
+def look(clock: RefreshClock, time: Time, cost: float) -> None:
     clock.begin()
     time.now += cost
     clock.end(cost)
 
 
 def test_the_first_look_is_due_at_once() -> None:
-    assert Clock(2.0, 0.05, Time()).wait() == 0
+    assert RefreshClock(2.0, 0.05, Time()).wait() == 0
 
 
 def test_cheap_looks_keep_the_interval() -> None:
     time = Time()
-    clock = Clock(2.0, 0.05, time)
+    clock = RefreshClock(2.0, 0.05, time)
     look(clock, time, 0.01)
     assert clock.pace == 2.0
     assert 1.98 < clock.wait() < 2.0
@@ -38,7 +38,7 @@ def test_cheap_looks_keep_the_interval() -> None:
 
 def test_a_dear_look_makes_the_next_one_late_and_that_wears_off() -> None:
     time = Time()
-    clock = Clock(2.0, 0.05, time)
+    clock = RefreshClock(2.0, 0.05, time)
     look(clock, time, 1.0)
     assert round(clock.pace, 6) == 20.0
     look(clock, time, 0.001)
@@ -50,16 +50,16 @@ def test_a_dear_look_makes_the_next_one_late_and_that_wears_off() -> None:
 
 def test_somebody_who_asks_does_not_wait() -> None:
     time = Time()
-    clock = Clock(2.0, 0.05, time)
+    clock = RefreshClock(2.0, 0.05, time)
     look(clock, time, 1.0)
-    clock.hurry()
+    clock.run_now()
     assert clock.wait() == 0
 
 
 @given(st.lists(st.floats(0.0001, 5.0), min_size=5, max_size=50))
 def test_looks_never_take_more_than_their_share(costs: list[float]) -> None:
     time = Time()
-    clock = Clock(0.5, 0.05, time)
+    clock = RefreshClock(0.5, 0.05, time)
     began = time.now
     for cost in costs:
         time.now += clock.wait()

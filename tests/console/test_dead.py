@@ -22,13 +22,15 @@ REFUND = "staleness_timeout · shop/refund · refund_card: <n> after <n> ms"
 STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $1"
 
 
-def dead(data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, apart: float = 1) -> list[UUID]:
+def dead(
+    data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, independent: float = 1
+) -> list[UUID]:
     """So many tasks in error with a dead letter each; the first one is the oldest."""
     dead_letters = []
     for n in range(number):
         steps = {"check_return": complete(age), "refund_card": failed(age, error=error.format(n=n))}
         dead_letters.append(
-            data.dead_letter(data.task("refund", state="error", ago=age, steps=steps), age=age - n * apart)
+            data.dead_letter(data.task("refund", state="error", ago=age, steps=steps), age=age - n * independent)
         )
     return dead_letters
 
@@ -49,7 +51,7 @@ async def down_to(stage: Stage, text: str) -> None:
 
 async def test_groups_worst_first_with_what_has_become_of_them(shop: Shop, tasker: str, tmp_path: Path) -> None:
     data = Data(1)
-    dead(data, 3, apart=600)
+    dead(data, 3, independent=600)
     data.dead_letter(
         data.task("refund", state="complete", ago=60), reason="manual_dlq", was="steps_in_process", age=7200
     )

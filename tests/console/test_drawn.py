@@ -179,7 +179,7 @@ async def test_what_repeated_looks_have_seen_is_drawn(server: TestbedServer, tmp
     task = await rows.task(2, wake=-9000, beat=5000, state={"n": 1})
     retry = "UPDATE tasks SET heartbeat = heartbeat + interval '303 seconds' WHERE task_id = $1::text::macaddr8"
     async with staged(dsn, tmp_path, size=(100, 60)) as stage:
-        await stage.until("● live", lambda: stage.app.session.looked)
+        await stage.until("● live", lambda: stage.app.session.findings_loaded)
         (reader,) = stage.app.session.engines.values()
         for _ in range(4):
             await reader.sample()

@@ -76,7 +76,7 @@ async def test_nothing_is_called_healthy_that_could_not_be_read(two: str, tmp_pa
     await holder.execute("COMMIT; BEGIN; LOCK TABLE eternaltwin.task IN ACCESS EXCLUSIVE MODE")
     async with staged(two, tmp_path, size=(160, 40)) as stage:
         await stage.press(key)
-        await stage.until(lambda: stage.app.session.looked and "stuck" in line(stage, "eternaltwin"))
+        await stage.until(lambda: stage.app.session.findings_loaded and "stuck" in line(stage, "eternaltwin"))
         await stage.until(lambda: "nothing stuck" in line(stage, "agent_jobs"))
         assert "0+ stuck" in line(stage, "eternaltwin")
         assert "Nothing is stuck" not in stage.text

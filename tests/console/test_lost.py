@@ -108,7 +108,7 @@ async def test_a_table_that_cannot_be_read_leaves_the_rest(twin: Twin, eternaltw
         await twin.sql("ALTER TABLE hidden RENAME TO task_timer")
         await stage.until("● live")
         await stage.press("down", "up")
-        await stage.until(lambda: not stage.app.session.trouble)
+        await stage.until(lambda: not stage.app.session.error_text)
 
 
 async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(

@@ -13,7 +13,6 @@ from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.text_bar import spread, squeeze
 from queries.model import (
     AuditLogEntry,
-    Costly,
     Detail,
     Finding,
     Node,
@@ -23,6 +22,7 @@ from queries.model import (
     Proof,
     Result,
     RowChange,
+    ScanRequired,
     Section,
 )
 from tests.command import hidden
@@ -108,7 +108,7 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     sections = (
         Section(name="p", title=text, payload=Payload(head=text.encode("utf-8", "surrogatepass"), size=10_000_000)),
         Section(name="t", title=text, columns=(text,), rows=((text,), (None,))),
-        Section(name="c", title=text, costly=Costly(need="n", why=text, pages=10**6, ddl=text)),
+        Section(name="c", title=text, scan_required=ScanRequired(need="n", why=text, pages=10**6, ddl=text)),
     )
     page = Detail(
         node=node(title=text, status=text, error=text, owner=text), at=NOW, sections=sections, findings=(found,)

@@ -285,7 +285,7 @@ async def test_a_role_named_like_markup(twin: Twin, server: TestbedServer, etern
 async def test_every_page_at_every_size(twin: Twin, eternaltwin: str, tmp_path: Path, size: tuple[int, int]) -> None:
     await twin.task(status="Blocked", timer=-600)
     async with staged(eternaltwin, tmp_path, size=size, context=Context(name="prod", production=True)) as stage:
-        await stage.until(lambda: stage.app.session.looked)
+        await stage.until(lambda: stage.app.session.findings_loaded)
         for mode in ("1", "2", "3", "4", "question_mark"):
             await stage.press(mode)
             await stage.until(lambda: stage.app.session.age is not None)

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from console.model.bulk_run import Work
-from console.model.node_list import Listing, Shape
+from console.model.bulk_run import BulkRun
+from console.model.node_list import ListKind, NodeList
 from console.model.session import Link, Session
 from queries.actions import perform
 from queries.errors import SlowError
@@ -37,7 +37,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
     session = Session(open_, 0.2)
     task = asyncio.create_task(session.run())
     try:
-        await until(lambda: session.looked or session.trouble)
+        await until(lambda: session.findings_loaded or session.error_text)
         yield session
     finally:
         await session.close()
@@ -93,31 +93,31 @@ async def test_a_node_is_revealed_wherever_its_page_is(twin: Twin, workspace: Wo
     jobs = await twin.jobs(150)
     tasks = await twin.tasks(jobs)
     reader = workspace.engines["eternaltwin"]
-    listing = Listing(lambda: reader, Shape.TREE)
+    node_list = NodeList(lambda: reader, ListKind.TREE)
     page = await reader.nodes([twin.id(tasks[-1])])
-    assert await listing.reveal(page.nodes[0])
-    assert listing.forest.reveal(twin.id(tasks[-1]))
-    assert listing.forest.cursor == twin.id(tasks[-1])
-    assert listing.has_more(None)
+    assert await node_list.reveal(page.nodes[0])
+    assert node_list.forest.reveal(twin.id(tasks[-1]))
+    assert node_list.forest.cursor == twin.id(tasks[-1])
+    assert node_list.has_more(None)
     await twin.sql("DELETE FROM job")
-    assert not await Listing(lambda: reader, Shape.TREE).reveal(page.nodes[0])
+    assert not await NodeList(lambda: reader, ListKind.TREE).reveal(page.nodes[0])
 
 
 async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(twin: Twin, workspace: Workspace) -> None:
     job = await twin.job()
     reader = workspace.engines["eternaltwin"]
-    listing = Listing(lambda: reader, Shape.TREE)
-    await listing.refresh([])
-    listing.forest.expand(twin.id(job, "job"))
-    await listing.below(twin.id(job, "job"))
-    assert listing.forest.children(twin.id(job, "job")) == ()
+    node_list = NodeList(lambda: reader, ListKind.TREE)
+    await node_list.refresh([])
+    node_list.forest.expand(twin.id(job, "job"))
+    await node_list.below(twin.id(job, "job"))
+    assert node_list.forest.children(twin.id(job, "job")) == ()
     task = await twin.task(job)
-    news = await listing.refresh([twin.id(job, "job")])
+    news = await node_list.refresh([twin.id(job, "job")])
     assert "phase" in news.cells[twin.id(job, "job")]
-    await listing.below(twin.id(job, "job"))
-    assert listing.forest.children(twin.id(task)) == (), "a task has nothing to unfold"
+    await node_list.below(twin.id(job, "job"))
+    assert node_list.forest.children(twin.id(task)) == (), "a task has nothing to unfold"
     await twin.sql("DELETE FROM job")
-    news = await listing.refresh([twin.id(job, "job"), twin.id(task)])
+    news = await node_list.refresh([twin.id(job, "job"), twin.id(task)])
     assert news.removed
     assert news.lost is not None
 
@@ -128,10 +128,10 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     job = await twin.job()
     task = await twin.task(job)
     reader, asked = workspace.engines["eternaltwin"], list[list[str]]()
-    listing = Listing(lambda: reader, Shape.TREE)
-    await listing.refresh([])
-    listing.forest.expand(twin.id(job, "job"))
-    await listing.below(twin.id(job, "job"))
+    node_list = NodeList(lambda: reader, ListKind.TREE)
+    await node_list.refresh([])
+    node_list.forest.expand(twin.id(job, "job"))
+    await node_list.below(twin.id(job, "job"))
     nodes = reader.nodes
 
     async def counted(ids: Iterable[str]) -> Page:
@@ -144,15 +144,15 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     monkeypatch.setattr(reader, "nodes", counted)
     seen = [twin.id(job, "job"), twin.id(task)]
     await twin.sql("UPDATE task SET revision = revision + 1")
-    news = await listing.refresh(seen)
+    news = await node_list.refresh(seen)
     assert all("revision" in news.cells[node_id] for node_id in seen)
     assert asked == []
     monkeypatch.setattr(reader, "roots", broken_off)
-    before = listing.forest.node(twin.id(task))
+    before = node_list.forest.node(twin.id(task))
     await twin.sql("UPDATE task SET revision = revision + 1")
     with pytest.raises(SlowError):
-        await listing.refresh(seen)
-    after = listing.forest.node(twin.id(task))
+        await node_list.refresh(seen)
+    after = node_list.forest.node(twin.id(task))
     assert asked == [seen]
     assert before is not None
     assert after is not None
@@ -161,10 +161,10 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
 
 
 async def test_a_list_without_an_engine_reads_nothing() -> None:
-    listing = Listing(lambda: None, Shape.LIVE)
-    assert await listing.first() is None
-    assert await listing.more(None) is None
-    assert (await listing.refresh([])).added == 0
+    node_list = NodeList(lambda: None, ListKind.LIVE)
+    assert await node_list.first() is None
+    assert await node_list.more(None) is None
+    assert (await node_list.refresh([])).added == 0
 
 
 async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace
         work.stop()
 
     async with workspace.database.reading():  # so that there is one connection only, and one chunk at a time
-        work = Work(workspace, dry_run, changed)
+        work = BulkRun(workspace, dry_run, changed)
         await work.task
     assert steps == [500, 1200]
     assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}

@@ -23,7 +23,7 @@ SLOW = """
 """
 
 
-class Ahead:
+class EarlyConnect:
     """A clock on which the server's work takes the time it takes, and the time between passes when it is told to."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def slow(server: TestbedServer, eternaltwin: str) -> Iterator[str]:
     server.sql(f"DROP ROLE {role}")
 
 
-async def look(stage: Stage, clock: Ahead) -> None:
+async def look(stage: Stage, clock: EarlyConnect) -> None:
     """Let the time pass until each part of a look is due, so that all work so far is paid for; have the next one."""
     session = stage.app.session
     seen, sought = session._fast.looks, session._slow.looks
@@ -58,7 +58,7 @@ async def look(stage: Stage, clock: Ahead) -> None:
 
 async def test_a_slow_server_is_looked_at_less_often(twin: Twin, slow: str, tmp_path: Path) -> None:
     await twin.tasks(await twin.jobs(5), status="Blocked", timer=-900)
-    clock = Ahead()
+    clock = EarlyConnect()
     async with staged(slow, tmp_path, now=clock, interval=0.2) as stage:
         session = stage.app.session
         await stage.until("● live", lambda: session._slow.looks > 0)

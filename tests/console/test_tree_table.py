@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.scrollbar import ScrollBar
 from textual.theme import Theme
 
-from console.model.forest import Tail
+from console.model.forest import EdgeRow
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.columns import TASKS, Column, layout, recorded
 from console.tui.widgets.tree_table import TreeTable
@@ -70,7 +70,7 @@ class Stage(App[None]):
         self._note(message, message.id)
 
     def on_tree_table_more(self, message: TreeTable.More) -> None:
-        self._note(message, message.parent_id, message.asked, message.costly)
+        self._note(message, message.parent_id, message.asked, message.scan_required)
 
     def on_tree_table_marked(self, message: TreeTable.Marked) -> None:
         self._note(message, message.ids)
@@ -209,7 +209,7 @@ async def test_data_is_text_and_cannot_reach_the_terminal() -> None:
         assert "[bold red]␛[2J" in strip.text
         assert strip.text.isprintable()
         assert strip.cell_length == 80
-        app.table.forest.set_tail(None, Tail.COSTLY, "1 GB\x1b[5m to read")
+        app.table.forest.set_tail(None, EdgeRow.COSTLY, "1 GB\x1b[5m to read")
         app.table.sync()
         assert app.text()[2].strip() == "costly: not read (1 GB␛[5m to read)"
 
@@ -303,14 +303,14 @@ async def test_enter_opens_a_node_and_asks_for_what_a_row_stands_for() -> None:
         fill(app)
         await pilot.press("enter")
         app.table.forest.expand("e/task:3")
-        app.table.forest.set_tail("e/task:3", Tail.COSTLY, "a scan")
+        app.table.forest.set_tail("e/task:3", EdgeRow.COSTLY, "a scan")
         app.table.sync()
         await pilot.press("end", "enter")
         assert app.heard[0] == ("Open", "e/task:1")
         assert app.heard[-1] == ("More", "e/task:3", True, True)
         assert app.table.cursor is None
         app.heard.clear()
-        app.table.forest.set_tail("e/task:3", Tail.LOADING)
+        app.table.forest.set_tail("e/task:3", EdgeRow.LOADING)
         await pilot.press("enter", "space")
         assert app.heard == []
 
@@ -329,7 +329,7 @@ async def test_the_next_page_is_asked_for_once_before_its_end_is_reached() -> No
         await pilot.pause()
         assert [heard for heard in app.heard if heard[0] == "More"] == [("More", None, False, False)]
         app.heard.clear()
-        app.table.forest.set_tail(None, Tail.MORE, "the server is gone")
+        app.table.forest.set_tail(None, EdgeRow.MORE, "the server is gone")
         app.table.sync()
         await pilot.pause()
         assert app.heard == []  # it failed: only a key asks again

@@ -286,8 +286,8 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
         await stage.until("0/1")
         for _ in range(7):  # the looks that the console takes by itself, without the time between them
             await stage.app.session.engines[LABEL].sample()
-            looked = runner.polls
-            await stage.until(lambda looked=looked: runner.polls >= looked + 4)  # type: ignore[misc]
+            findings_loaded = runner.polls
+            await stage.until(lambda findings_loaded=findings_loaded: runner.polls >= findings_loaded + 4)  # type: ignore[misc]
         await stage.press("r", "2")
         await stage.until("spinning", "RefreshForumThread")
         finding = stage.app.frame.table.current  # type: ignore[attr-defined]

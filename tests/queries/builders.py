@@ -160,7 +160,7 @@ async def do(
     return await perform.commit(workspace, label, action, dry_run, OPERATOR)
 
 
-def told(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
+def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
     """Outcome by id."""
     given = results.results if isinstance(results, Outcomes | DryRun) else results
     return {r.id: r.outcome for r in given}

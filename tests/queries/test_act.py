@@ -16,7 +16,7 @@ from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, STALE, GONE, LOCKED, REFUSED, DENIED, CONFLICT = (
@@ -33,7 +33,7 @@ async def other(eternaltwin: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> dict[str, Outcome]:
-    return told(await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR))
+    return outcomes_of(await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR))
 
 
 def ids_of(twin: Twin, tasks: list[uuid.UUID]) -> list[str]:
@@ -51,7 +51,7 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
     fine, stale, gone, locked, complete, timed, timer_held = ids = ids_of(twin, tasks)
     await twin.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", tasks[4])
     dry_run = await dry_run_of(workspace, "cancel", ids)
-    assert told(dry_run) == {i: REFUSED if i == complete else CHANGED for i in ids}
+    assert outcomes_of(dry_run) == {i: REFUSED if i == complete else CHANGED for i in ids}
 
     await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", tasks[1])
     await twin.sql("DELETE FROM task WHERE task_id = $1", tasks[2])
@@ -62,7 +62,7 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
         await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
         outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
 
-    assert told(outcomes) == {
+    assert outcomes_of(outcomes) == {
         fine: CHANGED,
         stale: STALE,
         gone: GONE,
@@ -94,7 +94,7 @@ async def test_a_held_table_makes_all_locked_at_once(
         began = time.monotonic()
         dry_run = await dry_run_of(workspace, "wake", versions)
         took = time.monotonic() - began
-    assert set(told(dry_run).values()) == {LOCKED}
+    assert set(outcomes_of(dry_run).values()) == {LOCKED}
     assert took < 2.0, "one lock timeout, not one for each node"
 
 
@@ -107,7 +107,7 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
     async with other.transaction():
         await other.execute("LOCK TABLE task IN SHARE MODE")
         began = time.monotonic()
-        assert set(told(await dry_run_of(workspace, "wake", versions)).values()) == {LOCKED}
+        assert set(outcomes_of(await dry_run_of(workspace, "wake", versions)).values()) == {LOCKED}
     assert time.monotonic() - began < 2.0
 
 
@@ -119,7 +119,7 @@ async def test_what_dropped_out_of_the_dry_run_stays_out(
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR UPDATE", held)
         dry_run = await dry_run_of(workspace, "cancel", ids_of(twin, [held, free]))
-    assert told(dry_run) == {twin.id(held): LOCKED, twin.id(free): CHANGED}
+    assert outcomes_of(dry_run) == {twin.id(held): LOCKED, twin.id(free): CHANGED}
     assert await commit(workspace, dry_run) == {twin.id(held): LOCKED, twin.id(free): CHANGED}
     assert (await twin.row(held))["status"] == "Available"
 
@@ -128,7 +128,7 @@ async def test_an_id_that_cannot_be_one_does_not_stop_the_others(twin: Twin, wor
     good = twin.id(await twin.task())
     odd = f"{LABEL}/task:not-a-uuid"
     outcomes = await do(workspace, "cancel", {**await seen(workspace, [good]), odd: "1:Available:7"})
-    assert told(outcomes) == {good: CHANGED, odd: REFUSED}
+    assert outcomes_of(outcomes) == {good: CHANGED, odd: REFUSED}
     assert "not-a-uuid" in why(outcomes, odd)
 
 
@@ -143,7 +143,7 @@ async def test_a_missing_privilege_is_named(
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     try:
         outcomes = await do(workspace, "cancel", [task])
-        assert told(outcomes) == {task: DENIED}
+        assert outcomes_of(outcomes) == {task: DENIED}
         assert why(outcomes, task) == f"the role {role} lacks UPDATE task, DELETE task_timer"
 
         # The right to update one column is some right to update; only the server knows that it is not enough.
@@ -151,7 +151,7 @@ async def test_a_missing_privilege_is_named(
         server.sql(grants, eternaltwin)
         await workspace.look()
         outcomes = await do(workspace, "cancel", [task])
-        assert told(outcomes) == {task: DENIED}
+        assert outcomes_of(outcomes) == {task: DENIED}
         assert why(outcomes, task).startswith("Permission denied for table task. The action needs UPDATE task, DELETE ")
     finally:
         await workspace.close()
@@ -175,7 +175,7 @@ async def test_a_read_only_console_changes_nothing(twin: Twin, eternaltwin: str,
     workspace = await opened(eternaltwin, tmp_path, read_only=True)
     outcomes = await do(workspace, "cancel", [task])
     await workspace.close()
-    assert told(outcomes) == {task: REFUSED}
+    assert outcomes_of(outcomes) == {task: REFUSED}
     assert why(outcomes, task) == "this console is read-only"
     assert await twin.digest() == before
 
@@ -199,7 +199,7 @@ async def test_one_poisoned_node_among_many_is_found_by_halving(twin: Twin, audi
     fine = ids_of(twin, await twin.tasks(await twin.jobs(299)))
     poisoned = twin.id(await twin.task(kind="Poisoned"))
     outcomes = await do(audited, "cancel", [*fine, poisoned])
-    assert told(outcomes) == {**dict.fromkeys(fine, CHANGED), poisoned: CONFLICT}
+    assert outcomes_of(outcomes) == {**dict.fromkeys(fine, CHANGED), poisoned: CONFLICT}
     assert why(outcomes, poisoned) == "No two alike. Nothing was changed."
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 299
     assert await twin.value("SELECT sum(json_array_length(changes)) FROM unstick.audit_log") == 299
@@ -212,7 +212,7 @@ async def test_a_row_that_the_change_does_not_reach_is_told(twin: Twin, workspac
     await twin.sql(POISON)
     fine, skipped = twin.id(await twin.task()), twin.id(await twin.task(kind="Skipped"))
     outcomes = await do(workspace, "cancel", [fine, skipped])
-    assert told(outcomes) == {fine: CHANGED, skipped: STALE}
+    assert outcomes_of(outcomes) == {fine: CHANGED, skipped: STALE}
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
@@ -232,10 +232,10 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
     outcomes = await do(workspace, "cancel", [late, fine])
     entries, _ = await workspace.audit_entries()
     await workspace.close()
-    assert told(outcomes) == {late: CONFLICT, fine: CHANGED}
+    assert outcomes_of(outcomes) == {late: CONFLICT, fine: CHANGED}
     assert why(outcomes, late) == "Too late. Nothing was changed."
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
-    kept = [told(e.results) for e in entries]
+    kept = [outcomes_of(e.results) for e in entries]
     assert {fine: CHANGED} in kept
     assert all(e.get(late) in (None, CONFLICT) for e in kept)
 
@@ -260,7 +260,7 @@ async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, audited: Works
 
     again = await dry_run_of(audited, "wake", await seen(audited, ids_of(twin, tasks)))
     outcomes = await perform.commit(audited, LABEL, "wake", again, OPERATOR)
-    assert sorted(told(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
+    assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
     assert await twin.value("SELECT count(*) FROM unstick.audit_log") == 3
 
 
@@ -268,7 +268,7 @@ async def test_one_action_on_jobs_and_tasks_together(twin: Twin, workspace: Work
     job = await twin.job()
     await twin.task(job)
     ids = [twin.id(job, "job"), twin.id(await twin.task())]
-    assert set(told(await do(workspace, "cancel", ids)).values()) == {CHANGED}
+    assert set(outcomes_of(await do(workspace, "cancel", ids)).values()) == {CHANGED}
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 2
 
 
@@ -295,7 +295,7 @@ async def test_a_dry_run_leaves_no_trace(
     tables = ("users", "job", "task", "task_timer", "unstick.audit_log")
     before = await twin.digest(tables)
     dry_run = await dry_run_of(audited, action, [twin.id(task if kind == "task" else job, kind)], arguments)
-    assert list(told(dry_run).values()) == [CHANGED]
+    assert list(outcomes_of(dry_run).values()) == [CHANGED]
     assert dry_run.changes
     assert await twin.digest(tables) == before
     held = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'unstick'"

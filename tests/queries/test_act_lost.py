@@ -18,7 +18,7 @@ from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import TestbedServer
 
@@ -49,7 +49,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        outcome = told(outcomes)[twin.id(task)]
+        outcome = outcomes_of(outcomes)[twin.id(task)]
         row = await twin.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
         assert changed or (row["status"], row["timers"]) == ("Blocked", 1), "all of it or nothing"
@@ -78,7 +78,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     task = await twin.task()
     proxy.fail = "silent"
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.audit_log) == (None, (), None)
     assert (await twin.row(task))["status"] == "Available"
@@ -99,11 +99,11 @@ async def test_unknown_only_where_nobody_answers(
 
     proxy.fail, proxy.meanwhile = "after", unplug
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): UNKNOWN}
+    assert outcomes_of(outcomes) == {twin.id(task): UNKNOWN}
     xid = (await twin.row(task))["xmin"]
     assert why(outcomes, twin.id(task)) == perform.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.audit_entries()
-    assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
+    assert [outcomes_of(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
     await workspace.close()
 
 
@@ -117,7 +117,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, works
     while not await twin.value(end):
         await asyncio.sleep(0)
     outcomes = await at_it
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)).startswith("The server ended the connection: ")
     assert why(outcomes, twin.id(task)).endswith(". Nothing was changed.")
     assert (await twin.row(task))["status"] == "Available"
@@ -200,16 +200,16 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
             dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
             outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-            assert told(outcomes) == {twin.id(task): REFUSED}
+            assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
             assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [twin.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        assert told(outcomes) == {twin.id(kept): CHANGED}
+        assert outcomes_of(outcomes) == {twin.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.audit_entries()
-        assert told(entries[0].results) == {twin.id(kept): CHANGED}
+        assert outcomes_of(entries[0].results) == {twin.id(kept): CHANGED}
         await workspace.close()
 
     twin = await Twin.open(dsn)
@@ -238,7 +238,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     monkeypatch.setattr(commit_status, "mark", stale)
     monkeypatch.setattr(perform, "_ended", lost)
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert (await twin.row(task))["status"] == "Available"
 
 
@@ -259,10 +259,10 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
 
     monkeypatch.setattr(workspace.audit_log_file, "append", full)
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(task): CHANGED}
     assert (await twin.row(task))["status"] == "Complete"
     entries, _ = await workspace.audit_entries()
-    assert [told(e.results) for e in entries] == [{twin.id(task): UNKNOWN}], "an intent alone proves nothing"
+    assert [outcomes_of(e.results) for e in entries] == [{twin.id(task): UNKNOWN}], "an intent alone proves nothing"
 
 
 async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
@@ -274,6 +274,6 @@ async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl")
     outcomes = await do(workspace, "cancel", [twin.id(task)])
     await workspace.close()
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert "audit_log.jsonl cannot be" in why(outcomes, twin.id(task))
     assert await twin.digest() == before

@@ -340,15 +340,15 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     await snak.job()
     workspace = await opened(snak.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
-    assert {u.code for u in (await reader(workspace).findings()).unchecked} == {"late_end", "numbers_back"}
+    assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {"late_end", "numbers_back"}
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
     assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
     await snak.sql("DROP INDEX idx_jobs_user_status_created_at")
     await workspace.look()
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
-        assert page.costly is not None
-        assert "jobs.user_id" in page.costly.why
+        assert page.scan_required is not None
+        assert "jobs.user_id" in page.scan_required.why
     assert reader(workspace).notes[0].startswith("profile: mirror (not looked for")
     assert {c.precision for c in await reader(workspace).counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
     await workspace.close()
@@ -669,7 +669,7 @@ async def test_times_that_most_programs_cannot_show(snak: Snak, mirror: Workspac
     )
     for workspace in (mirror, table):
         look = reader(workspace)
-        assert (await look.findings()).unchecked == ()
+        assert (await look.findings()).skipped_findings == ()
         assert len((await look.live()).nodes) == 4
         for job in jobs:
             assert await look.detail(snak.id(job)) is not None

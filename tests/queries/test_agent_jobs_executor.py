@@ -16,7 +16,7 @@ from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import OPERATOR, do, opened, told
+from tests.queries.builders import OPERATOR, do, opened, outcomes_of
 from tests.queries.snak import ANNA, BERT, LABEL, Snak
 from tests.servers import both_versions
 
@@ -80,7 +80,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(snak: Snak, mirror:
     await bull.add(agent, ANNA)
     await bull.tick()
     job = await snak.value("SELECT id FROM jobs")
-    assert told(await do(mirror, "mark_failed", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    assert outcomes_of(await do(mirror, "mark_failed", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
     await bull.tick()
     row = await snak.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
@@ -189,7 +189,7 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     if action == "delete" and rng.random() < 0.7:
         return
     dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", {})
-    (outcome,) = told(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)).values()
+    (outcome,) = outcomes_of(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)).values()
     tally[action, outcome] = tally.get((action, outcome), 0) + 1
 
 

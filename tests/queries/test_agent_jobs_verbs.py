@@ -14,7 +14,7 @@ from console.demo.agent_jobs.executor import Poller
 from queries.actions import perform
 from queries.model import Outcome, Support
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, dry_run_of, seen, told, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen, why
 from tests.queries.snak import LABEL, STATUSES, Snak
 from tests.servers import both_versions
 
@@ -64,7 +64,7 @@ async def test_each_action_in_each_status(
     outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
     after = await snak.row(job)
     assert dict(await snak.row(other)) == bystander
-    assert told(dry_run) == told(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
+    assert outcomes_of(dry_run) == outcomes_of(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
     if status not in wanted:
         assert dict(after) == before
         assert why(outcomes, snak.id(job)).startswith(f"it is {status}")
@@ -102,7 +102,7 @@ async def test_external_actions_change_nothing(snak: Snak, mirror: Workspace) ->
     before = await snak.everything()
     for action in set(TABLE) - {"delete"}:
         outcomes = await do(mirror, action, [snak.id(j) for j in jobs], {}, LABEL)
-        assert set(told(outcomes).values()) == {REFUSED}
+        assert set(outcomes_of(outcomes).values()) == {REFUSED}
     assert await snak.everything() == before
 
 
@@ -118,7 +118,7 @@ async def test_a_worker_that_was_faster_keeps_its_end(
     dry_run = await dry_run_of(workspace, action, [snak.id(job)], {}, LABEL)
     await snak.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
     before = await snak.everything()
-    assert told(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)) == {snak.id(job): STALE}
+    assert outcomes_of(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)) == {snak.id(job): STALE}
     assert await snak.everything() == before
 
 
@@ -126,7 +126,7 @@ async def test_the_same_status_at_another_time_is_not_what_was_seen(snak: Snak, 
     job = await snak.job("failed", started=50, ended=40)
     versions = await seen(table, [snak.id(job)], LABEL)
     await snak.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
-    assert told(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): STALE}
+    assert outcomes_of(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): STALE}
 
 
 async def test_locked_and_gone(snak: Snak, table: Workspace) -> None:
@@ -136,7 +136,7 @@ async def test_locked_and_gone(snak: Snak, table: Workspace) -> None:
     async with snak.connection.transaction():
         await snak.sql("SELECT FROM jobs FOR UPDATE")
         outcomes = await do(table, "cancel", versions, {}, LABEL)
-    assert told(outcomes) == {snak.id(held): Outcome.LOCKED, snak.id(gone): Outcome.GONE}
+    assert outcomes_of(outcomes) == {snak.id(held): Outcome.LOCKED, snak.id(gone): Outcome.GONE}
 
 
 @both_versions
@@ -169,7 +169,7 @@ async def test_clocks_that_are_ahead(snak: Snak, mirror: Workspace, table: Works
     created, started = await snak.job(age=-3600), await snak.job(age=-10, started=-7200)
     workspace = mirror if action == "mark_failed" else table
     outcomes = await do(workspace, action, [snak.id(created), snak.id(started)], {}, LABEL)
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     for job in (created, started):
         row = await snak.row(job)
         assert row["completed_at"] == max(row["created_at"], row["started_at"] or row["created_at"])
@@ -188,7 +188,7 @@ async def test_an_executor_whose_job_was_released_notices(snak: Snak, table: Wor
     assert claim is not None
     await snak.sql("UPDATE jobs SET started_at = now() - interval '2 hours'")
     slow = type(claim)(id=claim.id, at=(await snak.row(job))["started_at"])
-    assert told(await do(table, "release", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    assert outcomes_of(await do(table, "release", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
     again = await poller.claim()
     assert again is not None
     assert await poller.finish(slow) is False, "taken away while it was at it"
@@ -201,13 +201,13 @@ async def test_a_number_does_not_name_a_job(snak: Snak, mirror: Workspace) -> No
     assert (await mirror.engines[LABEL].nodes([snak.id(7)])).nodes == ()
     await snak.sql("UPDATE jobs SET status = 'failed', updated_at = now()")  # a new job 7 has ended the old row
     versions = {snak.id(old): "completed|2020-01-01 00:00:00+00:7"}
-    assert told(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): STALE}
+    assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): STALE}
 
 
 async def test_a_bulk_of_all_statuses_tells_them_apart(snak: Snak, table: Workspace) -> None:
     jobs = {status: await of(snak, status) for status in STATUSES}
     outcomes = await do(table, "cancel", [snak.id(j) for j in jobs.values()], {}, LABEL)
-    results = {status: told(outcomes)[snak.id(j)] for status, j in jobs.items()}
+    results = {status: outcomes_of(outcomes)[snak.id(j)] for status, j in jobs.items()}
     assert {s for s, o in results.items() if o == CHANGED} == {"pending", "delayed", "paused"}
     assert why(outcomes, snak.id(jobs["active"])) == "it is active, not waiting: the executor is at it"
 

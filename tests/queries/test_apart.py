@@ -18,13 +18,13 @@ from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.queries import plans
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, reader, seen, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, reader, seen
 from tests.queries.estuary.rows import digest
 from tests.servers import TestbedServer
 
 CHANGED = Outcome.CHANGED
 ROWS = 600
-APART = [(s.name, v.name) for s in builtin() for v in s.spec.actions if v.apart]
+APART = [(s.name, v.name) for s in builtin() for v in s.spec.actions if v.independent]
 ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("estuary", "wake"): {"regardless": True},
     ("estuary", "drop"): {
@@ -57,7 +57,7 @@ async def test_two_chunks_side_by_side(
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
     ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     fit = await dry_run_of(workspace, action, ids, arguments, name)
-    ids = [id_ for id_, outcome in told(fit).items() if outcome is CHANGED][:8]
+    ids = [id_ for id_, outcome in outcomes_of(fit).items() if outcome is CHANGED][:8]
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
 
     monkeypatch.setattr(perform, "CHUNK", 4)
@@ -71,7 +71,7 @@ async def test_two_chunks_side_by_side(
     monkeypatch.setattr(perform, "_ended", together)
     outcomes = await perform.commit(workspace, name, action, dry_run, OPERATOR)
     await workspace.close()
-    assert told(outcomes) == dict.fromkeys(ids, CHANGED)
+    assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)
     assert len(ids) == 8
     assert outcomes.xid is not None
     assert len(outcomes.xid.split()) == 2
@@ -193,8 +193,8 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
     await killing
     entries, _ = await workspace.audit_entries(page=1000)
     await workspace.close()
-    changed = {id_ for id_, outcome in told(outcomes).items() if outcome is CHANGED}
+    changed = {id_ for id_, outcome in outcomes_of(outcomes).items() if outcome is CHANGED}
     woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     assert {twin.id(row[0]) for row in woken} == changed
-    assert set(told(outcomes).values()) == {CHANGED}, "what a lost connection has left is done over the next"
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}, "what a lost connection has left is done over the next"
     assert {r.id for e in entries for r in e.results if r.outcome is CHANGED} == changed

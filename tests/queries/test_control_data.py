@@ -9,7 +9,7 @@ import pytest
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, outcomes_of
 from tests.servers import TestbedServer, both_versions
 
 FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recovery()"]
@@ -43,7 +43,7 @@ async def test_revoked_control_functions(
         assert workspace.server.timeline is None
         dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
         outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
-        assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+        assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.audit_entries()
         assert entry.origin is not None
     finally:

@@ -23,7 +23,7 @@ from queries.errors import ConflictError, DatabaseError, DeniedError, LostError,
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Proxy
 from tests.servers import TestbedServer, both_versions
 
@@ -149,7 +149,7 @@ async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(twin: Twi
     await do(workspace, "wake", [twin.id(task)])
     await twin.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'unstick'")
     assert len((await reader(workspace).live()).nodes) == 1
-    assert set(told(await do(workspace, "cancel", [twin.id(task)])).values()) == {Outcome.CHANGED}
+    assert set(outcomes_of(await do(workspace, "cancel", [twin.id(task)])).values()) == {Outcome.CHANGED}
 
 
 async def test_a_connection_that_dies_at_work_is_told_and_replaced(twin: Twin, db: Database) -> None:
@@ -307,7 +307,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
     workspace = await opened(hosts, tmp_path)
     assert workspace.server.standby
     outcomes = await do(workspace, "cancel", [task])
-    assert told(outcomes) == {task: Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {task: Outcome.REFUSED}
     assert why(outcomes, task) == "this server is a standby: connect to the primary to change anything"
     assert [n.id for n in (await reader(workspace).live()).nodes] == [task]
     await workspace.close()
@@ -387,7 +387,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
         task = await twin.task(status="Blocked", timer=60, cpu=99.5)
         dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+        assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None
         while True:
@@ -397,7 +397,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
             if cursor is None:
                 break
         assert len(pages) == len(set(pages)) == n + 1
-        assert (await reader(workspace).findings()).unchecked == ()
+        assert (await reader(workspace).findings()).skipped_findings == ()
         assert len((await reader(workspace).roots(page=5)).nodes) == min(n + 1, 5)
     going = False
     await asyncio.gather(*crowds)

@@ -130,13 +130,13 @@ async def test_estuary_what_no_executor_will_bring_on(server: TestbedServer, tmp
     rows = await Rows.open(dsn)
     poison = await rows.task(2, wake=-900, inbox=['"text 7"', (ZERO, {"type": "shard_failed"})])
     zombie = await rows.task(2, wake=None, beat=4000)
-    unread = await rows.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
+    stale_engines = await rows.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
     await rows.task(2, wake=-900, inbox=[(ZERO, {"type": "shard_failed"})])
     await rows.task(2, wake=-900, beat=4000)
     await rows.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
     dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [rows.id(task) for task in (zombie, poison, unread)]
+    assert [x.node.id for x in dead_letters] == [rows.id(task) for task in (zombie, poison, stale_engines)]
     assert [x.fingerprint for x in dead_letters] == [
         "held by nobody and not due · LIVE_SPEC_CONTROLLER",
         'a message it cannot take · LIVE_SPEC_CONTROLLER: "text <n>"',
@@ -181,7 +181,7 @@ async def test_without_an_index_a_large_table_is_not_scanned(
     workspace = await opened(dsn, tmp_path)
     read = await workspace.engines["agent_jobs"].dead()
     assert read.dead_letters == ()
-    assert read.costly is not None
-    assert "CREATE INDEX" in read.costly.ddl
+    assert read.scan_required is not None
+    assert "CREATE INDEX" in read.scan_required.ddl
     await workspace.close()
     server.drop(dsn)

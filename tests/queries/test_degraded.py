@@ -192,7 +192,9 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
     monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
-    assert [(each.code, each.failed) for each in findings.unchecked if each.code == "starved"] == [("starved", True)]
+    assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "starved"] == [
+        ("starved", True)
+    ]
     assert findings.found
     await workspace.close()
 
@@ -209,10 +211,12 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
     before = await twin.value(pids)
     detail = await reader(workspace).detail(twin.id(task))
     assert detail is not None
-    unread = {
-        section.name: section.costly.why for section in detail.sections if section.costly and not section.costly.need
+    stale_engines = {
+        section.name: section.scan_required.why
+        for section in detail.sections
+        if section.scan_required and not section.scan_required.need
     }
-    assert "out of range" in unread["times"]
+    assert "out of range" in stale_engines["times"]
     assert len(detail.sections) > 1
     assert await twin.value(pids) == before
     await workspace.close()

@@ -13,7 +13,7 @@ from queries.contract import detect, loader
 from queries.model import split_id
 from queries.workspace import Workspace
 from tests.queries import plans
-from tests.queries.builders import Twin, do, opened, reader, told
+from tests.queries.builders import Twin, do, opened, outcomes_of, reader
 from tests.servers import TestbedServer, both_versions
 
 SCHEMA = next(s for s in loader.builtin() if s.name == "eternaltwin")
@@ -63,7 +63,7 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database
         assert (await reader(workspace, label).nodes([task])).nodes[0].id == task
         assert workspace.reader(task) is workspace.engines[label]
         assert split_id(task)[0] == label
-        assert set(told(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
+        assert set(outcomes_of(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
         assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
         await twin.connection.close()
 
@@ -77,8 +77,8 @@ async def test_nothing_is_no_error(look: Open) -> None:
     workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
     assert workspace.engines == {}
     assert workspace.declined == ()
-    assert [line.partition(":")[0] for line in workspace.looked_for] == [s.name for s in loader.builtin()]
-    assert "eternaltwin: a schema with job, task, task_timer" in workspace.looked_for
+    assert [line.partition(":")[0] for line in workspace.expected] == [s.name for s in loader.builtin()]
+    assert "eternaltwin: a schema with job, task, task_timer" in workspace.expected
 
 
 @both_versions

@@ -20,7 +20,7 @@ from queries.actions import perform
 from queries.model import Outcome, Outcomes
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, reader, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, outcomes_of, reader
 from tests.servers import both_versions
 
 CHANGED, STALE = Outcome.CHANGED, Outcome.STALE
@@ -62,7 +62,7 @@ async def test_a_poll_in_flight_is_discarded_by_cancel(twin: Twin, workspace: Wo
     task = await twin.task(state=STATE, **KIND)
     polled = await runner.read(task)
     assert polled is not None
-    assert told(await do(workspace, "cancel", [twin.id(task)])) == {twin.id(task): CHANGED}
+    assert outcomes_of(await do(workspace, "cancel", [twin.id(task)])) == {twin.id(task): CHANGED}
     assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
     row = await twin.row(task)
     assert (row["status"], row["revision"], row["state"], row["output"]) == ("Complete", 4, STATE, None)
@@ -96,7 +96,7 @@ async def test_a_poll_written_between_dry_run_and_commit_makes_it_stale(
     task = await twin.task(state=STATE, **KIND)
     versions = {n.id: n.version for n in (await reader(workspace).nodes([twin.id(task)])).nodes}
     assert await runner.tick() == 1
-    assert told(await do(workspace, "cancel", versions)) == {twin.id(task): STALE}
+    assert outcomes_of(await do(workspace, "cancel", versions)) == {twin.id(task): STALE}
     assert (await twin.row(task))["revision"] == 4
 
 

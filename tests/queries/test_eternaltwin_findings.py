@@ -109,13 +109,13 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
 
 async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Finding]:
     findings = await reader(workspace).findings(**options)
-    assert findings.unchecked == ()
+    assert findings.skipped_findings == ()
     return {f.node_id: f for f in findings.found if f.code == code}
 
 
 def test_every_finding_is_covered_here() -> None:
-    apart = {"runner_silent", "runner_stalled", "spinning", "locked", "empty_job"}
-    assert {f.code for f in SPEC.findings} == {*CASES, *apart}
+    independent = {"runner_silent", "runner_stalled", "spinning", "locked", "empty_job"}
+    assert {f.code for f in SPEC.findings} == {*CASES, *independent}
 
 
 @both_versions
@@ -381,10 +381,10 @@ async def test_a_large_table_leaves_some_unchecked(
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
     assert [(f.node_id, f.code) for f in findings.found] == [(twin.id(overdue), "overdue_timer")]
-    unchecked = {u.code: u for u in findings.unchecked}
-    assert set(unchecked) == {"lost_wakeup", "leftover_blocked", "empty_job"}
-    assert "no index leads with task" in unchecked["lost_wakeup"].why
-    assert all((u.ddl or "").startswith("CREATE INDEX CONCURRENTLY ") for u in unchecked.values())
+    skipped_findings = {u.code: u for u in findings.skipped_findings}
+    assert set(skipped_findings) == {"lost_wakeup", "leftover_blocked", "empty_job"}
+    assert "no index leads with task" in skipped_findings["lost_wakeup"].why
+    assert all((u.ddl or "").startswith("CREATE INDEX CONCURRENTLY ") for u in skipped_findings.values())
     await workspace.close()
 
 
@@ -398,7 +398,7 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     findings = await reader(workspace).findings()
     assert {(f.node_id, f.code) for f in findings.found} == {(twin.id(starved), "starved"), (RUNNER, "runner_silent")}
-    assert {u.code: u.why for u in findings.unchecked} == dict.fromkeys(
+    assert {u.code: u.why for u in findings.skipped_findings} == dict.fromkeys(
         ("overdue_timer", "lost_wakeup", "leftover_timer"), "Permission denied for table task_timer."
     )
     await workspace.close()

@@ -9,7 +9,7 @@ import pytest
 
 from queries.model import Outcome, RowChange
 from queries.workspace import Workspace
-from tests.queries.builders import Twin, do, dry_run_of, told, why
+from tests.queries.builders import Twin, do, dry_run_of, outcomes_of, why
 from tests.servers import both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -43,7 +43,7 @@ async def test_wake_makes_it_available_and_takes_all_its_timers(twin: Twin, work
     outcomes = await do(workspace, "wake", [twin.id(task)])
 
     after = dict(await twin.row(task))
-    assert told(outcomes) == {twin.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(task): CHANGED}
     assert after == {**before, "status": "Available", "timers": 0, "xmin": outcomes.xid}
     assert after["revision"] == 5, "nothing is in flight: the revision stays"
     assert others == [r for r in await twin.rows("task") + await twin.rows("task_timer") if str(task) not in r]
@@ -58,10 +58,10 @@ async def test_wake_makes_it_available_and_takes_all_its_timers(twin: Twin, work
 async def test_wake_asks_twice_for_a_task_without_a_timer(twin: Twin, workspace: Workspace) -> None:
     task = await twin.task(status="Blocked")
     refused = await do(workspace, "wake", [twin.id(task)])
-    assert told(refused) == {twin.id(task): REFUSED}
+    assert outcomes_of(refused) == {twin.id(task): REFUSED}
     assert "no timer" in why(refused, twin.id(task))
     assert refused.xid is None
-    assert told(await do(workspace, "wake", [twin.id(task)], {"untimed": True})) == {twin.id(task): CHANGED}
+    assert outcomes_of(await do(workspace, "wake", [twin.id(task)], {"untimed": True})) == {twin.id(task): CHANGED}
     assert (await twin.row(task))["status"] == "Available"
 
 
@@ -70,7 +70,7 @@ async def test_wake_is_refused_where_there_is_no_wait(twin: Twin, workspace: Wor
     task = await twin.task(status=status, timer=10)
     before = await twin.digest()
     outcomes = await do(workspace, "wake", [twin.id(task)], {"untimed": True})
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)) == f"it is {status}, not Blocked: there is no wait to remove"
     assert await twin.digest() == before
 
@@ -87,7 +87,7 @@ async def test_cancel_completes_without_output_and_raises_the_revision(
 
     outcomes = await do(workspace, "cancel", [twin.id(task)])
 
-    assert told(outcomes) == {twin.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(task): CHANGED}
     expected = {"status": "Complete", "revision": 9, "output": None, "timers": 0, "xmin": outcomes.xid}
     assert dict(await twin.row(task)) == {**before, **expected}
     assert others == [r for r in await twin.rows("task") + await twin.rows("task_timer") if str(task) not in r]
@@ -99,7 +99,7 @@ async def test_cancel_leaves_what_is_complete(twin: Twin, workspace: Workspace) 
     task = await twin.task(status="Complete", output=b'{"sent":true}')
     before = await twin.digest()
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)) == "it is Complete already"
     assert await twin.digest() == before
 
@@ -119,7 +119,7 @@ async def test_cancel_job_completes_every_unfinished_task(twin: Twin, workspace:
 
     outcomes = await do(workspace, "cancel", [twin.id(job, "job")])
 
-    assert told(outcomes) == {twin.id(job, "job"): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(job, "job"): CHANGED}
     rows = [await twin.row(task) for task in open_]
     assert [(r["status"], r["revision"], r["output"], r["timers"]) for r in rows] == [
         ("Complete", 2, None, 0), ("Complete", 3, None, 0), ("Complete", 4, None, 0),
@@ -140,7 +140,7 @@ async def test_cancel_job_goes_on_though_a_task_was_polled_since(twin: Twin, wor
     dry_run = await dry_run_of(workspace, "cancel", [twin.id(job, "job")])
     await twin.sql("UPDATE task SET revision = revision + 1")
     outcomes = await do(workspace, "cancel", dry_run.versions)
-    assert told(outcomes) == {twin.id(job, "job"): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(job, "job"): CHANGED}
     assert (await twin.row(task))["revision"] == 5
 
 
@@ -148,7 +148,7 @@ async def test_cancel_job_is_refused_where_nothing_is_unfinished(twin: Twin, wor
     job, empty = await twin.job(), await twin.job()
     await twin.task(job, status="Complete")
     outcomes = await do(workspace, "cancel", [twin.id(job, "job"), twin.id(empty, "job")])
-    assert set(told(outcomes).values()) == {REFUSED}
+    assert set(outcomes_of(outcomes).values()) == {REFUSED}
     assert why(outcomes, twin.id(empty, "job")) == "it has no unfinished task"
 
 
@@ -168,7 +168,7 @@ async def test_restart_puts_the_root_back_and_removes_the_rest(twin: Twin, works
 
     outcomes = await do(workspace, "restart", [twin.id(job, "job")], {"confirm": "ArchiveUser v2"})
 
-    assert told(outcomes) == {twin.id(job, "job"): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(job, "job"): CHANGED}
     after = dict(await twin.row(root))
     assert after == {
         **before,
@@ -197,7 +197,7 @@ async def test_restart_wants_kind_and_version_and_a_root(twin: Twin, workspace: 
     before = await twin.digest()
     ids = [twin.id(j, "job") for j in (wrong, empty, twins)]
     outcomes = await do(workspace, "restart", ids, {"confirm": "ArchiveUser v2"})
-    assert set(told(outcomes).values()) == {REFUSED}
+    assert set(outcomes_of(outcomes).values()) == {REFUSED}
     assert why(outcomes, ids[0]).startswith("its root is ArchiveUser v3, not what was confirmed")
     assert why(outcomes, ids[1]) == "it has no task: nothing is left to restart"
     assert why(outcomes, ids[2]) == "two of its tasks are equally old: which one is the root is not known"
@@ -214,10 +214,10 @@ async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(twin: Twi
     child = await twin.task(stale, age=30)
     ids = [twin.id(job, "job") for job in (stale, still)]
     dry_run = await dry_run_of(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
-    assert set(told(dry_run).values()) == {CHANGED}
+    assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
     outcomes = await perform.commit(workspace, LABEL, "restart", dry_run, OPERATOR)
-    assert told(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
+    assert outcomes_of(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
     assert (await twin.row(child))["revision"] == 4
 
 
@@ -230,7 +230,7 @@ async def test_delete_takes_the_job_its_tasks_and_their_timers(twin: Twin, works
 
     outcomes = await do(workspace, "delete", [twin.id(job, "job")])
 
-    assert told(outcomes) == {twin.id(job, "job"): CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(job, "job"): CHANGED}
     assert [await twin.rows(table) for table in ("job", "task", "task_timer")] == others
     assert all(c.after is None for c in outcomes.changes)
     copy = {c.table: c.before or {} for c in outcomes.changes}
@@ -245,12 +245,12 @@ async def test_delete_of_many_wants_the_indexes(twin: Twin, workspace: Workspace
     jobs = await twin.jobs(2)
     ids = [twin.id(job, "job") for job in jobs]
     outcomes = await do(workspace, "delete", ids)
-    assert set(told(outcomes).values()) == {REFUSED}
+    assert set(outcomes_of(outcomes).values()) == {REFUSED}
     assert "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id" in why(outcomes, ids[0])
     await twin.sql("CREATE INDEX ON task (job_id)")
     await twin.sql("CREATE INDEX ON task_timer (task_id)")
     await workspace.look()
-    assert set(told(await do(workspace, "delete", ids)).values()) == {CHANGED}
+    assert set(outcomes_of(await do(workspace, "delete", ids)).values()) == {CHANGED}
     assert await twin.value("SELECT count(*) FROM job") == 0
 
 
@@ -262,5 +262,5 @@ async def test_what_the_engine_cannot_do_is_refused_with_its_reason(twin: Twin, 
         ("restart", "not an action for a task"),
     ):
         outcomes = await do(workspace, action, [twin.id(task)])
-        assert told(outcomes) == {twin.id(task): REFUSED}
+        assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
         assert reason in why(outcomes, twin.id(task))

@@ -15,7 +15,7 @@ from queries.db import database
 from queries.model import Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.servers import TestbedServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
@@ -53,7 +53,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, asyncio.Event()):
         results += progress.chunk.results
-        yield progress.done, told(perform.corrected(results, workspace.journal.corrected))
+        yield progress.done, outcomes_of(perform.corrected(results, workspace.journal.corrected))
 
 
 # What a new primary does not have
@@ -84,7 +84,7 @@ async def test_chunks_that_a_failover_has_lost_are_reported(
     assert len(lost) >= 50
     assert {i for i, outcome in in_file(workspace).items() if outcome is LOST} == lost
     assert all(r.why == failover.LOST for r in workspace.journal.corrected)
-    assert set(told(await do(workspace, "wake", sorted(lost))).values()) == {CHANGED}, "it can be done again"
+    assert set(outcomes_of(await do(workspace, "wake", sorted(lost))).values()) == {CHANGED}, "it can be done again"
     await workspace.close()
 
 
@@ -150,7 +150,7 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     first, second, last = await filled(dsn, table=False, nodes=3)
     workspace = await opened(dsn, tmp_path)
     for one in (first, second):
-        assert told(await do(workspace, "wake", [one])) == {one: CHANGED}
+        assert outcomes_of(await do(workspace, "wake", [one])) == {one: CHANGED}
     await asyncio.to_thread(
         own_server.sql, "UPDATE task SET status = 'Complete', revision = 9 WHERE status = 'Available'", dsn
     )
@@ -161,14 +161,14 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     assert not workspace.journal.doubtful
     assert workspace.journal.corrected == []
 
-    assert told(await do(workspace, "wake", [last])) == {last: CHANGED}
+    assert outcomes_of(await do(workspace, "wake", [last])) == {last: CHANGED}
     await asyncio.to_thread(own_server.fall_back)
     with_ids = "SELECT pg_current_xact_id()"
     for _ in range(5):  # the id of the lost one is given to another
         await asyncio.to_thread(own_server.sql, f"{with_ids}; CREATE TABLE IF NOT EXISTS mine ()", dsn)
     await workspace.renew()
     await workspace.journal.check()
-    outcomes = told(workspace.journal.corrected)
+    outcomes = outcomes_of(workspace.journal.corrected)
     assert outcomes.pop(last) is LOST
     assert set(outcomes.values()) <= {UNKNOWN}, "their rows are neither as they were nor as they were left"
     await workspace.close()
@@ -203,7 +203,7 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
         ):
             pass
     outcomes = await waking
-    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNREPLICATED)
+    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNREPLICATED)
     ((entry,), _) = await workspace.audit_entries()
     assert [r.why for r in entry.results] == [perform.UNREPLICATED]
     await workspace.close()
@@ -218,7 +218,7 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
     outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
+    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()
 
@@ -226,4 +226,4 @@ async def test_a_commit_that_was_not_waited_for_says_so(
 async def test_nothing_is_said_where_no_standby_is_waited_for(twin: Twin, workspace: Workspace) -> None:
     task = twin.id(await twin.task(status="Blocked", timer=60))
     outcomes = await do(workspace, "wake", [task])
-    assert (told(outcomes), why(outcomes, task)) == ({task: CHANGED}, "")
+    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.db.batched_query import Question, compose
+from queries.db.batched_query import BatchedQuery, compose
 from queries.statement import Statement
 from queries.workspace import Workspace
 from tests.queries.proxy import Proxy
@@ -86,7 +86,7 @@ async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str,
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     for one in (*NASTY, None):
         values = {"ids": NASTY, "query": one, "page": 7}
-        (((row),),) = [await workspace.database.asked([Question(asked, values)])]
+        (((row),),) = [await workspace.database.asked([BatchedQuery(asked, values)])]
         async with workspace.database.reading() as transaction:
             usual = dict((await transaction.rows(asked, values))[0])
         assert row == [usual]
@@ -94,6 +94,6 @@ async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str,
 
 
 def test_a_script_opens_and_closes_its_transaction() -> None:
-    text = compose("BEGIN READ ONLY", [Question(Statement(text="SELECT 1", source=""))])
+    text = compose("BEGIN READ ONLY", [BatchedQuery(Statement(text="SELECT 1", source=""))])
     assert text.startswith("BEGIN READ ONLY; COPY (")
     assert text.endswith("; ROLLBACK")

@@ -91,14 +91,16 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
         known = await nodes(seen)
         assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
         assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
-        assert (await seen.findings()).unchecked == (await all_.findings()).unchecked
+        assert (await seen.findings()).skipped_findings == (await all_.findings()).skipped_findings
         await seen.sample()
         await all_.sample()
         for node in {node.kind: node for node in known.values()}.values():
             detail, whole = await seen.detail(node.id), await all_.detail(node.id)
             assert detail is not None
             assert whole is not None
-            assert [(s.name, s.costly) for s in detail.sections] == [(s.name, s.costly) for s in whole.sections]
+            assert [(s.name, s.scan_required) for s in detail.sections] == [
+                (s.name, s.scan_required) for s in whole.sections
+            ]
         for action in seen.engine.spec.actions:  # what the catalog alone does not forbid, the server does
             asked, arguments = candidates(seen, action, known)
             dry_run = await perform.dry_run(theirs, name, action.name, asked, "try", arguments)

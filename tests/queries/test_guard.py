@@ -23,7 +23,7 @@ from queries.model import DryRun, Finding, Outcome, Outcomes
 from queries.read import guard_token
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, reader, seen, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, reader, seen
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}
@@ -107,11 +107,11 @@ async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_al
         assert finding.action == "cancel"
         await spinner.polled()
         dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
-        if told(dry_run) == {twin.id(task): CHANGED}:
+        if outcomes_of(dry_run) == {twin.id(task): CHANGED}:
             await spinner.polled()
-            outcomes += told(await commit(watching, dry_run)).values()
+            outcomes += outcomes_of(await commit(watching, dry_run)).values()
         else:
-            outcomes += told(dry_run).values()
+            outcomes += outcomes_of(dry_run).values()
         spinner.task = None
         row = await twin.row(task)
         assert (row["status"] == "Complete") == (outcomes[-1] == CHANGED)
@@ -123,7 +123,7 @@ async def test_by_its_version_it_is_never_reached(twin: Twin, watching: Workspac
     for _ in range(10):
         versions = await seen(watching, [twin.id(task)])
         await spinner.polled()
-        assert told(await dry_run_of(watching, "cancel", versions))[twin.id(task)] in (STALE, LOCKED)
+        assert outcomes_of(await dry_run_of(watching, "cancel", versions))[twin.id(task)] in (STALE, LOCKED)
 
 
 CHANGES = [
@@ -148,11 +148,11 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
         await twin.sql(update, task)
     dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
     if before == "dry run":
-        assert told(dry_run) == {twin.id(task): STALE}
+        assert outcomes_of(dry_run) == {twin.id(task): STALE}
         return
-    assert told(dry_run) == {twin.id(task): CHANGED}
+    assert outcomes_of(dry_run) == {twin.id(task): CHANGED}
     await twin.sql(update, task)
-    assert told(await commit(watching, dry_run)) == {twin.id(task): STALE}
+    assert outcomes_of(await commit(watching, dry_run)) == {twin.id(task): STALE}
     assert (await twin.row(task))["status"] != "Complete"
 
 
@@ -163,7 +163,7 @@ async def test_it_is_stale_once_it_has_other_rows_to_touch(twin: Twin, watching:
     finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
     dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
     await twin.timers([task], 60)
-    assert told(await commit(watching, dry_run)) == {twin.id(task): STALE}
+    assert outcomes_of(await commit(watching, dry_run)) == {twin.id(task): STALE}
 
 
 async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
@@ -175,8 +175,8 @@ async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace,
     spinner.task = None
     dry_run = await dry_run_of(watching, "cancel", guards)
     await spinner.polled(len(tasks))
-    assert list(told(dry_run).values()).count(CHANGED) >= perform.CHUNK * 95 // 100
-    outcomes = told(await commit(watching, dry_run))
+    assert list(outcomes_of(dry_run).values()).count(CHANGED) >= perform.CHUNK * 95 // 100
+    outcomes = outcomes_of(await commit(watching, dry_run))
     assert len(outcomes) == len(tasks)
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100
 

@@ -21,10 +21,10 @@ from queries.model import Outcome, split_id
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.attempt import Attempt, Request
+from queries.write.action_transaction import ActionTransaction, Request
 from tests.queries import snak as agent_jobs
 from tests.queries import uni as uni2work
-from tests.queries.builders import do, dry_run_of, opened, seen, told
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, seen
 from tests.queries.snak import STATUSES, Snak
 from tests.queries.uni import DEAD, LIVE, OTHER, Uni
 from tests.servers import TestbedServer
@@ -52,10 +52,10 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
     spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
     request = Request(reader=reader, action=spec, reason="x", arguments=GONE, operator=audit_log.operator())
-    attempt = Attempt(request, await seen(workspace, [node], label))
+    action_transaction = ActionTransaction(request, await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
-        await attempt._lock(transaction)
+        await action_transaction._lock(transaction)
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()
     return [row[0] for row in rows]
@@ -77,7 +77,7 @@ async def test_a_job_is_changed_in_its_statuses_alone(
     job = await of(snak, status)
     before = await snak.everything()
     expected = CHANGED if status in actions[action][0] else STALE
-    assert told(await do(workspace, action, [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): expected}
+    assert outcomes_of(await do(workspace, action, [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): expected}
     assert (await snak.everything() == before) == (expected == STALE)
 
 
@@ -93,7 +93,7 @@ async def test_a_job_is_changed_as_it_was_seen_alone(
     versions = await seen(workspace, [snak.id(job)], agent_jobs.LABEL)
     await snak.sql(f"UPDATE jobs SET {change}")
     before = await snak.everything()
-    assert told(await do(workspace, action, versions, {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
+    assert outcomes_of(await do(workspace, action, versions, {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
     assert await snak.everything() == before
 
 
@@ -103,7 +103,7 @@ async def test_a_young_active_job_is_not_released(
 ) -> None:
     unguarded(table, agent_jobs.LABEL)
     job = await snak.job("active", age=9000, started=started, changed=changed)
-    assert told(await do(table, "release", [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
+    assert outcomes_of(await do(table, "release", [snak.id(job)], {}, agent_jobs.LABEL)) == {snak.id(job): STALE}
 
 
 @pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
@@ -117,7 +117,7 @@ async def test_jobs_are_locked_and_those_of_others_not_waited_for(
     async with snak.connection.transaction():
         await snak.sql("SELECT FROM jobs WHERE id = $1 FOR UPDATE", held)
         outcomes = await do(workspace, action, [snak.id(held), snak.id(free)], {}, agent_jobs.LABEL)
-    assert told(outcomes) == {snak.id(held): LOCKED, snak.id(free): CHANGED}
+    assert outcomes_of(outcomes) == {snak.id(held): LOCKED, snak.id(free): CHANGED}
 
 
 @pytest.mark.parametrize("status", STATUSES)
@@ -154,7 +154,7 @@ async def test_a_row_is_changed_as_it_was_seen_alone(uni: Uni, uni_workspace: Wo
     table = TABLES.get(action, "queued_job")
     await uni.sql(f"UPDATE {table} SET {KEYS[table]} = {KEYS[table]}")  # the same values, by another's hand
     before = await uni.everything()
-    assert told(await do(uni_workspace, action, versions, arguments, uni2work.LABEL)) == {node: STALE}
+    assert outcomes_of(await do(uni_workspace, action, versions, arguments, uni2work.LABEL)) == {node: STALE}
     assert await uni.everything() == before
 
 
@@ -164,14 +164,14 @@ async def test_a_locked_row_is_not_deleted(uni: Uni, uni_workspace: Workspace, a
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(PRUNE, held=9000, cron=True)
     await uni.sql(f"UPDATE queued_job SET {half}")
-    assert told(await do(uni_workspace, action, [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
+    assert outcomes_of(await do(uni_workspace, action, [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.row(job)
 
 
 async def test_a_job_whose_success_is_not_recorded_is_not_skipped(uni: Uni, uni_workspace: Workspace) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(PRUNE)
-    assert told(await do(uni_workspace, "skip", [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
+    assert outcomes_of(await do(uni_workspace, "skip", [uni.id(job)], {}, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.entry(PRUNE) is None
 
 
@@ -182,14 +182,14 @@ async def test_a_lock_that_is_young_or_none_is_not_released(
     unguarded(uni_workspace, uni2work.LABEL)
     job = await uni.job(held=held, age=9000)
     before = await uni.everything()
-    assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, uni2work.LABEL)) == {uni.id(job): STALE}
+    assert outcomes_of(await do(uni_workspace, "release", [uni.id(job)], GONE, uni2work.LABEL)) == {uni.id(job): STALE}
     assert await uni.everything() == before
 
 
 async def test_a_bucket_loses_nothing(uni: Uni, uni_workspace: Workspace) -> None:
     unguarded(uni_workspace, uni2work.LABEL)
     node = await uni.bucket("inject-files", 9)
-    assert told(await do(uni_workspace, "refill", [node], {"value": 8}, uni2work.LABEL)) == {node: STALE}
+    assert outcomes_of(await do(uni_workspace, "refill", [node], {"value": 8}, uni2work.LABEL)) == {node: STALE}
 
 
 async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(uni: Uni, uni_workspace: Workspace) -> None:
@@ -205,7 +205,7 @@ async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(uni: U
     )
     unguarded(uni_workspace, uni2work.LABEL, lock)
     node = uni.id(DEAD, "holder")
-    assert told(await do(uni_workspace, "release", [node], GONE, uni2work.LABEL)) == {node: CHANGED}
+    assert outcomes_of(await do(uni_workspace, "release", [node], GONE, uni2work.LABEL)) == {node: CHANGED}
     holders = [(await uni.row(j))["lock_instance"] for j in (mine, young, other, stranger)]
     assert holders == [None, DEAD, OTHER, LIVE]
 
@@ -222,7 +222,7 @@ async def test_rows_are_locked_and_those_of_others_not_waited_for(
     async with uni.connection.transaction():
         await uni.sql(f"{read} WHERE {KEYS[table]}::text = $1 FOR UPDATE", held.rpartition(":")[2])
         outcomes = await do(uni_workspace, action, [held, free], arguments, uni2work.LABEL)
-    assert told(outcomes) == {held: LOCKED, free: CHANGED}
+    assert outcomes_of(outcomes) == {held: LOCKED, free: CHANGED}
 
 
 async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, uni_workspace: Workspace) -> None:
@@ -231,7 +231,7 @@ async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(uni: Uni, un
     async with uni.connection.transaction():
         await uni.sql("SELECT FROM queued_job WHERE id = $1 FOR UPDATE", jobs[1])
         outcomes = await do(uni_workspace, "release", [held, free], GONE, uni2work.LABEL)
-    assert told(outcomes) == {held: LOCKED, free: CHANGED}
+    assert outcomes_of(outcomes) == {held: LOCKED, free: CHANGED}
     assert [(await uni.row(j))["lock_instance"] for j in jobs] == [DEAD, DEAD, None]
 
 
@@ -278,7 +278,7 @@ async def test_an_instance_is_released_as_it_was_seen_alone(uni: Uni, uni_worksp
     node = uni.id(job) if sign == "job" else uni.id(DEAD, "holder")
     versions = await seen(uni_workspace, [node], uni2work.LABEL)
     await uni.sql("UPDATE queued_job SET lock_time = lock_time + interval '1 microsecond'")
-    assert told(await do(uni_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: STALE}
+    assert outcomes_of(await do(uni_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: STALE}
 
 
 # Between the moment that a statement looks and the moment that it locks
@@ -336,5 +336,5 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
             await asyncio.sleep(0.01)
     await uni.sql(f"UPDATE queued_job SET {change}")
     await uni.sql("SELECT pg_advisory_unlock(1)")
-    assert told(await dry_running)[node] != CHANGED
+    assert outcomes_of(await dry_running)[node] != CHANGED
     await workspace.close()

@@ -10,10 +10,10 @@ import pytest
 
 from console.config import load
 from queries.model import split_id
-from queries.workspace import UnknownError
+from queries.workspace import UnknownIdError
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
-from tests.queries.builders import do, opened, seen, told
+from tests.queries.builders import do, opened, outcomes_of, seen
 from tests.servers import TestbedServer
 
 ENGINES = Path(__file__).parents[2] / "queries" / "engines"
@@ -208,11 +208,11 @@ async def test_a_running_console_never_acts_on_another_schema_than_it_showed(
     versions = await seen(workspace, ["uni2work/job:5"], "uni2work")
     add("archive")
     await workspace.look()
-    with pytest.raises(UnknownError, match="uni2work@archive"):
+    with pytest.raises(UnknownIdError, match="uni2work@archive"):
         await do(workspace, "cancel", versions, label="uni2work")
     assert await asyncio.to_thread(left, database) == {"public", "archive"}
     full = {"uni2work@public/job:5": versions["uni2work/job:5"]}
-    assert set(told(await do(workspace, "cancel", full, label="uni2work@public")).values()) == {"changed"}
+    assert set(outcomes_of(await do(workspace, "cancel", full, label="uni2work@public")).values()) == {"changed"}
     assert await asyncio.to_thread(left, database) == {"archive"}
     await workspace.close()
 
@@ -225,5 +225,5 @@ async def test_a_label_is_safe_in_an_id_and_on_a_terminal(add: Add, database: st
     label = next(label for label, r in workspace.engines.items() if r.found.schema == odd)
     assert label.isprintable()
     assert split_id(f"{label}/job:5")[0] == label
-    assert set(told(await do(workspace, "cancel", [f"{label}/job:5"], label=label)).values()) == {"changed"}
+    assert set(outcomes_of(await do(workspace, "cancel", [f"{label}/job:5"], label=label)).values()) == {"changed"}
     await workspace.close()

@@ -16,7 +16,7 @@ from queries.actions import perform
 from queries.model import AuditLogEntry, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, why
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED, DENIED = Outcome.CHANGED, Outcome.REFUSED, Outcome.DENIED
@@ -69,7 +69,7 @@ async def test_an_entry_is_written_in_the_actions_own_transaction(
     assert entry.changes == outcomes.changes
     assert abs(entry.at - time.time()) < 60
     assert newest.xid == both.xid == (await twin.row(task))["xmin"]
-    assert told(newest.results) == {twin.id(task): CHANGED, twin.id(refused): CHANGED}
+    assert outcomes_of(newest.results) == {twin.id(task): CHANGED, twin.id(refused): CHANGED}
     await workspace.close()
 
 
@@ -231,11 +231,11 @@ async def test_a_table_that_goes_away_or_shuts_lets_nothing_be_changed(
     await twin.sql(f'REVOKE INSERT (changes) ON unstick.audit_log FROM "{role.replace(chr(34), chr(34) * 2)}"')
     before = await twin.digest()
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): DENIED}
+    assert outcomes_of(outcomes) == {twin.id(task): DENIED}
     assert "audit_log" in why(outcomes, twin.id(task))
     await twin.sql("DROP TABLE unstick.audit_log")
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
     assert why(outcomes, twin.id(task)).endswith("Nothing was changed.")
     assert await twin.digest() == before
     await workspace.close()

@@ -19,8 +19,8 @@ from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list, commit_status
-from queries.write.bulk_list import Frozen
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, seen, told
+from queries.write.bulk_list import BulkList
+from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, seen
 from tests.servers import TestbedServer
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -55,7 +55,7 @@ async def entered(workspace: Workspace) -> list[str]:
 
 
 def steps(
-    workspace: Workspace, dry_run: DryRun, stop: asyncio.Event | None = None, going: Frozen | None = None
+    workspace: Workspace, dry_run: DryRun, stop: asyncio.Event | None = None, going: BulkList | None = None
 ) -> AsyncIterator[Progress]:
     return perform.bulk(workspace, LABEL, dry_run.action, dry_run, OPERATOR, stop or asyncio.Event(), going)
 
@@ -151,7 +151,7 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
         if progress.done == 50:
             await asyncio.to_thread(own_server.halt, "immediate")
         if progress.waits is not None:
-            assert progress.trouble
+            assert progress.error_text
             pauses.append(progress.waits)
             if len(pauses) == 2:
                 stop.set()
@@ -222,7 +222,7 @@ async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: P
 # The list
 
 
-async def begun(workspace: Workspace, ids: list[str]) -> Frozen:
+async def begun(workspace: Workspace, ids: list[str]) -> BulkList:
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     schema = workspace.engines[LABEL].found.schema
     return bulk_list.create(workspace.bulks, workspace.server, LABEL, schema, "wake", dry_run)
@@ -242,7 +242,7 @@ async def test_a_list_is_private_locked_and_of_one_database(
     assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
     list_.close()
     assert [each.head.id for each in bulk_list.unfinished(workspace.bulks, workspace.server)] == [name]
-    assert any(name in line for line in unfinished.told(workspace))
+    assert any(name in line for line in unfinished.outcomes_of(workspace))
 
     elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
     assert list(bulk_list.unfinished(workspace.bulks, elsewhere.server)) == []
@@ -296,7 +296,7 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     assert len(found) == (0 if lines == "head" else 20)
     again = bulk_list.remaining(list_.head, await dry_run_of(workspace, "wake", left), left)
     rest = [r async for step in steps(workspace, again, None, list_) for r in step.chunk.results]
-    outcomes_ = told([*found, *rest])
+    outcomes_ = outcomes_of([*found, *rest])
     assert [i for i, outcome in outcomes_.items() if outcome is not CHANGED] == (
         [i for i in ids if i not in {r.id for r in rest if r.outcome is CHANGED}] if lines == "head" else []
     )
@@ -348,11 +348,11 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert unfinished.told(workspace) == []
+    assert unfinished.outcomes_of(workspace) == []
     monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
     task = twin.id(await twin.task(status="Blocked", timer=60))
     await perform.commit(workspace, LABEL, "wake", await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
-    assert len(unfinished.told(again)) == 1
+    assert len(unfinished.outcomes_of(again)) == 1
     await again.close()

@@ -13,7 +13,7 @@ from queries.model import Precision
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.console.stage import staged
-from tests.queries.builders import Twin, do, dry_run_of, opened, reader, told, why
+from tests.queries.builders import Twin, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.snak import Snak
 from tests.servers import TestbedServer, both_versions
 
@@ -69,8 +69,8 @@ async def test_hidden_rows_are_no_all_clear(twin: Twin, clerk: str) -> None:
         assert "polic" in json.out, command
     counts = (await ask("engines", "--json", dsn=clerk)).json["engines"][0]["counts"]
     assert all(count["precision"] != "exact" for count in counts)
-    unchecked = (await ask("stuck", "--json", dsn=clerk)).json["unchecked"]
-    assert [each["code"] for each in unchecked if "task" in each["why"]] == ["hidden rows"]
+    skipped_findings = (await ask("stuck", "--json", dsn=clerk)).json["skipped_findings"]
+    assert [each["code"] for each in skipped_findings if "task" in each["why"]] == ["hidden rows"]
 
 
 async def test_a_node_that_no_policy_shows_is_not_called_gone(twin: Twin, clerk: str) -> None:
@@ -93,7 +93,7 @@ async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_l
     await twin.sql(f"CREATE POLICY change ON task FOR UPDATE USING (task_id IN ({allowed}))")
     other = await Twin.open(eternaltwin)
     await other.sql(f"BEGIN; SELECT FROM task WHERE task_id = '{held}' FOR UPDATE")
-    outcomes = told(await do(view, "wake", [twin.id(task) for task in tasks]))
+    outcomes = outcomes_of(await do(view, "wake", [twin.id(task) for task in tasks]))
     await other.sql("ROLLBACK")
     await other.connection.close()
     expected = {held: "locked"} | dict.fromkeys(free, "changed") | dict.fromkeys(tasks[3:], "denied")
@@ -109,7 +109,7 @@ async def test_a_row_whose_new_version_is_forbidden_is_denied_and_the_others_are
     good, bad = [await twin.task(job, status="Blocked", timer=-600) for _ in range(2)]
     await twin.sql(f"CREATE POLICY change ON task FOR UPDATE USING (true) WITH CHECK (task_id <> '{bad}')")
     outcomes = await do(view, "wake", [twin.id(good), twin.id(bad)])
-    assert told(outcomes) == {twin.id(good): "changed", twin.id(bad): "denied"}
+    assert outcomes_of(outcomes) == {twin.id(good): "changed", twin.id(bad): "denied"}
     assert "row-level policy" in why(outcomes, twin.id(bad))
     assert (await state(twin, [good]), await state(twin, [bad])) == ({"Available"}, {"Blocked"})
 
@@ -121,7 +121,7 @@ async def test_a_change_of_which_a_policy_may_have_kept_a_part_says_so(twin: Twi
     await twin.sql("CREATE POLICY see ON task_timer FOR SELECT USING (true)")
     workspace = await opened(clerk, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
-    assert told(dry_run) == {twin.id(task): "changed"}
+    assert outcomes_of(dry_run) == {twin.id(task): "changed"}
     assert "task_timer" in why(dry_run, twin.id(task))
     assert [change.table for change in dry_run.changes if change.after is None] == []
     await workspace.close()

@@ -14,7 +14,7 @@ import pytest
 from queries.contract import detect
 from queries.errors import DatabaseError
 from queries.model import Page, Phase, Precision
-from queries.workspace import UnknownError, Workspace
+from queries.workspace import UnknownIdError, Workspace
 from tests.queries.builders import LABEL, Twin, opened, reader
 from tests.servers import TestbedServer, both_versions
 
@@ -26,7 +26,7 @@ async def everything(fetch: Fetch) -> list[str]:
     ids, cursor = [], None
     for _ in range(500):
         page = await fetch(cursor)
-        assert page.costly is None
+        assert page.scan_required is None
         ids += [node.id for node in page.nodes]
         cursor = page.cursor
         if cursor is None:
@@ -206,14 +206,14 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     page = await reader(workspace).children(node)
     assert page.nodes == ()
     assert page.at > 0
-    assert page.costly is not None
-    assert page.costly.need == "task_by_job"
-    assert page.costly.pages == 1
+    assert page.scan_required is not None
+    assert page.scan_required.need == "task_by_job"
+    assert page.scan_required.pages == 1
     ddl = "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id, created_at, task_id)"
-    assert page.costly.ddl == ddl
+    assert page.scan_required.ddl == ddl
     asked = await reader(workspace).children(node, asked=True)
     assert [n.id for n in asked.nodes] == [twin.id(task)]
-    assert asked.costly is None
+    assert asked.scan_required is None
 
     root, leaf = (await reader(workspace).nodes([node, twin.id(task)])).nodes
     assert (root.title, root.phase, root.cpu, root.revision) == ("job", Phase.UNKNOWN, None, None)
@@ -225,7 +225,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert (leaf.status, leaf.phase, leaf.due_at) == ("Blocked", Phase.UNKNOWN, None), "it may have one beyond those"
     detail = await reader(workspace).detail(twin.id(task))
     assert detail is not None
-    assert {s.name for s in detail.sections if s.costly} == {"timers"}
+    assert {s.name for s in detail.sections if s.scan_required} == {"timers"}
 
     await twin.sql("CREATE INDEX ON task (job_id)")
     await workspace.look()
@@ -324,7 +324,7 @@ async def test_times_at_the_ends_of_the_range_and_intervals_with_months(twin: Tw
         assert {s.name for s in detail.sections} >= ({"timers", "times"} if node.kind == "task" else {"tasks"})
     live = await everything(lambda c: reader(workspace).live(c, page=1))
     assert live == [twin.id(tasks[n]) for n in (1, 3, 2, 0)]
-    assert (await reader(workspace).findings()).unchecked == ()
+    assert (await reader(workspace).findings()).skipped_findings == ()
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ async def test_what_names_nothing_is_said_so(workspace: Workspace) -> None:
         ("other/task:1", "There is no engine 'other' here; there is eternaltwin."),
         (f"{LABEL}/step:1", "eternaltwin has no nodes of kind 'step'; its kinds are job, task, runner."),
     ):
-        with pytest.raises(UnknownError, match=said):
+        with pytest.raises(UnknownIdError, match=said):
             workspace.reader(text)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from queries.db import database
 from queries.model import Outcome
-from tests.queries.builders import Twin, do, dry_run_of, opened, reader, told, why
+from tests.queries.builders import Twin, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
@@ -38,12 +38,12 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
         assert one.server.read_only
         assert reader(one).availability(action).ok == (one is overriding)
     outcomes = await do(late, "wake", [task])
-    assert told(outcomes) == {task: REFUSED}
+    assert outcomes_of(outcomes) == {task: REFUSED}
     assert why(outcomes, task) == database.FORBIDDEN
-    assert told(await dry_run_of(overriding, "wake", [task])) == {task: CHANGED}
+    assert outcomes_of(await dry_run_of(overriding, "wake", [task])) == {task: CHANGED}
 
     server.sql(f"ALTER {changed} RESET default_transaction_read_only")
-    assert told(await dry_run_of(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
+    assert outcomes_of(await dry_run_of(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
     for one in (workspace, overriding, late):
         await one.renew()
         assert reader(one).availability(action).ok
@@ -69,11 +69,11 @@ async def test_a_promoted_standby_takes_changes(own_server: TestbedServer, tmp_p
     own_server.standby()
     workspace = await opened(dsn, tmp_path)
     before = workspace.server
-    assert told(await do(workspace, "wake", [task])) == {task: REFUSED}
+    assert outcomes_of(await do(workspace, "wake", [task])) == {task: REFUSED}
     await asyncio.to_thread(own_server.sql, "SELECT pg_promote()")
     await workspace.renew()
     assert (before.standby, workspace.server.standby) == (True, False)
     assert workspace.server.system_identifier == before.system_identifier
     assert (before.timeline, workspace.server.timeline) == (1, 2)
-    assert told(await do(workspace, "wake", [task])) == {task: CHANGED}
+    assert outcomes_of(await do(workspace, "wake", [task])) == {task: CHANGED}
     await workspace.close()

@@ -9,7 +9,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import Twin, do, told
+from tests.queries.builders import Twin, do, outcomes_of
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
 
@@ -46,5 +46,5 @@ async def test_an_entry_claims_what_was_done(
     await audit.made()
     node = twin.id(task if kind == "task" else job, kind)
     outcomes = await do(workspace, action, [node])
-    assert told(outcomes) == {node: Outcome.CHANGED}, outcomes.results
+    assert outcomes_of(outcomes) == {node: Outcome.CHANGED}, outcomes.results
     assert await audit.check(outcomes)

@@ -14,7 +14,7 @@ from queries.db.database import Database, Transaction
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, told
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, outcomes_of
 from tests.servers import TestbedServer, both_versions
 
 CHANGED, REFUSED, CONFLICT = Outcome.CHANGED, Outcome.REFUSED, Outcome.CONFLICT
@@ -52,8 +52,8 @@ async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(twin: Tw
     late, odd = twin.id(await twin.task(kind="Late")), twin.id(await twin.task(kind="Odd"))
     fine = [twin.id(task) for task in await twin.tasks(await twin.jobs(6))]
     dry_run = await dry_run_of(workspace, "cancel", [late, odd, *fine])
-    assert told(dry_run) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
-    assert told(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)) == told(dry_run)
+    assert outcomes_of(dry_run) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
+    assert outcomes_of(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)) == outcomes_of(dry_run)
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
 
 
@@ -68,7 +68,7 @@ async def test_session_advisory_locks_of_triggers_are_released(twin: Twin, works
     assert (await twin.row(tasks[0]))["status"] == "Complete"
     assert await twin.value(ADVISORY) == 0, "after a commit"
     outcomes = await do(workspace, "cancel", [twin.id(task) for task in (*tasks[1:], late)])
-    assert told(outcomes)[twin.id(late)] is CONFLICT
+    assert outcomes_of(outcomes)[twin.id(late)] is CONFLICT
     assert await twin.value(ADVISORY) == 0, "after a transaction that failed"
 
 
@@ -81,13 +81,13 @@ async def test_a_transaction_has_one_time_limit_for_all_its_statements(
     await twin.sql(SLOW)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
     if commits:
-        outcomes = told(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
+        outcomes = outcomes_of(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
     else:
-        outcomes = told(await dry_run_of(workspace, "cancel", [task]))
+        outcomes = outcomes_of(await dry_run_of(workspace, "cancel", [task]))
     assert outcomes == {task: REFUSED}
     assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
-    assert told(await do(workspace, "cancel", [task])) == {task: CHANGED}
+    assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
 
 
 async def test_halving_has_no_more_time_than_its_chunk(
@@ -107,7 +107,7 @@ async def test_halving_has_no_more_time_than_its_chunk(
             yield transaction
 
     monkeypatch.setattr(Database, "writing", noted)
-    assert told(await dry_run_of(workspace, "cancel", tasks)) == dict.fromkeys(tasks, REFUSED)
+    assert outcomes_of(await dry_run_of(workspace, "cancel", tasks)) == dict.fromkeys(tasks, REFUSED)
     assert limits[0] is None
     assert all(limit is not None and limit < 2.0 for limit in limits[1:])
     assert 1 < len(limits) < 2 * len(tasks) - 1, "not every one of them was tried alone"

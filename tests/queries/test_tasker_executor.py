@@ -21,7 +21,7 @@ from console.demo.tasker.stuck import make
 from console.demo.tasker.worker import Worker
 from queries.actions import perform
 from queries.model import Outcome
-from tests.queries.builders import OPERATOR, told
+from tests.queries.builders import OPERATOR, outcomes_of
 from tests.queries.tasker_rows import LABEL, Shop
 from tests.servers import both_versions
 
@@ -185,7 +185,7 @@ async def test_what_is_mended_runs_to_its_end(shop: Shop, engine: Engine, fix: A
     await engine.until_quiet()
     assert await shop.state(made) == state, "nothing mends itself"
     name = shop.step(made, node) if node else shop.task(made)
-    assert told(await shop.do(action, name, **arguments)) == {name: Outcome.CHANGED}
+    assert outcomes_of(await shop.do(action, name, **arguments)) == {name: Outcome.CHANGED}
     await engine.until_quiet()
     assert await shop.state(made) == "complete"
     await shop.sound()
@@ -210,7 +210,7 @@ async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(shop: S
     step = made.steps["check_return"]
     assert list(engine.worker.claimed) == [step]
     late = engine.worker.claimed.pop(step)
-    assert told(await shop.do("release", shop.step(made, "check_return"))) == {
+    assert outcomes_of(await shop.do("release", shop.step(made, "check_return"))) == {
         shop.step(made, "check_return"): Outcome.CHANGED
     }
     assert late
@@ -270,7 +270,7 @@ async def test_actions_rain_on_a_working_engine(shop: Shop, engine: Engine) -> N
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
             dry_run = await shop.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
             outcomes = await perform.commit(shop.workspace, LABEL, action, dry_run, OPERATOR)
-            done.extend((action, o) for o in told(outcomes).values())
+            done.extend((action, o) for o in outcomes_of(outcomes).values())
             await _true(shop, outcomes.changes)
 
     working = [asyncio.create_task(work()), asyncio.create_task(run_handlers())]

@@ -15,12 +15,12 @@ import pytest
 
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import SQL, Protocol
-from console.demo.tasker.shapes import Shape, claimed, complete, failed, pending, waiting
+from console.demo.tasker.shapes import ListKind, claimed, complete, failed, pending, waiting
 from queries.actions import perform
 from queries.model import Outcome
 from queries.write import commit_status
-from queries.write.attempt import Attempt
-from tests.queries.builders import OPERATOR, told
+from queries.write.action_transaction import ActionTransaction
+from tests.queries.builders import OPERATOR, outcomes_of
 from tests.queries.tasker_rows import LABEL, Shop
 from tests.servers import TestbedServer, both_versions
 
@@ -71,7 +71,7 @@ class Case(NamedTuple):
     action: str
     state: str
     node: str
-    steps: dict[str, Shape]
+    steps: dict[str, ListKind]
     arguments: dict[str, Any]
 
 
@@ -118,7 +118,7 @@ async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
         began = time.monotonic()
         dry_run = await shop.dry_run(case.action, *nodes, **case.arguments)
         took = time.monotonic() - began
-        assert set(told(dry_run).values()) == {CHANGED}, [r.why for r in dry_run.results]
+        assert set(outcomes_of(dry_run).values()) == {CHANGED}, [r.why for r in dry_run.results]
         # Two of the engine's own actors may deadlock, so each writes about a node of its own. A commit takes about as
         # long as its dry run: the writes begin before, within and after it.
         writes = [
@@ -131,8 +131,8 @@ async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
         assert not isinstance(committed, BaseException), repr(committed)
-        assert set(told(committed).values()) <= {CHANGED, STALE, LOCKED, REFUSED}, committed.results
-        outcomes += told(committed).values()
+        assert set(outcomes_of(committed).values()) <= {CHANGED, STALE, LOCKED, REFUSED}, committed.results
+        outcomes += outcomes_of(committed).values()
         for change in committed.changes:
             _followed(change, committed.changes)
     assert CHANGED in outcomes
@@ -232,7 +232,7 @@ async def test_who_is_late_loses_against_the_index(shop: Shop, engines: list[Eng
 
     held(engine_comes)
     outcomes = await shop.do("skip", shop.step(made, "refund_card"))
-    assert told(outcomes) == {shop.step(made, "refund_card"): CHANGED}
+    assert outcomes_of(outcomes) == {shop.step(made, "refund_card"): CHANGED}
     assert (await late[0], engines[0].overtaken) == (False, 1)
     assert await shop.step_state(step) == "resolved_manually"
     await shop.sound()
@@ -249,7 +249,7 @@ async def test_what_the_engine_is_writing_makes_a_node_locked(shop: Shop, engine
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
     outcomes = await perform.commit(shop.workspace, LABEL, "skip", dry_run, OPERATOR)
     await transaction.rollback()
-    assert told(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
+    assert outcomes_of(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
 
 @both_versions
@@ -278,7 +278,7 @@ async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
 
     held(engine_refers)
     name = shop.step(made, "refund_card") if node == "step" else shop.task(made)
-    assert told(await shop.do("retry", name)) == {name: CHANGED}
+    assert outcomes_of(await shop.do("retry", name)) == {name: CHANGED}
     assert referred == ["INSERT 0 1"]
 
 
@@ -289,17 +289,17 @@ async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
     made = stuck(data := Data(1))
     data.task("newsletter")
     await shop.write(data)
-    copy, copies = Attempt._copy, []
+    copy, copies = ActionTransaction._copy, []
 
-    async def slow(self: Attempt, transaction: Any) -> Any:
+    async def slow(self: ActionTransaction, transaction: Any) -> Any:
         copies.append(1)
         if len(copies) == 4:  # the commit's second: after its changes
             await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
         return await copy(self, transaction)
 
-    monkeypatch.setattr(Attempt, "_copy", slow)
+    monkeypatch.setattr(ActionTransaction, "_copy", slow)
     outcomes = await shop.do("retry", shop.task(made))
-    assert told(outcomes) == {shop.task(made): CHANGED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED}
     assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]
     assert await shop.value("SELECT count(*) FROM workflow_steps WHERE task_uuid = $1", made.id) == 4
 
@@ -324,7 +324,7 @@ async def test_burying_never_holds_the_detector_up(shop: Shop, engines: list[Eng
     )
     await transaction.commit()
     assert stale is True
-    assert told(await burying)[shop.task(made)] in (STALE, LOCKED)
+    assert outcomes_of(await burying)[shop.task(made)] in (STALE, LOCKED)
     assert await shop.value("SELECT count(*) FROM tasks_dlq") == 1
 
 
@@ -350,7 +350,7 @@ async def test_a_violated_index_reads_as_stale(
     monkeypatch.setitem(shop.reader.engine.actions, "skip", {**script, "change": changed})  # type: ignore[arg-type]
     before = await shop.everything()
     outcomes = await shop.do("skip", shop.step(made, "refund_card"))
-    assert told(outcomes) == {shop.step(made, "refund_card"): STALE}
+    assert outcomes_of(outcomes) == {shop.step(made, "refund_card"): STALE}
     assert "index_workflow_step_transitions_on_step_uuid_most_recent" in outcomes.results[0].why
     assert await shop.everything() == before
 
@@ -370,10 +370,10 @@ async def test_two_operators_decide_on_the_same_dead_letters(shop: Shop, tmp_pat
             perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
         )
         for node in ids:
-            mine, theirs = (told(r)[node] for r in results)
+            mine, theirs = (outcomes_of(r)[node] for r in results)
             assert {mine, theirs} in ({CHANGED, STALE}, {CHANGED, LOCKED})
         late = await perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
-        assert set(told(late).values()) == {STALE}
+        assert set(outcomes_of(late).values()) == {STALE}
     finally:
         await other.close()
 

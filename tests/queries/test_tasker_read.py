@@ -13,7 +13,7 @@ from console.demo.tasker import Tasker
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.shapes import (
-    Shape,
+    ListKind,
     cancelled,
     claimed,
     complete,
@@ -30,7 +30,7 @@ from console.text import graph
 from queries.contract import loader
 from queries.model import Outcome, Phase, Precision
 from queries.workspace import Workspace
-from tests.queries.builders import opened, told, why
+from tests.queries.builders import opened, outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer, both_versions
 
@@ -135,19 +135,19 @@ async def test_without_the_queue_in_this_database_messages_are_external(shop: Sh
     assert shop.reader.engine.limits["queue"] == "elsewhere"
     for action, node in (("resend", shop.step(made, "check_return")), ("restart", shop.task(dead))):
         outcomes = await shop.do(action, node)
-        assert told(outcomes) == {node: Outcome.REFUSED}
+        assert outcomes_of(outcomes) == {node: Outcome.REFUSED}
         assert why(outcomes, node).startswith("external: ")
         assert "in this database" in why(outcomes, node)
     found = await shop.findings()
-    assert {u.code for u in found.unchecked} == {
+    assert {u.code for u in found.skipped_findings} == {
         "lost_step",
         "lost_result",
         "poison_message",
         "no_worker",
         "no_orchestrator",
     }
-    assert all("no schema pgmq" in u.why for u in found.unchecked)
-    assert told(await shop.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    assert all("no schema pgmq" in u.why for u in found.skipped_findings)
+    assert outcomes_of(await shop.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
 
 
 async def test_a_pgmq_of_somebody_else_is_not_the_engine_s(shop: Shop, data: Data) -> None:
@@ -182,10 +182,10 @@ async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: 
     assert whole is not None
     assert part is not None
     assert [s.title for s in part.sections] == [s.title for s in whole.sections]
-    (unread,) = (s for s in part.sections if s.costly)
-    assert (unread.title, unread.rows) == ("The engine's view", ())
-    assert unread.costly is not None
-    assert 'relation "tasks" does not exist' in unread.costly.why
+    (stale_engines,) = (s for s in part.sections if s.scan_required)
+    assert (stale_engines.title, stale_engines.rows) == ("The engine's view", ())
+    assert stale_engines.scan_required is not None
+    assert 'relation "tasks" does not exist' in stale_engines.scan_required.why
 
 
 async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: Shop) -> None:
@@ -200,12 +200,12 @@ async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: 
     part = await demo.reader.detail(node)
     assert whole is not None
     assert part is not None
-    (unread,) = (s for s in part.sections if s.costly)
-    assert unread.title == "The engine's view"
-    assert unread.costly is not None
-    assert "statement timeout" in unread.costly.why
-    assert [(s.title, len(s.rows)) for s in part.sections if not s.costly] == [
-        (s.title, len(s.rows)) for s in whole.sections if s.title != unread.title
+    (stale_engines,) = (s for s in part.sections if s.scan_required)
+    assert stale_engines.title == "The engine's view"
+    assert stale_engines.scan_required is not None
+    assert "statement timeout" in stale_engines.scan_required.why
+    assert [(s.title, len(s.rows)) for s in part.sections if not s.scan_required] == [
+        (s.title, len(s.rows)) for s in whole.sections if s.title != stale_engines.title
     ]
 
 
@@ -452,13 +452,13 @@ async def test_what_goes_on_as_it_should_is_not_reported(shop: Shop, data: Data)
     await shop.write(data)
     found = await shop.findings()
     assert [(f.code, f.sentence) for f in found.found] == []
-    assert found.unchecked == ()
+    assert found.skipped_findings == ()
 
 
 @both_versions
 async def test_the_demo_has_one_of_each(demo: Shop) -> None:
     found = await demo.findings()
-    assert (found.unchecked, found.capped) == ((), ())
+    assert (found.skipped_findings, found.capped) == ((), ())
     assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings}
     for finding in {f.code: f for f in found.found}.values():
         assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
@@ -474,7 +474,7 @@ async def test_the_demo_has_one_of_each(demo: Shop) -> None:
     assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
 
 
-BEYOND: list[tuple[str, str, float, dict[str, Shape], str, str]] = [
+BEYOND: list[tuple[str, str, float, dict[str, ListKind], str, str]] = [
     ("refund", "blocked_by_failures", 60, {"check_return": failed(60)}, "", "blocked_by_failures"),
     (
         "refund",
@@ -829,7 +829,7 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
             stamp,
         )
         assert len((await shop.reader.nodes([shop.step(made, "deliver_batch")])).nodes) == 1
-        assert (await shop.findings()).unchecked == ()
+        assert (await shop.findings()).skipped_findings == ()
     for results in (
         "null",
         "17",
@@ -849,7 +849,7 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
     await shop.sql('UPDATE workflow_step_transitions SET metadata = \'{"event": "not json"}\'')
     await shop.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
     found = await shop.findings()
-    assert found.unchecked == ()
+    assert found.skipped_findings == ()
     nodes = await shop.reader.nodes([shop.task(made), shop.step(made, "render"), shop.dead_letter(dead_letter)])
     assert nodes.nodes[0].created_at == float("inf")
     assert nodes.nodes[1].max_attempts == 3

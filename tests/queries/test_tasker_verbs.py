@@ -10,7 +10,7 @@ import pytest
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.shapes import (
-    Shape,
+    ListKind,
     cancelled,
     claimed,
     complete,
@@ -23,7 +23,7 @@ from console.demo.tasker.shapes import (
 )
 from queries.actions import perform
 from queries.model import Outcome, Outcomes, RowChange
-from tests.queries.builders import OPERATOR, told, why
+from tests.queries.builders import OPERATOR, outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import both_versions
 
@@ -68,7 +68,7 @@ async def test_retry_gives_a_fresh_budget_and_the_engine_finds_the_task(shop: Sh
 
     outcomes = await shop.do("retry", shop.step(made, "charge_card"))
 
-    assert told(outcomes) == {shop.step(made, "charge_card"): CHANGED}
+    assert outcomes_of(outcomes) == {shop.step(made, "charge_card"): CHANGED}
     after = dict(await shop.step_row(step))
     assert (after["attempts"], after["in_process"], after["processed"], after["backoff_request_seconds"]) == (
         0,
@@ -102,12 +102,12 @@ async def test_retry_of_one_of_two_leaves_the_task_blocked_and_retry_of_the_task
     made = blocked(data, book_carrier=failed(650, attempts=1, retryable=False))
     await shop.write(data)
     one = await shop.do("retry", shop.step(made, "charge_card"))
-    assert told(one) == {shop.step(made, "charge_card"): CHANGED}
+    assert outcomes_of(one) == {shop.step(made, "charge_card"): CHANGED}
     assert of(one, "task_transitions") == []
     assert (await shop.state(made), await shop.status(made)) == ("blocked_by_failures", "blocked_by_failures")
 
     rest = await shop.do("retry", shop.task(made))
-    assert told(rest) == {shop.task(made): CHANGED}
+    assert outcomes_of(rest) == {shop.task(made): CHANGED}
     assert entered(rest) == [("error", "pending")]
     assert (await shop.state(made), await shop.ready()) == ("waiting_for_dependencies", {made.id})
     assert await shop.ready_steps(made) == {made.steps["charge_card"], made.steps["book_carrier"]}
@@ -137,7 +137,7 @@ async def test_retry_helps_a_step_that_was_reset_by_the_engine_s_own_means(shop:
     await shop.sql("UPDATE task_transitions SET to_state = 'waiting_for_dependencies' WHERE most_recent")
     assert await shop.ready() == set()
     outcomes = await shop.do("retry", shop.step(made, "charge_card"))
-    assert told(outcomes) == {shop.step(made, "charge_card"): CHANGED}
+    assert outcomes_of(outcomes) == {shop.step(made, "charge_card"): CHANGED}
     assert entered(outcomes) == [], "it is pending already"
     assert await shop.ready() == {made.id}
 
@@ -151,12 +151,12 @@ async def test_retry_helps_a_step_that_was_reset_by_the_engine_s_own_means(shop:
         (claimed(), "it is in_progress, not in error"),
     ],
 )
-async def test_retry_is_refused_where_nothing_failed(shop: Shop, data: Data, shape: Shape, said: str) -> None:
+async def test_retry_is_refused_where_nothing_failed(shop: Shop, data: Data, shape: ListKind, said: str) -> None:
     made = blocked(data, charge_card=shape)
     await shop.write(data)
     before = await shop.everything()
     outcomes = await shop.do("retry", shop.step(made, "charge_card"))
-    assert (told(outcomes), why(outcomes, shop.step(made, "charge_card"))) == (
+    assert (outcomes_of(outcomes), why(outcomes, shop.step(made, "charge_card"))) == (
         {shop.step(made, "charge_card"): REFUSED},
         said,
     )
@@ -205,11 +205,13 @@ async def test_wake_of_a_step_moves_a_task_that_is_out_of_sight(shop: Shop, data
 
 async def test_wake_of_a_step_without_a_backoff_of_its_own(shop: Shop, data: Data) -> None:
     """The engine then counts from the last error, exponentially."""
-    shape = Shape(past=(("pending", 90), ("error", 1), ("pending", 0.5)), attempts=2, tried=5)
+    shape = ListKind(past=(("pending", 90), ("error", 1), ("pending", 0.5)), attempts=2, tried=5)
     made = data.task("refund", state="waiting_for_dependencies", ago=60, steps={"check_return": shape})
     await shop.write(data)
     assert await shop.ready() == set()
-    assert told(await shop.do("wake", shop.step(made, "check_return"))) == {shop.step(made, "check_return"): CHANGED}
+    assert outcomes_of(await shop.do("wake", shop.step(made, "check_return"))) == {
+        shop.step(made, "check_return"): CHANGED
+    }
     assert await shop.ready() == {made.id}
 
 
@@ -224,7 +226,7 @@ async def test_wake_of_a_step_without_a_backoff_of_its_own(shop: Shop, data: Dat
     ],
 )
 async def test_wake_is_refused_where_no_time_is_waited_for(
-    shop: Shop, data: Data, name: str, shape: Shape, said: str
+    shop: Shop, data: Data, name: str, shape: ListKind, said: str
 ) -> None:
     made = data.task("refund", state="waiting_for_dependencies", steps={name: shape})
     await shop.write(data)
@@ -240,7 +242,7 @@ async def test_wake_of_a_task_restarts_the_poller_s_clock(shop: Shop, data: Data
     await shop.write(data)
     assert await shop.ready() == set()
     outcomes = await shop.do("wake", shop.task(made), shop.task(retry))
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     assert sorted(entered(outcomes, "task_transitions")) == [
         ("waiting_for_dependencies", "waiting_for_dependencies"),
         ("waiting_for_retry", "waiting_for_dependencies"),
@@ -258,7 +260,7 @@ async def test_wake_of_a_task_restarts_the_poller_s_clock(shop: Shop, data: Data
     ],
 )
 async def test_wake_of_a_task_is_refused(
-    shop: Shop, data: Data, state: str, steps: dict[str, Shape], said: str
+    shop: Shop, data: Data, state: str, steps: dict[str, ListKind], said: str
 ) -> None:
     made = data.task("refund", state=state, steps=steps)
     done = data.task("refund", state="waiting_for_dependencies", rest=complete())
@@ -314,10 +316,10 @@ async def test_skip_asks_twice_for_what_is_in_flight_and_opens_the_way_past_a_ca
     await shop.write(data)
     refused = await shop.do("skip", shop.step(made, "check_return"))
     assert "its handler may be running" in why(refused, shop.step(made, "check_return"))
-    assert told(await shop.do("skip", shop.step(made, "check_return"), in_flight=True)) == {
+    assert outcomes_of(await shop.do("skip", shop.step(made, "check_return"), in_flight=True)) == {
         shop.step(made, "check_return"): CHANGED
     }
-    assert told(await shop.do("skip", shop.step(past, "render"))) == {shop.step(past, "render"): CHANGED}
+    assert outcomes_of(await shop.do("skip", shop.step(past, "render"))) == {shop.step(past, "render"): CHANGED}
     assert past.steps["deliver_batch"] in await shop.ready_steps(past)
     again = await shop.do("skip", shop.step(past, "render"))
     assert why(again, shop.step(past, "render")) == "it is resolved_manually already"
@@ -392,7 +394,7 @@ async def test_cancel_takes_the_task_its_steps_and_their_messages_at_once(shop: 
 
     outcomes = await shop.do("cancel", shop.task(made))
 
-    assert told(outcomes) == {shop.task(made): CHANGED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED}
     states = {name: await shop.step_state(step) for name, step in made.steps.items()}
     assert states == dict.fromkeys(made.steps, "cancelled") | {"validate_cart": "complete"}
     assert dict(await shop.step_row(made.steps["validate_cart"])) == done
@@ -447,7 +449,7 @@ async def test_release_leaves_the_task_where_others_are_in_flight_and_asks_befor
     assert of(outcomes, "task_transitions") == []
     refused = await shop.do("release", shop.step(made, "sum_region_south"))
     assert "it is marked as not retryable" in why(refused, shop.step(made, "sum_region_south"))
-    assert told(await shop.do("release", shop.step(made, "sum_region_south"), again=True)) == {
+    assert outcomes_of(await shop.do("release", shop.step(made, "sum_region_south"), again=True)) == {
         shop.step(made, "sum_region_south"): CHANGED
     }
     assert {made.steps["sum_region_north"], made.steps["sum_region_south"]} <= await shop.ready_steps(made)
@@ -460,7 +462,10 @@ async def test_clear_takes_a_flag_that_lies(shop: Shop, data: Data) -> None:
     await shop.write(data)
     assert await shop.ready() == set()
     outcomes = await shop.do("clear", shop.step(made, "check_return"), shop.step(locked, "check_return"))
-    assert told(outcomes) == {shop.step(made, "check_return"): CHANGED, shop.step(locked, "check_return"): REFUSED}
+    assert outcomes_of(outcomes) == {
+        shop.step(made, "check_return"): CHANGED,
+        shop.step(locked, "check_return"): REFUSED,
+    }
     assert why(outcomes, shop.step(locked, "check_return")) == "it is in_progress: that flag may well be true"
     assert await shop.ready() == {made.id}
 
@@ -477,7 +482,7 @@ async def test_unstick_puts_a_task_where_the_poller_finds_it(shop: Shop, data: D
     await shop.write(data)
     assert await shop.ready() == set()
     outcomes = await shop.do("unstick", *map(shop.task, (made, ended, broken)))
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     assert [await shop.state(m) for m in (made, ended, broken)] == [
         "waiting_for_dependencies",
         "complete",
@@ -516,7 +521,7 @@ async def test_finalize_completes_what_is_done(shop: Shop, data: Data, state: st
     half = data.task("refund", state=state, ago=900, steps={"check_return": complete(950)})
     await shop.write(data)
     outcomes = await shop.do("finalize", shop.task(made), shop.task(half))
-    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(half): REFUSED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED, shop.task(half): REFUSED}
     assert why(outcomes, shop.task(half)) == "not all its steps are done: 1 of 3, has ready steps"
     assert (await shop.state(made), await shop.status(made)) == ("complete", "all_complete")
     assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id) is True
@@ -530,7 +535,7 @@ async def test_give_up_ends_a_blocked_task(shop: Shop, data: Data, end: str) -> 
     made, other = blocked(data), data.task("refund", state="waiting_for_dependencies")
     await shop.write(data)
     outcomes = await shop.do("give_up", shop.task(made), shop.task(other), **{"as": end})
-    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(other): REFUSED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED, shop.task(other): REFUSED}
     assert entered(outcomes, "task_transitions") == [("blocked_by_failures", end)]
     assert await shop.step_state(made.steps["charge_card"]) == "error"
 
@@ -560,7 +565,7 @@ async def test_resend_tells_the_workers_again(shop: Shop, data: Data) -> None:
     ids = [shop.step(m, "check_return") for m in (lost, unheard, fine)]
     states = await shop.everything()
     outcomes = await shop.do("resend", *ids)
-    assert told(outcomes) == {ids[0]: CHANGED, ids[1]: CHANGED, ids[2]: REFUSED}
+    assert outcomes_of(outcomes) == {ids[0]: CHANGED, ids[1]: CHANGED, ids[2]: REFUSED}
     assert why(outcomes, ids[2]) == "its message is in worker_shop_queue: nothing is lost"
     (sent,) = [m for m in await shop.messages(lost.queue) if json.loads(m["message"])["task_uuid"] == str(lost.id)]
     body = {
@@ -580,8 +585,11 @@ async def test_two_who_send_it_again_send_it_once(shop: Shop, data: Data) -> Non
     await shop.write(data)
     step = shop.step(made, "check_return")
     one, two = await shop.dry_run("resend", step), await shop.dry_run("resend", step)
-    assert told(await perform.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
-    assert told(await perform.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (STALE, REFUSED)
+    assert outcomes_of(await perform.commit(shop.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
+    assert outcomes_of(await perform.commit(shop.workspace, "tasker", "resend", two, OPERATOR))[step] in (
+        STALE,
+        REFUSED,
+    )
     assert len(await shop.messages(made.queue)) == 1
 
 
@@ -593,7 +601,7 @@ async def test_archive_takes_a_message_away(shop: Shop, data: Data) -> None:
     await shop.write(data)
     bad, good = [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)]
     outcomes = await shop.do("archive", bad)
-    assert told(outcomes) == {bad: CHANGED}
+    assert outcomes_of(outcomes) == {bad: CHANGED}
     assert [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await shop.messages(ended.queue)] == [good]
     assert await shop.value(f'SELECT count(*) FROM pgmq."a_{ended.queue}"') == 1
     assert (await shop.reader.nodes([bad, good])).nodes[0].id == good
@@ -608,12 +616,14 @@ async def test_a_message_that_is_read_meanwhile_is_archived_and_another_text_is_
     read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
     dry_run = await shop.dry_run("archive", message)
     await shop.sql(f"{read}, message = message || '{{\"other\": 1}}'")
-    assert told(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {message: STALE}
+    assert outcomes_of(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {message: STALE}
     for _ in range(20):
         await shop.sql(read)
         dry_run = await shop.dry_run("archive", message)
         await shop.sql(read)
-    assert told(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {message: CHANGED}
+    assert outcomes_of(await perform.commit(shop.workspace, "tasker", "archive", dry_run, OPERATOR)) == {
+        message: CHANGED
+    }
     assert await shop.messages(ended.queue) == []
 
 
@@ -624,7 +634,7 @@ async def test_restart_asks_the_engine_for_a_new_task(shop: Shop, data: Data) ->
     await shop.write(data)
     before = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
     outcomes = await shop.do("restart", shop.task(made), shop.task(locked))
-    assert told(outcomes) == {shop.task(made): CHANGED, shop.task(locked): REFUSED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED, shop.task(locked): REFUSED}
     assert "cancel it or give it up first" in why(outcomes, shop.task(locked))
     after = await shop.row("SELECT * FROM tasks WHERE task_uuid = $1", made.id)
     assert after["identity_hash"].startswith(before["identity_hash"] + ":superseded:")
@@ -657,8 +667,8 @@ async def test_revive_takes_a_dead_task_up_again(shop: Shop, data: Data) -> None
     assert await shop.ready() == set()
     by_dead_letter = await shop.do("revive", shop.dead_letter(dead_letters[0]), note="gateway is back", name="Anna")
     by_task = await shop.do("revive", shop.task(two))
-    assert told(by_dead_letter) == {shop.dead_letter(dead_letters[0]): CHANGED}
-    assert told(by_task) == {shop.task(two): CHANGED}
+    assert outcomes_of(by_dead_letter) == {shop.dead_letter(dead_letters[0]): CHANGED}
+    assert outcomes_of(by_task) == {shop.task(two): CHANGED}
     assert await shop.ready() == {one.id, two.id}
     assert await shop.ready_steps(one) == {one.steps["refund_card"]}
     rows = [await shop.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", i) for i in (*dead_letters, old)]
@@ -681,7 +691,7 @@ async def test_revive_puts_a_task_with_work_in_flight_where_results_count(shop: 
     dead_letter = data.dead_letter(done)
     await shop.write(data)
     outcomes = await shop.do("revive", shop.task(made), shop.dead_letter(dead_letter))
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     assert (await shop.state(made), await shop.state(done)) == ("steps_in_process", "complete")
 
 
@@ -731,7 +741,7 @@ async def test_resolve_wants_a_decision(shop: Shop, data: Data) -> None:
     dead_letter = data.dead_letter(data.task("refund", state="error"))
     await shop.write(data)
     outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status="pending")
-    assert told(outcomes) == {shop.dead_letter(dead_letter): REFUSED}
+    assert outcomes_of(outcomes) == {shop.dead_letter(dead_letter): REFUSED}
 
 
 @both_versions
@@ -758,7 +768,7 @@ async def test_bury_writes_a_dead_letter_with_all_there_is_to_know(shop: Shop, d
     assert json.loads(row["metadata"])["operator"] == "anna@laptop"
     after = await shop.everything()
     assert {t for t in before if before[t] != after[t]} == {"tasks_dlq"}
-    assert told(outcomes) == {shop.task(made): CHANGED}
+    assert outcomes_of(outcomes) == {shop.task(made): CHANGED}
     again = await shop.do("bury", shop.task(made))
     assert why(again, shop.task(made)) == "it is in the dead-letter queue already"
 
@@ -794,7 +804,7 @@ async def test_a_dry_run_leaves_no_trace(shop: Shop, data: Data) -> None:
         ("resolve", shop.dead_letter(dead_letter), {"status": "cancelled"}),
         ("bury", shop.task(stuck), {}),
     ):
-        assert told(await shop.dry_run(action, node, **arguments)) == {node: CHANGED}, action
+        assert outcomes_of(await shop.dry_run(action, node, **arguments)) == {node: CHANGED}, action
     assert await shop.everything() == before
     assert [await shop.messages(q) for q in (RESULTS, "orchestration_task_requests")] == [[], []]
 
@@ -840,4 +850,4 @@ async def test_what_stale_since_it_was_seen_is_left_alone(shop: Shop, data: Data
     await shop.sql("UPDATE tasks_dlq SET resolution_notes = 'mine'")
     for action, was in seen.items():
         outcomes = await shop.do(action, was, status="cancelled")
-        assert list(told(outcomes).values()) == [STALE], action
+        assert list(outcomes_of(outcomes).values()) == [STALE], action

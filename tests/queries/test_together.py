@@ -129,7 +129,7 @@ def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(house: st
     assert answer.code == 0
     parts = {part["engine"]: part for part in answer.json["dead"]}
     assert sorted(parts) == NAMES
-    assert all(part["meaning"] and not part["unreadable"] and not part["costly"] for part in parts.values())
+    assert all(part["meaning"] and not part["unreadable"] and not part["scan_required"] for part in parts.values())
     assert {name for name in NAMES if not parts[name]["dead_letters"]} == {"eternaltwin"}
     assert parts["eternaltwin"]["meaning"].startswith("none: ")
     for name, part in parts.items():

@@ -12,7 +12,7 @@ from queries.model import Outcome
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, reader, seen, told, why
+from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, seen, why
 from tests.servers import TestbedServer, both_versions
 
 
@@ -82,11 +82,11 @@ async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
     workspace = await opened(eternaltwin, tmp_path)
     assert [n.id for n in (await reader(workspace).nodes([twin.id(task)])).nodes] == [twin.id(task)]
     outcomes = await dry_run_of(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
     workspace = await opened(eternaltwin, tmp_path, trusted=[role])
-    assert told(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
     await workspace.close()
 
 
@@ -109,13 +109,13 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
     dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     workspace = await opened(dsn, tmp_path)
     dry_run = await perform.dry_run(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
-    assert told(dry_run) == {twin.id(task): Outcome.DENIED}
+    assert outcomes_of(dry_run) == {twin.id(task): Outcome.DENIED}
     assert "EXECUTE on public.own_check(bigint)" in why(dry_run, twin.id(task))
     await workspace.close()
     for statement in execute:
         server.sql(statement, eternaltwin)
     workspace = await opened(dsn, tmp_path)
-    assert told(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
     await workspace.close()
 
 
@@ -125,7 +125,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
     task = await twin.task()
     workspace = await opened(eternaltwin, tmp_path)
     dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
-    assert told(dry_run) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(dry_run) == {twin.id(task): Outcome.CHANGED}
     server.sql(f"GRANT TRIGGER ON task TO {role}; GRANT CREATE ON SCHEMA public TO {role}", eternaltwin)
     theirs = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     server.sql(
@@ -134,7 +134,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         theirs,
     )
     outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()
 
@@ -149,7 +149,7 @@ async def test_an_audit_log_of_a_stranger_is_not_used(
     assert workspace.audit_log_file is not None
     assert role in workspace.audit_log_closed
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
     assert await twin.value("SELECT count(*) FROM unstick.audit_log") == 0
     await workspace.close()
 
@@ -167,6 +167,6 @@ async def test_a_trigger_on_the_audit_log_is_noticed_while_the_console_is_open(
         "CREATE TRIGGER t BEFORE INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCTION theirs()"
     )
     outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert told(outcomes) == {twin.id(task): Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
     assert role in why(outcomes, twin.id(task))
     await workspace.close()

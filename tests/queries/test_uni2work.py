@@ -14,7 +14,7 @@ from queries.model import Finding, Node, Outcome, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, dry_run_of, opened, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
 
@@ -269,14 +269,14 @@ async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(uni: Uni, uni_w
     (finding,) = [f for f in reader(uni_workspace).watched() if f.code == "flapping"]
     assert (finding.node_id, finding.action) == (uni.id(job), "cancel")
     dry_run = await dry_run_of(uni_workspace, "cancel", {uni.id(job): finding.guard}, label=LABEL)
-    assert told(dry_run) == {uni.id(job): Outcome.CHANGED}
+    assert outcomes_of(dry_run) == {uni.id(job): Outcome.CHANGED}
     await uni.sql("UPDATE queued_job SET id = id")
     await uni.sql("UPDATE queued_job SET content = '{}'")
     stale = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert told(stale) == {uni.id(job): Outcome.STALE}
+    assert outcomes_of(stale) == {uni.id(job): Outcome.STALE}
     await uni.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
     done = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert told(done) == {uni.id(job): Outcome.CHANGED}
+    assert outcomes_of(done) == {uni.id(job): Outcome.CHANGED}
     assert await uni.row(job) is None
 
 
@@ -387,8 +387,10 @@ async def test_content_of_every_shape(uni: Uni, uni_workspace: Workspace) -> Non
     assert (titles["empty name"], titles["first key"], titles["no text"]) == ("by-tag", "b", "job")
     assert len(titles["long"]) == 80
     assert len(await all_of(uni_workspace, "group:none|(unrecognised)")) == 5
-    unread = {f.node_id for f in await found(uni_workspace, "unrecognised")}
-    assert unread == {uni.id(jobs[n]) for n in ODD} - {uni.id(jobs[n]) for n in ("empty name", "long", "control")}
+    stale_engines = {f.node_id for f in await found(uni_workspace, "unrecognised")}
+    assert stale_engines == {uni.id(jobs[n]) for n in ODD} - {
+        uni.id(jobs[n]) for n in ("empty name", "long", "control")
+    }
     for j in jobs.values():
         detail = await reader(uni_workspace).detail(uni.id(j))
         assert detail is not None
@@ -469,4 +471,4 @@ async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(uni: Uni, u
         with plans.recorded() as costs:
             found = await reader(uni_workspace).findings(f"{LABEL}/{i}" for i in ids)
         assert {name.partition("/")[2].partition(".")[0] for name in costs if name.startswith("findings/")} == codes
-        assert found.unchecked == ()
+        assert found.skipped_findings == ()

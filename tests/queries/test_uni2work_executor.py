@@ -20,7 +20,7 @@ from queries.db.database import Transaction
 from queries.model import AuditLogEntry, Node, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, told
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import both_versions
 
@@ -126,7 +126,7 @@ async def test_no_action_touches_a_row_that_is_being_executed(
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
     for node in [uni.id(job)] + [uni.id(LIVE, "holder")] * (action == "release"):
-        assert CHANGED not in told(await do(uni_workspace, action, [node], GONE, LABEL)).values()
+        assert CHANGED not in outcomes_of(await do(uni_workspace, action, [node], GONE, LABEL)).values()
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
@@ -142,7 +142,7 @@ async def test_no_action_touches_a_record_that_a_worker_will_write(
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
     node = uni.id(twin) if action == "skip" else uni.id(entry, "cron")
-    assert told(await do(uni_workspace, action, [node], {}, LABEL)) == {node: Outcome.REFUSED}
+    assert outcomes_of(await do(uni_workspace, action, [node], {}, LABEL)) == {node: Outcome.REFUSED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
@@ -160,7 +160,7 @@ async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_locked(
     async with uni.connection.transaction(isolation="serializable"):
         await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
         outcomes = await do(uni_workspace, action, [node, free], {}, LABEL)
-    assert told(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "and is not waited for"
+    assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "and is not waited for"
 
 
 async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
@@ -186,7 +186,7 @@ async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
     twin, work = await uni.job(ATOMIC, cron=True), Held()
     doing = await begun(Instance(connection, LIVE, work=work), twin, work)
     go.set()
-    assert told(await skipping) == {uni.id(job): CHANGED}
+    assert outcomes_of(await skipping) == {uni.id(job): CHANGED}
     work.go.set()
     assert await doing is False
     await instance.flush()
@@ -213,12 +213,12 @@ async def test_a_dry_run_does_not_break_off_a_slow_worker(
     doing = asyncio.create_task(instance.perform(locked))
     await work.begun.wait()
     dry_run = await dry_run_of(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
-    assert told(dry_run) == {uni.id(job): CHANGED}
+    assert outcomes_of(dry_run) == {uni.id(job): CHANGED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
     gone = await perform.commit(uni_workspace, LABEL, "release", dry_run, OPERATOR)
-    assert told(gone) == {uni.id(job): Outcome.GONE}
+    assert outcomes_of(gone) == {uni.id(job): Outcome.GONE}
 
 
 @both_versions
@@ -302,7 +302,7 @@ async def rain(
             arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
             dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", arguments)
             outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
-            (outcome,) = told(outcomes).values()
+            (outcome,) = outcomes_of(outcomes).values()
             tally[action, outcome] = tally.get((action, outcome), 0) + 1
             if outcome == CHANGED and action in ("cancel", "skip"):
                 removed.append(node.id.rpartition(":")[2])

@@ -12,7 +12,7 @@ import pytest
 from queries.actions import perform
 from queries.model import DryRun, Outcome, Outcomes
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, seen, told, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.queries.uni import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni
 from tests.servers import TestbedServer, both_versions
 
@@ -34,7 +34,7 @@ async def test_release_empties_both_columns_of_that_row_alone(uni: Uni, uni_work
     before, bystander = dict(await uni.row(job)), dict(await uni.row(other))
     outcomes = await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
     after = dict(await uni.row(job))
-    assert told(outcomes) == {uni.id(job): CHANGED}
+    assert outcomes_of(outcomes) == {uni.id(job): CHANGED}
     assert after == {**before, "lock_instance": None, "lock_time": None, "xmin": outcomes.xid}
     assert dict(await uni.row(other)) == bystander
     (change,) = outcomes.changes
@@ -57,7 +57,7 @@ async def test_a_dry_run_leaves_no_trace(uni: Uni, uni_workspace: Workspace) -> 
         ("refill", bucket, {"value": 7}),
     ):
         dry_run = await dry_run_of(uni_workspace, action, [node], arguments, LABEL)
-        assert told(dry_run) == {node: CHANGED}, (action, dry_run.results)
+        assert outcomes_of(dry_run) == {node: CHANGED}, (action, dry_run.results)
         assert dry_run.changes, action
     assert await uni.everything() == before
 
@@ -66,7 +66,7 @@ async def test_release_wants_the_operators_word(uni: Uni, uni_workspace: Workspa
     job = await uni.job(held=900)
     for node, what in ((uni.id(job), f"the instance {DEAD}"), (uni.id(DEAD, "holder"), "the instance")):
         outcomes = await do(uni_workspace, "release", [node], {}, LABEL)
-        assert told(outcomes) == {node: REFUSED}
+        assert outcomes_of(outcomes) == {node: REFUSED}
         assert f"say (gone) that {what} is not running" in why(outcomes, node)
     assert (await uni.row(job))["lock_instance"] == DEAD
 
@@ -83,7 +83,7 @@ async def test_the_threshold_is_the_operators(uni: Uni, tmp_path: Path) -> None:
     job = await uni.job(held=400)
     workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"stale": 3600.0}})
     try:
-        assert told(await do(workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): REFUSED}
+        assert outcomes_of(await do(workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): REFUSED}
     finally:
         await workspace.close()
 
@@ -112,7 +112,7 @@ async def test_life_that_shows_between_dry_run_and_commit_stops_it(
     dry_run = await dry_run_of(uni_workspace, "release", [node], GONE, LABEL)
     await uni.cron(PRUNE, age=400, instance=DEAD)  # older than the threshold, but news
     outcomes = await commit(uni_workspace, "release", dry_run)
-    assert told(outcomes) == {node: STALE}
+    assert outcomes_of(outcomes) == {node: STALE}
     assert (await uni.row(job))["lock_instance"] == DEAD
 
 
@@ -122,7 +122,7 @@ async def test_a_lock_taken_anew_since_it_was_seen_is_left(uni: Uni, uni_workspa
     versions = await seen(uni_workspace, [uni.id(job)], LABEL)
     await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now() - interval '10 min'", OTHER)
     outcomes = await do(uni_workspace, "release", versions, GONE, LABEL)
-    assert told(outcomes) == {uni.id(job): STALE}
+    assert outcomes_of(outcomes) == {uni.id(job): STALE}
     assert (await uni.row(job))["lock_instance"] == OTHER
 
 
@@ -130,7 +130,7 @@ async def test_a_row_deleted_since_it_was_seen_is_gone(uni: Uni, uni_workspace: 
     job = await uni.job(held=900)
     versions = await seen(uni_workspace, [uni.id(job)], LABEL)
     await uni.sql("DELETE FROM queued_job")
-    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {uni.id(job): Outcome.GONE}
+    assert outcomes_of(await do(uni_workspace, "release", versions, GONE, LABEL)) == {uni.id(job): Outcome.GONE}
 
 
 async def test_a_row_in_an_open_transaction_is_locked(uni: Uni, uni_workspace: Workspace) -> None:
@@ -138,15 +138,15 @@ async def test_a_row_in_an_open_transaction_is_locked(uni: Uni, uni_workspace: W
     async with uni.connection.transaction():
         await uni.sql("SELECT FROM queued_job FOR UPDATE")
         for action, node in (("release", uni.id(held)), ("release", uni.id(DEAD, "holder")), ("cancel", uni.id(free))):
-            assert told(await do(uni_workspace, action, [node], GONE, LABEL)) == {node: Outcome.LOCKED}, action
+            assert outcomes_of(await do(uni_workspace, action, [node], GONE, LABEL)) == {node: Outcome.LOCKED}, action
 
 
 @pytest.mark.parametrize("half", ["lock_instance", "lock_time"])
 async def test_half_a_lock_is_released_once_it_is_old(uni: Uni, uni_workspace: Workspace, half: str) -> None:
     job = await uni.job(held=900, age=1000)
     await uni.sql(f"UPDATE queued_job SET {half} = NULL")
-    assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
-    assert told(await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): CHANGED}
+    assert outcomes_of(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): REFUSED}
+    assert outcomes_of(await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)) == {uni.id(job): CHANGED}
     row = await uni.row(job)
     assert (row["lock_instance"], row["lock_time"]) == (None, None)
 
@@ -159,9 +159,9 @@ async def test_a_lock_without_a_time_is_released(uni: Uni, uni_workspace: Worksp
     job = await uni.job(held_by=holder, age=age)
     await uni.cron(PRUNE, age=5, instance=LIVE)
     dry_run = await dry_run_of(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
-    assert told(dry_run) == {uni.id(job): CHANGED}
+    assert outcomes_of(dry_run) == {uni.id(job): CHANGED}
     await uni.sql("UPDATE cron_last_exec SET time = now()")
-    assert told(await commit(uni_workspace, "release", dry_run)) == {uni.id(job): CHANGED}
+    assert outcomes_of(await commit(uni_workspace, "release", dry_run)) == {uni.id(job): CHANGED}
     row = await uni.row(job)
     assert (row["lock_instance"], row["lock_time"]) == (None, None)
 
@@ -178,7 +178,7 @@ async def test_all_locks_of_an_instance(uni: Uni, uni_workspace: Workspace) -> N
     other = await uni.job(held=900, held_by=OTHER)
     node = uni.id(DEAD, "holder")
     outcomes = await do(uni_workspace, "release", [node], GONE, LABEL)
-    assert told(outcomes) == {node: CHANGED}
+    assert outcomes_of(outcomes) == {node: CHANGED}
     assert {c.key for c in outcomes.changes} == {str(j) for j in jobs}
     assert {c.table for c in outcomes.changes} == {"queued_job"}
     assert all(c.before and c.after and c.after["lock_instance"] is None for c in outcomes.changes)
@@ -190,7 +190,7 @@ async def test_a_lock_from_the_end_of_time_is_never_old(uni: Uni, uni_workspace:
     old, never = await uni.job(held=900), await uni.job(held=900)
     await uni.sql("UPDATE queued_job SET lock_time = 'infinity' WHERE id = $1", never)
     node = uni.id(DEAD, "holder")
-    assert told(await do(uni_workspace, "release", [node, uni.id(never)], GONE, LABEL)) == {
+    assert outcomes_of(await do(uni_workspace, "release", [node, uni.id(never)], GONE, LABEL)) == {
         node: CHANGED,
         uni.id(never): REFUSED,
     }
@@ -203,7 +203,7 @@ async def test_two_instances_at_once_are_told_apart(uni: Uni, uni_workspace: Wor
     one, two = await uni.job(held=900, creator=LIVE), await uni.job(held=900, held_by=OTHER, creator=LIVE)
     nodes = [uni.id(DEAD, "holder"), uni.id(OTHER, "holder")]
     outcomes = await do(uni_workspace, "release", nodes, GONE, LABEL)
-    assert told(outcomes) == dict.fromkeys(nodes, CHANGED)
+    assert outcomes_of(outcomes) == dict.fromkeys(nodes, CHANGED)
     assert {(c.id, c.key) for c in outcomes.changes} == {(nodes[0], str(one)), (nodes[1], str(two))}
 
 
@@ -213,7 +213,7 @@ async def test_a_lock_that_went_since_is_a_sign_of_life(uni: Uni, uni_workspace:
     node = uni.id(DEAD, "holder")
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("DELETE FROM queued_job WHERE id = $1", done)
-    assert told(await do(uni_workspace, "release", versions, GONE, LABEL)) == {node: STALE}
+    assert outcomes_of(await do(uni_workspace, "release", versions, GONE, LABEL)) == {node: STALE}
 
 
 async def test_at_most_500_of_an_instance_at_once(uni: Uni, uni_workspace: Workspace) -> None:
@@ -225,9 +225,9 @@ async def test_at_most_500_of_an_instance_at_once(uni: Uni, uni_workspace: Works
     await uni.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
     node = uni.id(DEAD, "holder")
     left = "SELECT count(*) FROM queued_job WHERE lock_instance IS NOT NULL"
-    assert told(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert outcomes_of(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
     assert await uni.value(left) == 1
-    assert told(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert outcomes_of(await do(uni_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
     assert await uni.value(left) == 0
 
 
@@ -247,7 +247,7 @@ async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(uni: Un
     exact = '{"job": "x", "big": 123456789012345678901234567890.10, "huge": 1' + "0" * 400 + "}"
     job, other = await uni.job(exact), await uni.job()
     outcomes = await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): CHANGED}
+    assert outcomes_of(outcomes) == {uni.id(job): CHANGED}
     (change,) = outcomes.changes
     assert change.after is None and change.before is not None  # noqa: PT018
     assert await uni.value("SELECT $1::text::jsonb = $2::text::jsonb", change.before["content"], exact)
@@ -261,7 +261,7 @@ async def test_a_locked_row_is_never_deleted(uni: Uni, uni_workspace: Workspace,
     job = await uni.job(PRUNE, held=held, cron=True)
     before = await uni.everything()
     outcomes = await do(uni_workspace, action, [uni.id(job)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): REFUSED}
+    assert outcomes_of(outcomes) == {uni.id(job): REFUSED}
     assert why(outcomes, uni.id(job)).startswith("it is locked")
     assert await uni.everything() == before
 
@@ -272,7 +272,7 @@ async def test_a_row_locked_since_it_was_seen_is_left(uni: Uni, uni_workspace: W
     dry_run = await dry_run_of(uni_workspace, action, [uni.id(job)], {}, LABEL)
     await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", LIVE)
     before = await uni.everything()
-    assert told(await commit(uni_workspace, action, dry_run)) == {uni.id(job): STALE}
+    assert outcomes_of(await commit(uni_workspace, action, dry_run)) == {uni.id(job): STALE}
     assert await uni.everything() == before
 
 
@@ -284,7 +284,7 @@ async def test_skip_records_and_deletes(uni: Uni, uni_workspace: Workspace, know
         await uni.cron(content)
     job = await uni.job(content, cron=True)
     outcomes = await do(uni_workspace, "skip", [uni.id(job)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): CHANGED}
+    assert outcomes_of(outcomes) == {uni.id(job): CHANGED}
     entry = await uni.entry(content)
     assert await uni.row(job) is None
     assert (entry["instance"], entry["ago"].total_seconds() < 60) == (CONSOLE, True)
@@ -305,7 +305,7 @@ async def test_skip_never_turns_a_record_back(uni: Uni, uni_workspace: Workspace
 async def test_skip_of_two_equal_jobs_at_once(uni: Uni, uni_workspace: Workspace) -> None:
     one, two = [await uni.job(text, cron=True) for text in ('{"job": "p", "a": 1}', '{"a": 1.0, "job": "p"}')]
     outcomes = await do(uni_workspace, "skip", [uni.id(one), uni.id(two)], {}, LABEL)
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     assert await uni.value("SELECT count(*) FROM queued_job") == 0
     assert await uni.value("SELECT count(*) FROM cron_last_exec") == 1
 
@@ -323,7 +323,7 @@ async def test_content_too_large_for_the_record_conflicts_and_nothing_is_changed
     large = {"job": "prune", "ids": [str(uuid4()) for _ in range(300)]}  # 8 kB and more, hardly compressible
     job, small = await uni.job(large, cron=True), await uni.job(PRUNE, cron=True)
     outcomes = await do(uni_workspace, "skip", [uni.id(job), uni.id(small)], {}, LABEL)
-    assert told(outcomes) == {uni.id(job): Outcome.CONFLICT, uni.id(small): CHANGED}
+    assert outcomes_of(outcomes) == {uni.id(job): Outcome.CONFLICT, uni.id(small): CHANGED}
     assert "ndex row" in why(outcomes, uni.id(job))
     assert (await uni.row(job))["id"] == job
 
@@ -338,7 +338,7 @@ async def test_run_now_queues_what_cron_would(uni: Uni, uni_workspace: Workspace
     node = uni.id(entry, "cron")
     before = dict(await uni.entry(content))
     outcomes = await do(uni_workspace, "run_now", [node], {}, LABEL)
-    assert told(outcomes) == {node: CHANGED}
+    assert outcomes_of(outcomes) == {node: CHANGED}
     row = await uni.connection.fetchrow("SELECT *, content::text AS content FROM queued_job")
     assert row is not None
     assert (row["write_last_exec"], row["creation_instance"], row["lock_time"]) == (True, CONSOLE, None)
@@ -368,7 +368,7 @@ async def test_two_operators_queue_it_once(uni: Uni, tmp_path: Path) -> None:
         outcomes = await asyncio.gather(*(do(w, "run_now", [node], {}, LABEL) for w in both))
         for workspace in both:
             await workspace.close()
-        results = sorted(told(o)[node] for o in outcomes)
+        results = sorted(outcomes_of(o)[node] for o in outcomes)
         assert await uni.value("SELECT count(*) FROM queued_job") == 1, (turn, results)
         assert results.count(CHANGED) == 1
         await uni.sql("DELETE FROM queued_job")
@@ -380,7 +380,7 @@ async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(uni: Uni, 
         key = f"unstick {json.dumps(PRUNE)}"
         await uni.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
         outcomes = await do(uni_workspace, "run_now", [node, free], {}, LABEL)
-    assert told(outcomes) == {node: Outcome.LOCKED, free: CHANGED}
+    assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}
 
 
 async def test_an_entry_executed_since_it_was_seen_is_stale(uni: Uni, uni_workspace: Workspace) -> None:
@@ -389,14 +389,14 @@ async def test_an_entry_executed_since_it_was_seen_is_stale(uni: Uni, uni_worksp
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("UPDATE cron_last_exec SET time = now()")
     for action in ("run_now", "forget"):
-        assert told(await do(uni_workspace, action, versions, {}, LABEL)) == {node: STALE}
+        assert outcomes_of(await do(uni_workspace, action, versions, {}, LABEL)) == {node: STALE}
 
 
 @both_versions
 async def test_forget_deletes_the_record(uni: Uni, uni_workspace: Workspace) -> None:
     entry, other = await uni.cron(PRUNE), await uni.cron(MAIL)
     outcomes = await do(uni_workspace, "forget", [uni.id(entry, "cron")], {}, LABEL)
-    assert told(outcomes) == {uni.id(entry, "cron"): CHANGED}
+    assert outcomes_of(outcomes) == {uni.id(entry, "cron"): CHANGED}
     assert [r["id"] for r in await uni.connection.fetch("SELECT id FROM cron_last_exec")] == [other]
     (change,) = outcomes.changes
     assert change.before is not None and json.loads(change.before["job"]) == PRUNE  # noqa: PT018
@@ -410,7 +410,7 @@ async def test_a_record_is_left_while_a_worker_is_at_equal_content(
     job, entry = await uni.job(PRUNE, cron=True), await uni.cron(PRUNE)
     node = uni.id(job) if action == "skip" else uni.id(entry, "cron")
     before = await uni.everything()
-    assert told(await do(uni_workspace, action, [node], {}, LABEL)) == {node: REFUSED}
+    assert outcomes_of(await do(uni_workspace, action, [node], {}, LABEL)) == {node: REFUSED}
     assert await uni.everything() == before
 
 
@@ -421,7 +421,7 @@ async def test_a_record_is_left_while_a_worker_is_at_equal_content(
 async def test_refill(uni: Uni, uni_workspace: Workspace) -> None:
     node, other = await uni.bucket("rechunk-files", -5_000_000), await uni.bucket("prune-files", 3)
     outcomes = await do(uni_workspace, "refill", [node], {"value": "20971520"}, LABEL)
-    assert told(outcomes) == {node: CHANGED}
+    assert outcomes_of(outcomes) == {node: CHANGED}
     rows = await uni.connection.fetch("SELECT last_value, now() - last_access AS ago FROM token_bucket ORDER BY ident")
     assert [r["last_value"] for r in rows] == [3, 20971520]
     assert 0 <= rows[1]["ago"].total_seconds() < 60
@@ -436,7 +436,7 @@ async def test_refill(uni: Uni, uni_workspace: Workspace) -> None:
 async def test_refill_takes_nothing_away(uni: Uni, uni_workspace: Workspace, value: object, says: str) -> None:
     node = await uni.bucket("rechunk-files", -5)
     outcomes = await do(uni_workspace, "refill", [node], {"value": value}, LABEL)
-    assert told(outcomes) == {node: REFUSED}
+    assert outcomes_of(outcomes) == {node: REFUSED}
     assert says in why(outcomes, node)
 
 
@@ -444,7 +444,7 @@ async def test_a_bucket_used_since_it_was_seen_is_stale(uni: Uni, uni_workspace:
     node = await uni.bucket("rechunk-files", -5)
     versions = await seen(uni_workspace, [node], LABEL)
     await uni.sql("UPDATE token_bucket SET last_value = -6, last_access = now()")
-    assert told(await do(uni_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: STALE}
+    assert outcomes_of(await do(uni_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: STALE}
 
 
 # What cannot be done
@@ -468,13 +468,13 @@ async def test_without_the_optional_parts(uni: Uni, uni_workspace: Workspace) ->
     assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
     page = await reader.nodes([uni.id(job), uni.id("x", "bucket"), uni.id("all", "buckets")])
     assert [n.id for n in page.nodes] == [uni.id(job)]
-    assert {u.code for u in (await reader.findings()).unchecked} == {"throttled", "cron_queued"}
+    assert {u.code for u in (await reader.findings()).skipped_findings} == {"throttled", "cron_queued"}
     detail = await reader.detail(uni.id(job))
     assert detail is not None
     for action, node in (("skip", uni.id(job)), ("run_now", uni.id(entry, "cron"))):
         outcomes = await do(uni_workspace, action, [node], {}, LABEL)
         assert "does not say which jobs cron has queued" in why(outcomes, node)
-    assert told(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): CHANGED}
+    assert outcomes_of(await do(uni_workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): CHANGED}
 
 
 async def plain(uni: Uni) -> int:
@@ -499,7 +499,7 @@ async def test_instances_may_be_text(uni: Uni, uni_workspace: Workspace) -> None
     )
     await uni.sql("INSERT INTO token_bucket VALUES ('rechunk-files', -5, now())")
     one, two = [r["id"] for r in await uni.connection.fetch("SELECT id FROM queued_job ORDER BY id")]
-    assert told(await do(uni_workspace, "release", [uni.id("pod-2", "holder")], GONE, LABEL)) == {
+    assert outcomes_of(await do(uni_workspace, "release", [uni.id("pod-2", "holder")], GONE, LABEL)) == {
         uni.id("pod-2", "holder"): CHANGED
     }
     for action, node, arguments in (
@@ -507,12 +507,12 @@ async def test_instances_may_be_text(uni: Uni, uni_workspace: Workspace) -> None
         ("skip", uni.id(two), {}),
         ("refill", uni.id("rechunk-files", "bucket"), {"value": 9}),
     ):
-        assert told(await do(uni_workspace, action, [node], arguments, LABEL)) == {node: CHANGED}, action
+        assert outcomes_of(await do(uni_workspace, action, [node], arguments, LABEL)) == {node: CHANGED}, action
     entry = await uni.value("SELECT id FROM cron_last_exec")
-    assert told(await do(uni_workspace, "run_now", [uni.id(entry, "cron")], {}, LABEL)) == {
+    assert outcomes_of(await do(uni_workspace, "run_now", [uni.id(entry, "cron")], {}, LABEL)) == {
         uni.id(entry, "cron"): CHANGED
     }
-    assert (await uni_workspace.engines[LABEL].findings()).unchecked == ()
+    assert (await uni_workspace.engines[LABEL].findings()).skipped_findings == ()
 
 
 async def test_a_role_without_rights_is_told_so(uni: Uni, server: TestbedServer, tmp_path: Path) -> None:
@@ -523,7 +523,7 @@ async def test_a_role_without_rights_is_told_so(uni: Uni, server: TestbedServer,
     dsn = server.dsn(uni.dsn.rpartition("/")[2], user=role, password="x")
     workspace = await opened(dsn, tmp_path)
     try:
-        assert told(await do(workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): Outcome.DENIED}
+        assert outcomes_of(await do(workspace, "cancel", [uni.id(job)], {}, LABEL)) == {uni.id(job): Outcome.DENIED}
     finally:
         await workspace.close()
 

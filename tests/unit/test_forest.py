@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from console.model.chunked_list import SIZE, Block, Blocks
-from console.model.forest import Forest, Tail, tail_id
+from console.model.chunked_list import SIZE, ChunkedList, ListChunk
+from console.model.forest import EdgeRow, Forest, tail_id
 from queries.model import Node, Phase
 
 
@@ -88,9 +88,9 @@ def test_an_unread_parent_says_that_it_is_being_read() -> None:
 def test_a_costly_read_is_said_where_its_rows_would_be() -> None:
     forest = family()
     forest.expand("s/t:a")
-    forest.set_tail("s/t:a", Tail.COSTLY, "120 MB to scan")
+    forest.set_tail("s/t:a", EdgeRow.COSTLY, "120 MB to scan")
     row = forest.row(1)
-    assert (row.tail, row.note, row.parent_id, row.id) == (Tail.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
+    assert (row.tail, row.note, row.parent_id, row.id) == (EdgeRow.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
     forest.set_tail("s/t:a", None)
     assert shown(forest) == ["a", "b", "c"]
 
@@ -288,14 +288,14 @@ def test_splicing_a_hundred_thousand_rows_leaves_most_of_them_alone() -> None:
 class Thing:
     def __init__(self, name: int) -> None:
         self.name = name
-        self.block: Block | None = None
+        self.block: ListChunk | None = None
 
 
 @settings(max_examples=60, deadline=None)
 class BlocksLikeAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.blocks: Blocks[Thing] = Blocks()
+        self.blocks: ChunkedList[Thing] = ChunkedList()
         self.list: list[Thing] = []
         self.made = 0
 
@@ -329,7 +329,7 @@ class Oracle:
         self.nodes: dict[str, Node] = {}
         self.kids: dict[str | None, list[str]] = {}
         self.open: set[str] = set()
-        self.tails: dict[str | None, Tail] = {}
+        self.tails: dict[str | None, EdgeRow] = {}
         self.heads: set[str | None] = set()
         self.filtering = False
 
@@ -409,7 +409,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
             self.oracle.drop(kid)
         self.oracle.kids[parent] = read
         self.oracle.heads.discard(parent)
-        self.tail(parent, None if complete else Tail.MORE)
+        self.tail(parent, None if complete else EdgeRow.MORE)
 
     @rule(data=st.data(), page=PAGE, complete=st.booleans())
     def append_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
@@ -418,19 +418,19 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         read = self.oracle.read(parent, page)
         kids = self.oracle.kids.setdefault(parent, [])
         kids += [kid for kid in read if kid not in kids]
-        self.tail(parent, None if complete else Tail.MORE)
+        self.tail(parent, None if complete else EdgeRow.MORE)
 
     @rule(data=st.data(), page=PAGE, complete=st.booleans())
     def prepend_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
         parent = data.draw(self.parents())
         self.forest.prepend_children(parent, page, complete)
-        unread = parent not in self.oracle.kids
+        stale_engines = parent not in self.oracle.kids
         read = self.oracle.read(parent, page)
         kids = self.oracle.kids.setdefault(parent, [])
         kids[:0] = [kid for kid in read if kid not in kids]
         (self.oracle.heads.discard if complete else self.oracle.heads.add)(parent)
-        if unread:
-            self.tail(parent, Tail.MORE)
+        if stale_engines:
+            self.tail(parent, EdgeRow.MORE)
 
     @precondition(lambda self: self.oracle.nodes)
     @rule(data=st.data())
@@ -448,7 +448,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     def merge_children(self, data: st.DataObject, page: list[Node]) -> None:
         parent = data.draw(self.parents())
         self.forest.merge_children(parent, page)
-        unread = parent not in self.oracle.kids
+        stale_engines = parent not in self.oracle.kids
         read = self.oracle.read(parent, page)
         kids = self.oracle.kids.setdefault(parent, [])
         first = next((kid for kid in read if kid in kids), None)
@@ -458,17 +458,17 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         for before, kid in zip(read[len(lead) :], read[len(lead) + 1 :], strict=False):
             if kid not in kids:
                 kids.insert(kids.index(before) + 1, kid)
-        if unread:
-            self.tail(parent, Tail.MORE)
+        if stale_engines:
+            self.tail(parent, EdgeRow.MORE)
 
-    def tail(self, parent: str | None, kind: Tail | None) -> None:
+    def tail(self, parent: str | None, kind: EdgeRow | None) -> None:
         if kind is None:
             self.oracle.tails.pop(parent, None)
         else:
             self.oracle.tails[parent] = kind
 
-    @rule(data=st.data(), kind=st.sampled_from([None, Tail.MORE, Tail.LOADING, Tail.COSTLY]))
-    def set_tail(self, data: st.DataObject, kind: Tail | None) -> None:
+    @rule(data=st.data(), kind=st.sampled_from([None, EdgeRow.MORE, EdgeRow.LOADING, EdgeRow.COSTLY]))
+    def set_tail(self, data: st.DataObject, kind: EdgeRow | None) -> None:
         parent = data.draw(self.parents())
         self.forest.set_tail(parent, kind)
         self.tail(parent, kind)
@@ -477,16 +477,16 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     @rule(data=st.data())
     def expand(self, data: st.DataObject) -> None:
         chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
-        unread = chosen not in self.oracle.kids
+        stale_engines = chosen not in self.oracle.kids
         if chosen in self.oracle.open or (
             self.oracle.kids.get(chosen) == [] and chosen not in self.oracle.tails and chosen not in self.oracle.heads
         ):
             assert not self.forest.expand(chosen)
             return
-        assert self.forest.expand(chosen) == unread
+        assert self.forest.expand(chosen) == stale_engines
         self.oracle.open.add(chosen)
-        if unread:
-            self.oracle.tails.setdefault(chosen, Tail.LOADING)
+        if stale_engines:
+            self.oracle.tails.setdefault(chosen, EdgeRow.LOADING)
 
     @precondition(lambda self: self.oracle.nodes)
     @rule(data=st.data())

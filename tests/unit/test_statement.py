@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queries.contract.loader import PARAMETERS, choose
-from queries.statement import ReadingError, parse_sections, parse_statement
+from queries.statement import EngineFileError, parse_sections, parse_statement
 
 
 def read(text: str, source: str = "x.sql") -> object:
@@ -48,7 +48,7 @@ def test_parameters_that_a_section_leaves_out_are_renumbered() -> None:
     ],
 )
 def test_errors_name_the_line(text: str, said: str) -> None:
-    with pytest.raises(ReadingError, match=said):
+    with pytest.raises(EngineFileError, match=said):
         read(text)
 
 
@@ -61,7 +61,7 @@ def test_errors_name_the_line(text: str, said: str) -> None:
     ],
 )
 def test_errors_in_sections_name_the_line(text: str, said: str) -> None:
-    with pytest.raises(ReadingError, match=said):
+    with pytest.raises(EngineFileError, match=said):
         parse_sections(text, "v.sql", PARAMETERS)
 
 

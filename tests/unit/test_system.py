@@ -12,7 +12,7 @@ import pytest
 from queries.contract import detect, loader
 from queries.contract.loader import PARAMETERS, BrokenEngineError, Engine
 from queries.db import shared_sql
-from queries.statement import ReadingError, Statement
+from queries.statement import EngineFileError, Statement
 
 HOME = Path(loader.__file__).parents[1]
 SHIPPED = sorted(p for p in (HOME / "engines").rglob("*.sql") if p.parent.name != "parts")
@@ -140,7 +140,7 @@ def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
     again = loader.load(HOME / "engines" / shipped.name, shipped.name)
     assert again == shipped, "whatever was kept between runs"
     assert shipped.spec.title
-    assert detect.looked_for([shipped])
+    assert detect.expected([shipped])
     for action in shipped.spec.actions:
         assert action.key.isupper(), "upper-case keys change the database"
         assert action.script in shipped.actions or not action.writes
@@ -180,7 +180,7 @@ def test_every_common_statement_is_read() -> None:
     for path in COMMON:
         if path.name not in ("audit_log_schema.sql", "audit_log_grant.sql"):
             assert shared_sql.statement(path.stem).source == str(path)
-    with pytest.raises((ReadingError, OSError)):
+    with pytest.raises((EngineFileError, OSError)):
         shared_sql.statement("nothing")
 
 

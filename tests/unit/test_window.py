@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from console.model import node_list
-from console.model.forest import Tail, tail_id
-from console.model.node_list import Listing, Shape
-from console.model.page_window import PAGES, Window
+from console.model.forest import EdgeRow, tail_id
+from console.model.node_list import ListKind, NodeList
+from console.model.page_window import PAGES, PageWindow
 from queries.model import Node, Page, Phase
 
 SIZE = 3  # rows a page
@@ -50,14 +50,14 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.table = Table()
-        self.listing = Listing(lambda: self.table, Shape.TREE)  # type: ignore[arg-type, return-value]
-        self.forest = self.listing.forest
+        self.node_list = NodeList(lambda: self.table, ListKind.TREE)  # type: ignore[arg-type, return-value]
+        self.forest = self.node_list.forest
         self.table.keys = list(range(0, 400, 4))
         self.late: set[int] = set()
         self.marked: set[int] = set()
         self.sifted = mock.patch.object(node_list, "SIFTED", SOME)
         self.sifted.start()
-        asyncio.run(self.listing.first())
+        asyncio.run(self.node_list.first())
 
     @property
     def held(self) -> list[int]:
@@ -66,9 +66,9 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     @rule(pages=st.integers(1, 2 * PAGES))
     def down(self, pages: int) -> None:
         for _ in range(pages):
-            if self.listing.has_after(None):
+            if self.node_list.has_after(None):
                 last, gone = self.held[-1:], [key for key in self.table.keys if self.held[-1:] < [key]]
-                asyncio.run(self.listing.more(None))
+                asyncio.run(self.node_list.more(None))
                 assert self.held[-1:] >= last
                 assert not gone or self.held[-1] > last[0], "the next page is read"
                 self.forest.move(1000)
@@ -78,12 +78,12 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         for _ in range(pages):
             if self.forest.index("\0before") is not None:
                 self.forest.move(-1000)
-                asyncio.run(self.listing.before(None))
+                asyncio.run(self.node_list.before(None))
                 assert self.forest.cursor != "\0before" or self.forest.index("\0before") is not None
 
     @rule()
     def home(self) -> None:
-        asyncio.run(self.listing.first())
+        asyncio.run(self.node_list.first())
         assert self.held == self.table.keys[:SIZE]
 
     @rule(key=NUMBERS)
@@ -112,7 +112,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 
     @rule()
     def tick(self) -> None:
-        asyncio.run(self.listing.refresh(self.forest.ids(0, 1000)))
+        asyncio.run(self.node_list.refresh(self.forest.ids(0, 1000)))
 
     @invariant()
     def a_run_in_order_and_no_more_than_may_be(self) -> None:
@@ -134,7 +134,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}
         assert between - set(held) <= self.late
-        window = self.listing._windows[None]
+        window = self.node_list._windows[None]
         assert (self.forest.index("\0before") is not None) == (window.low > 0)
         assert (self.forest.index(tail_id(None)) is not None) == (window.after is not None)
 
@@ -146,11 +146,11 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Reading all the way up and down again finds every row of the table once."""
         while self.forest.index("\0before") is not None:
-            asyncio.run(self.listing.before(None))
-        asyncio.run(self.listing.first())
+            asyncio.run(self.node_list.before(None))
+        asyncio.run(self.node_list.first())
         seen = self.held
-        while self.listing.has_after(None):
-            asyncio.run(self.listing.more(None))
+        while self.node_list.has_after(None):
+            asyncio.run(self.node_list.more(None))
             seen += [key for key in self.held if key > (seen[-1] if seen else -1)]
         assert seen == self.table.keys
         self.sifted.stop()
@@ -160,14 +160,14 @@ TestReadingUpAndDown = ReadingUpAndDown.TestCase
 
 
 def test_a_window_holds_so_many_pages_and_remembers_where_each_begins() -> None:
-    window = Window(["0"], "a")
+    window = PageWindow(["0"], "a")
     for number in range(1, PAGES + 3):
         window.append([str(number)], f"k{number}")
     children = [str(number) for number in range(PAGES + 3)]
-    assert window.let_go_above(children) == ["0", "1", "2"]
+    assert window.evict_before(children) == ["0", "1", "2"]
     assert (window.low, window.start, window.after) == (3, "k1", f"k{PAGES + 2}")
     assert window.start_of(["5"]) == "k4"
     window.prepend(["2"])
-    assert window.let_go_below(children[2:]) == [str(PAGES + 2)]
+    assert window.evict_after(children[2:]) == [str(PAGES + 2)]
     assert window.after == f"k{PAGES + 1}"
-    assert Tail.BEFORE == "before"
+    assert EdgeRow.BEFORE == "before"

@@ -29,21 +29,21 @@ def then(action: Action, width: int) -> list[Line]:
     return lines + (wrapped(f"{action.support.value}: {action.why}", width, "$faint", 0) if action.why else [])
 
 
-def about(action: Action, nodes: Sequence[Node], left_out: Sequence[Result], width: int) -> list[Line]:
+def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], width: int) -> list[Line]:
     """The effect, and which nodes it is for and which not."""
     lines = [*effect(action, width), *then(action, width), BLANK]
-    if len(nodes) == 1 and not left_out:
+    if len(nodes) == 1 and not skipped:
         return [*lines, plain(nodes[0].id, "$faint", 0)]
-    total = len(nodes) + len(left_out)
+    total = len(nodes) + len(skipped)
     kinds = ", ".join(f"{number} {kind}" for kind, number in Counter(node.kind for node in nodes).items())
     head = Content.assemble((f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint"))
     lines.append(head)
-    for why, number in Counter(result.why for result in left_out).most_common(5):
+    for why, number in Counter(result.why for result in skipped).most_common(5):
         lines += wrapped(f"{number} left out: {why}", width, "$warning", 2)
     return lines
 
 
-def dry_run_lines(dry_run: DryRun, action: Action, left_out: Sequence[Result], width: int) -> list[Line]:
+def dry_run_lines(dry_run: DryRun, action: Action, skipped: Sequence[Result], width: int) -> list[Line]:
     """What the dry run showed: what drops out and why, and every row before and after."""
     dropped = [result for result in dry_run.results if result.outcome != "changed"]
     total, seen = len(dry_run.versions), len(dry_run.results)
@@ -53,8 +53,8 @@ def dry_run_lines(dry_run: DryRun, action: Action, left_out: Sequence[Result], w
             *wrapped(f"The first {seen} of {total} nodes were dry-run; the rest are of the same sort.", width),
             BLANK,
         ]
-    if dropped or left_out:
-        lines += [heading("Drops out"), *outcomes([*dropped, *left_out], width, limit=20), BLANK]
+    if dropped or skipped:
+        lines += [heading("Drops out"), *outcomes([*dropped, *skipped], width, limit=20), BLANK]
     lines.append(heading("Rows before and after", "rolled back: nothing is changed yet"))
     lines += differences(dry_run.changes, width) or [plain("none", "$faint")]
     lines += [BLANK, *then(action, width), BLANK, *noted(dry_run, width)]

@@ -9,7 +9,7 @@ from textual.content import Content
 from console.text import drawings, formatting
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, table, wrapped
 from queries.contract.spec import Kind, Status
-from queries.model import AuditLogEntry, Costly, Detail, Finding, Node, Proof, Section
+from queries.model import AuditLogEntry, Detail, Finding, Node, Proof, ScanRequired, Section
 from queries.read import payload
 from queries.safe_text import safe_text
 
@@ -31,7 +31,7 @@ def detail(
     status: Status | None,
     helps: dict[str, str],
     entries: Sequence[AuditLogEntry],
-    unread: str = "",
+    stale_engines: str = "",
     ascii: bool = False,
 ) -> list[Line]:
     """The lines of a detail page. ``helps``: how to reach the action that a finding suggests, by action name."""
@@ -45,7 +45,7 @@ def detail(
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, width, now, ascii), BLANK]
-    lines.append(heading("AuditLog", unread or ("" if entries else "nothing was done to it from here")))
+    lines.append(heading("AuditLog", stale_engines or ("" if entries else "nothing was done to it from here")))
     for entry in entries:
         when = f"{formatting.instant(entry.at)}  {entry.action} by {entry.role} ({entry.os_user}@{entry.host})"
         result = next((r for r in entry.results if r.id == page.node.id), None)
@@ -151,8 +151,8 @@ def _graph(section: Section) -> bool:
 
 
 def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line]:
-    if section.costly is not None:
-        return [heading(section.title), *costly(section.costly, width)]
+    if section.scan_required is not None:
+        return [heading(section.title), *scan_required(section.scan_required, width)]
     if section.payload is not None:
         room = max(width - 2, 8)
         body = payload.render(section.payload, room)
@@ -165,7 +165,7 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line
     return [heading(section.title), *table(section.columns, section.rows, width)]
 
 
-def costly(need: Costly, width: int) -> list[Line]:
+def scan_required(need: ScanRequired, width: int) -> list[Line]:
     """Why something was not read, what it would cost, and the index that would make it cheap."""
     size = payload.size(need.pages * 8192)
     lines = wrapped(f"Not read: {need.why}.", width, "$warning")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.model.node_list import Listing, Shape
+from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
 from queries.workspace import Workspace
@@ -10,32 +10,35 @@ from queries.workspace import Workspace
 UNOPENED = "What was not unfolded is not searched: l lists everything unfinished, f asks the database."
 
 
-def why(session: Session, listing: Listing | None, *, filtered: bool) -> tuple[str, str]:
+def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tuple[str, str]:
     """For the tree and the lists beside it."""
     if session.workspace is None:
         return _unconnected(session)
-    if listing is None:
+    if node_list is None:
         headline = "No task engine that this console knows lives in this database."
-        return headline, _looked_for(session.workspace)
-    if not listing.read:
-        return "Reading …", session.trouble
-    if filtered and listing.forest.loaded:
-        more = f"\n{UNOPENED}" if listing.shape is Shape.TREE else ""
-        return "The filter hides everything that was read.", f"{listing.forest.loaded} nodes · esc clears it{more}"
-    if listing.only:
-        return "Nothing to show.", f"{formatting.only(listing.only)[:1].upper()}{formatting.only(listing.only)[1:]}."
-    found = {Shape.TREE: ("There are no jobs.", ""), Shape.LIVE: ("Nothing is unfinished.", "esc goes back")}
-    return found.get(listing.shape, (f"Nothing was found for {listing.text!r}.", "esc goes back"))
+        return headline, _expected(session.workspace)
+    if not node_list.read:
+        return "Reading …", session.error_text
+    if filtered and node_list.forest.loaded:
+        more = f"\n{UNOPENED}" if node_list.shape is ListKind.TREE else ""
+        return "The filter hides everything that was read.", f"{node_list.forest.loaded} nodes · esc clears it{more}"
+    if node_list.only:
+        return (
+            "Nothing to show.",
+            f"{formatting.only(node_list.only)[:1].upper()}{formatting.only(node_list.only)[1:]}.",
+        )
+    found = {ListKind.TREE: ("There are no jobs.", ""), ListKind.LIVE: ("Nothing is unfinished.", "esc goes back")}
+    return found.get(node_list.shape, (f"Nothing was found for {node_list.text!r}.", "esc goes back"))
 
 
 def _unconnected(session: Session) -> tuple[str, str]:
-    if not session.trouble:
+    if not session.error_text:
         return "Connecting …", ""
     again = f"trying again in {session.retry_in:.0f} s" if session.retry_in >= 1 else "trying again"
-    return "There is no connection yet.", f"{session.trouble}\n\n{again} · r tries now · q leaves"
+    return "There is no connection yet.", f"{session.error_text}\n\n{again} · r tries now · q leaves"
 
 
-def _looked_for(workspace: Workspace) -> str:
-    lines = [f"Looked for {line}" for line in workspace.looked_for]
+def _expected(workspace: Workspace) -> str:
+    lines = [f"Looked for {line}" for line in workspace.expected]
     lines += [f"Declined: {d.engine} in schema {d.schema}: {d.why}" for d in workspace.declined]
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
 from queries.contract.detect import Declined
 from queries.contract.spec import Action, FindingSpec
-from queries.model import Phase, Proof, Unchecked
+from queries.model import Phase, Proof, SkippedFinding
 from queries.read.reader import FINDINGS, Reader
 
 OPENING = (
@@ -38,7 +38,7 @@ def help_page(
     shown: Callable[[Key], str],
     action_keys: Mapping[str, Iterable[str]],
     engines: Iterable[Reader],
-    unchecked: Iterable[Unchecked],
+    skipped_findings: Iterable[SkippedFinding],
     capped: Mapping[str, Iterable[str]],
     declined: Iterable[Declined] = (),
     *,
@@ -52,7 +52,7 @@ def help_page(
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
-    left = list(unchecked)
+    left = list(skipped_findings)
     for reader in engines:
         lines += _engine(reader, width, action_keys, [u for u in left if u.engine == reader.label], ascii)
         if cut := capped.get(reader.label):
@@ -70,7 +70,11 @@ def _phase(phase: Phase, ascii: bool) -> Line:
 
 
 def _engine(
-    reader: Reader, width: int, action_keys: Mapping[str, Iterable[str]], unchecked: list[Unchecked], ascii: bool
+    reader: Reader,
+    width: int,
+    action_keys: Mapping[str, Iterable[str]],
+    skipped_findings: list[SkippedFinding],
+    ascii: bool,
 ) -> list[Line]:
     spec = reader.engine.spec
     lines = [
@@ -89,9 +93,9 @@ def _engine(
     lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
     for finding in spec.findings:
         lines += _finding(finding, width)
-    if unchecked:
+    if skipped_findings:
         lines += [BLANK, heading(f"{reader.label}: not looked for here")]
-        for part in unchecked:
+        for part in skipped_findings:
             lines += wrapped(f"{part.code}: {part.why}", width)
             lines += [plain(part.ddl, "bold", 4)] if part.ddl else []
     return [*lines, BLANK]

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console.tui.screens.ask import Asked, AskScreen
-from console.tui.screens.base import Frame
+from console.tui.screens.ask import ActionInput, AskScreen
+from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.result import ResultScreen
 from queries.contract.spec import Action
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Plan(Record):
-    """An action and the nodes it is for; ``left_out`` are those that it cannot be for, each with the reason."""
+    """An action and the nodes it is for; ``skipped`` are those that it cannot be for, each with the reason."""
 
     label: str
     action: Action
     key: str
     nodes: tuple[Node, ...]
-    left_out: tuple[Result, ...] = ()
+    skipped: tuple[Result, ...] = ()
 
     @property
     def what(self) -> str:
@@ -37,7 +37,7 @@ class Plan(Record):
         return f"{self.action.title}: {len(self.nodes)} nodes"
 
 
-async def change(app: Everywhere, frame: Frame, plan: Plan) -> None:
+async def change(app: Everywhere, frame: PageScreen, plan: Plan) -> None:
     """Everything from the plan to the result sheet."""
     dry_run = await _agreed(app, plan)
     if dry_run is None:
@@ -65,14 +65,14 @@ async def _agreed(app: Everywhere, plan: Plan) -> DryRun | None:
     return None
 
 
-def _suggested(app: Everywhere, plan: Plan) -> Asked | None:
+def _suggested(app: Everywhere, plan: Plan) -> ActionInput | None:
     """Return the arguments that a finding of the node gives for this action; None if it gives none."""
     if len(plan.nodes) != 1:
         return None
     found = app.session.findings_of(plan.nodes[0].id)
     given = next((f.arguments for f in found if f.action == plan.action.name and f.arguments), None)
     known = {name: value for name, value in (given or {}).items() if value != OPEN}
-    return Asked(reason="", arguments=known) if known else None
+    return ActionInput(reason="", arguments=known) if known else None
 
 
 def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: set[str]) -> Plan | str:
@@ -89,7 +89,7 @@ def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: s
         return f"{key} ({', '.join(sorted(names))}) is not for a {kinds}."
     first = next(by_kind[node.kind] for node in targets if node.kind in by_kind)
     eligible: list[Node] = []
-    left_out: list[Result] = []
+    skipped: list[Result] = []
     for node in targets:
         action = by_kind.get(node.kind)
         if action is None or action.name != first.name:
@@ -98,12 +98,12 @@ def make_plan(reader: Reader | None, targets: Sequence[Node], key: str, names: s
             available = reader.availability(action, node, bulk=len(targets) > 1)
             why = "" if available.ok else available.why
         if why:
-            left_out.append(Result(id=node.id, outcome=Outcome.REFUSED, why=why))
+            skipped.append(Result(id=node.id, outcome=Outcome.REFUSED, why=why))
         else:
             eligible.append(node)
     if not eligible:
-        why, number = Counter(result.why for result in left_out).most_common(1)[0]
+        why, number = Counter(result.why for result in skipped).most_common(1)[0]
         of = f" ({number} of {len(targets)} nodes)" if len(targets) > 1 else ""
         return f"{first.title}: {safe_text(why)}{of}"
     kept = next(by_kind[node.kind] for node in eligible)
-    return Plan(label=reader.label, action=kept, key=key, nodes=tuple(eligible), left_out=tuple(left_out))
+    return Plan(label=reader.label, action=kept, key=key, nodes=tuple(eligible), skipped=tuple(skipped))

@@ -15,7 +15,7 @@ from textual.widgets import Button, Input, Select
 
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.checkbox import Flag
+from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import Page
 from queries.contract.spec import Argument
 from queries.model import Record
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from console.tui.screens.action import Plan
 
 
-class Asked(Record):
+class ActionInput(Record):
     """The operator's answers."""
 
     reason: str
     arguments: dict[str, Any] = {}
 
 
-class AskScreen(Dialog[Asked]):
+class AskScreen(Dialog[ActionInput]):
     """Nothing is changed and nothing is dry-run before a reason is given."""
 
     BINDINGS = [Binding("enter", "go", "dry run", show=False)]
 
-    def __init__(self, plan: Plan, before: Asked | None = None) -> None:
+    def __init__(self, plan: Plan, before: ActionInput | None = None) -> None:
         super().__init__()
         self._plan = plan
-        self._before = before or Asked(reason="")
+        self._before = before or ActionInput(reason="")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
@@ -59,7 +59,7 @@ class AskScreen(Dialog[Asked]):
 
     def on_mount(self) -> None:
         plan = self._plan
-        self.query_one(Page).put(lambda width: pages.about(plan.action, plan.nodes, plan.left_out, width))
+        self.query_one(Page).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
         self.query_one("#reason").focus()
 
     @on(Input.Submitted)
@@ -75,7 +75,7 @@ class AskScreen(Dialog[Asked]):
     def _cancel(self) -> None:
         self.dismiss(None)
 
-    def _answers(self) -> Asked:
+    def _answers(self) -> ActionInput:
         """Raises ValueError, in words for the operator, where something is missing or not of its type."""
         reason = self.query_one("#reason", Input).value.strip()
         if not reason:
@@ -87,7 +87,7 @@ class AskScreen(Dialog[Asked]):
             value = answer(argument, field.value)  # type: ignore[attr-defined]
             if value is not None:
                 arguments[argument.name] = value
-        return Asked(reason=reason, arguments=arguments)
+        return ActionInput(reason=reason, arguments=arguments)
 
 
 def _line(id: str, value: str, placeholder: str = "") -> Input:
@@ -96,7 +96,7 @@ def _line(id: str, value: str, placeholder: str = "") -> Input:
     return line
 
 
-def _given(argument: Argument, before: Asked) -> str:
+def _given(argument: Argument, before: ActionInput) -> str:
     """What was answered last time, as it is typed; the default where nothing was."""
     value = before.arguments.get(argument.name)
     if value is None:
@@ -107,7 +107,7 @@ def _given(argument: Argument, before: Asked) -> str:
 def _field(argument: Argument, given: str) -> Iterable[Widget]:
     name = f"argument-{argument.name}"
     if argument.type == "flag":
-        yield Flag(argument.title, given == "true", id=name)
+        yield Checkbox(argument.title, given == "true", id=name)
         return
     yield text(f"{argument.title}{'' if argument.required else ' (may stay empty)'}", classes="label")
     if argument.type == "choice":

@@ -10,9 +10,9 @@ from textual.content import Content
 from console.text import formatting
 from console.tui import keymap
 from console.tui.pages.row_diff import tally
-from console.tui.screens.audit_entry import EntryScreen
-from console.tui.screens.base import Frame, bindings
-from console.tui.widgets.placeholder import Notice
+from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.base import PageScreen, bindings
+from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError
 from queries.model import AuditLogEntry
@@ -20,7 +20,7 @@ from queries.safe_text import safe_text
 from queries.write import audit_log
 
 
-class AuditLogScreen(Frame):
+class AuditLogScreen(PageScreen):
     """Entries newest first; older pages come as the cursor nears the end."""
 
     MODE = "audit"
@@ -39,7 +39,7 @@ class AuditLogScreen(Frame):
         return self.query_one("#entries", Table)
 
     def body(self) -> Iterable[object]:
-        yield Notice(id="notice")
+        yield Placeholder(id="notice")
         columns: list[Column[AuditLogEntry]] = [
             Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
             Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
@@ -70,7 +70,7 @@ class AuditLogScreen(Frame):
         self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
 
     def show_body(self) -> None:
-        notice = self.query_one(Notice)
+        notice = self.query_one(Placeholder)
         self.table.put(sorted(self._entries.values(), key=lambda entry: -entry.at))
         self.table.display = bool(self._entries)
         if self._entries:
@@ -80,7 +80,7 @@ class AuditLogScreen(Frame):
         elif self._read:
             notice.show("Nothing was changed from here yet.", "Every change is noted here: who, when, why, which rows.")
         else:
-            notice.show("Reading …", self.session.trouble)
+            notice.show("Reading …", self.session.error_text)
 
     @on(Table.NearEnd)
     def _near_end(self) -> None:
@@ -107,7 +107,7 @@ class AuditLogScreen(Frame):
     def action_open(self) -> None:
         entry = self.table.current
         if entry is not None:
-            self.unstick.push_screen(EntryScreen(entry))
+            self.unstick.push_screen(AuditEntryScreen(entry))
 
 
 def _who(entry: AuditLogEntry) -> Content:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from console.text import formatting
 from console.tui import keymap
 from console.tui.pages.audit_entry import entry_page
-from console.tui.screens.base import Frame, bindings
+from console.tui.screens.base import PageScreen, bindings
 from console.tui.widgets.line_view import Page
 from queries.model import AuditLogEntry
 
 
-class EntryScreen(Frame):
+class AuditEntryScreen(PageScreen):
     """An entry never changes, so nothing is read again."""
 
     MODE = "audit"

@@ -41,7 +41,7 @@ def bindings(table: Iterable[Key]) -> list[BindingType]:
     ]
 
 
-class Frame(Screen[None]):
+class PageScreen(Screen[None]):
     """A page. Subclasses give its body, its keys and the nodes an action would act on."""
 
     MODE: ClassVar[str] = ""
@@ -137,7 +137,7 @@ class Frame(Screen[None]):
         event.refresh_styles = self._shown  # they are fresh the first time
         self._shown = True
         self.renew()
-        self.session.hurry()
+        self.session.run_now()
 
     def on_key(self, event: events.Key) -> None:
         """Refuse keys for which text is typed elsewhere: the text that may follow must not run as commands."""
@@ -249,7 +249,7 @@ class Frame(Screen[None]):
 
     def _renew_engines(self) -> None:
         stuck = dict.fromkeys(self.session.engines, 0)
-        unread, more = self.session.unread, self.session.more
+        stale_engines, more = self.session.stale_engines, self.session.more
         for finding in self.session.findings():
             if finding.engine in stuck:
                 stuck[finding.engine] += 1
@@ -258,9 +258,9 @@ class Frame(Screen[None]):
                 EngineLine(
                     label=f"{label} ({reader.engine.variant})" if reader.engine.variant else label,
                     counts=self.session.counts.get(label),
-                    stuck=stuck[label] if self.session.looked else None,
+                    stuck=stuck[label] if self.session.findings_loaded else None,
                     more_stuck=label in more,
-                    unread=label in unread,
+                    stale_engines=label in stale_engines,
                     policies=bool(reader.found.policies),
                     chosen=label == self.label(),
                 )
@@ -286,7 +286,7 @@ class Frame(Screen[None]):
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
-            unread=bool(session.page_trouble),
+            stale_engines=bool(session.page_trouble),
             age=session.age,
             interval=session.interval,
             pace=session.pace,

@@ -10,25 +10,25 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button
 
-from console.model.node_list import Listing
+from console.model.node_list import NodeList
 from console.tui.pages import detail
-from console.tui.screens.copy import CopyScreen, Offer
+from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import Page
-from queries.model import Costly
+from queries.model import ScanRequired
 
 if TYPE_CHECKING:
-    from console.tui.screens.tree_paging import Reading
+    from console.tui.screens.tree_paging import TreePaging
 
 
-class CostlyScreen(Dialog[bool]):
+class ConfirmScanScreen(Dialog[bool]):
     """Gives True where the operator wants it all the same."""
 
     BINDINGS = [Binding("y", "copy", "copy the index's DDL", show=False)]
 
-    def __init__(self, costly: Costly) -> None:
+    def __init__(self, scan_required: ScanRequired) -> None:
         super().__init__()
-        self._costly = costly
+        self._scan_required = scan_required
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
@@ -40,7 +40,7 @@ class CostlyScreen(Dialog[bool]):
             yield text("y copies the index's DDL · esc leaves", classes="keys")
 
     def on_mount(self) -> None:
-        self.query_one(Page).put(lambda width: detail.costly(self._costly, width))
+        self.query_one(Page).put(lambda width: detail.scan_required(self._scan_required, width))
         self.query_one("#leave").focus()
 
     @on(Button.Pressed, "#leave")
@@ -52,21 +52,23 @@ class CostlyScreen(Dialog[bool]):
         self.dismiss(True)
 
     def action_copy(self) -> None:
-        if self._costly.ddl:
-            self.unstick.push_screen(CopyScreen([Offer(title="DDL of the index", text=self._costly.ddl)]), self._copied)
+        if self._scan_required.ddl:
+            self.unstick.push_screen(
+                CopyScreen([CopyChoice(title="DDL of the index", text=self._scan_required.ddl)]), self._copied
+            )
 
     def _copied(self, said: str | None) -> None:
         if said:
             self.unstick.say(said, "good")
 
 
-def ask(screen: Reading, listing: Listing, parent_id: str | None) -> None:
+def ask(screen: TreePaging, node_list: NodeList, parent_id: str | None) -> None:
     """Show what it costs, and read it where the operator wants that."""
 
     def answered(wanted: bool | None) -> None:
         if wanted:
-            screen.read_costly(listing, parent_id)
+            screen.read_costly(node_list, parent_id)
 
-    costly = listing.costly.get(parent_id)
-    if costly is not None:
-        screen.app.push_screen(CostlyScreen(costly), answered)
+    scan_required = node_list.scan_required.get(parent_id)
+    if scan_required is not None:
+        screen.app.push_screen(ConfirmScanScreen(scan_required), answered)

@@ -20,25 +20,26 @@ from queries.model import Node, Record
 from queries.safe_text import safe_json, safe_text
 
 
-class Offer(Record):
+class CopyChoice(Record):
     """Something to copy."""
 
     title: str
     text: str
 
 
-def offers(session: Session, node: Node) -> list[Offer]:
+def offers(session: Session, node: Node) -> list[CopyChoice]:
     """What can be copied of a node."""
-    found = [Offer(title="id", text=node.id), Offer(title="row as JSON", text=_json(node))]
+    found = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
     told = session.findings_of(node.id)
     if told:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in told)
-        found.append(Offer(title="what is stuck", text=sentences))
+        found.append(CopyChoice(title="what is stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]
         found += [
-            Offer(title=f"SQL of {action.title}", text=perform.statements(reader.engine, action)) for action in actions
+            CopyChoice(title=f"SQL of {action.title}", text=perform.statements(reader.engine, action))
+            for action in actions
         ]
     return found
 
@@ -47,7 +48,7 @@ def _json(record: Record) -> str:
     return safe_json(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
-def _beginning(offer: Offer) -> Content:
+def _beginning(offer: CopyChoice) -> Content:
     return Content.styled(safe_text(" ".join(offer.text[:400].split())), "$faint")
 
 
@@ -59,23 +60,23 @@ class CopyScreen(Dialog[str]):
         Binding("f", "save", "to a file", show=False),
     ]
 
-    def __init__(self, offers: Iterable[Offer], title: str = "Copy") -> None:
+    def __init__(self, offers: Iterable[CopyChoice], title: str = "Copy") -> None:
         super().__init__()
         self._offers = list(offers)
         self._title = title
 
     @property
-    def table(self) -> Table[Offer]:
+    def table(self) -> Table[CopyChoice]:
         return self.query_one("#offers", Table)
 
     def compose(self) -> ComposeResult:
-        columns: list[Column[Offer]] = [
+        columns: list[Column[CopyChoice]] = [
             Column("what", 24, lambda offer: Content(safe_text(offer.title))),
             Column("begins", 0, lambda offer: Content.styled(safe_text(offer.text[:200].replace("\n", " ")), "$faint")),
         ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.unstick)
-            yield Table[Offer](columns, lambda offer: offer.title, id="offers", ascii=self.unstick.ascii)
+            yield Table[CopyChoice](columns, lambda offer: offer.title, id="offers", ascii=self.unstick.ascii)
             yield text("enter copies · f writes it to a file · esc leaves", classes="keys")
 
     def on_mount(self) -> None:

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from textual import on
 from textual.content import Content
 
-from console.model.dead_letter_board import Desk, Row, fate, number
+from console.model.dead_letter_board import DeadLetterBoard, Row, fate, number
 from console.text import formatting
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import Line, wrapped
-from console.tui.screens.base import Frame, bindings
+from console.tui.screens.base import PageScreen, bindings
 from console.tui.screens.detail import DetailScreen
-from console.tui.widgets.placeholder import Notice
+from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview
 from console.tui.widgets.table import Column, Table
 from queries.model import DeadLetter, Group, Node, split_id
@@ -25,7 +25,7 @@ from queries.safe_text import safe_text
 FATES = 3  # of a group that its preview tells
 
 
-class DeadScreen(Frame):
+class DeadScreen(PageScreen):
     """Engines, their groups, and the dead letters of unfolded groups. An action on a group is for all in it."""
 
     MODE = "dead"
@@ -34,14 +34,14 @@ class DeadScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._desk = Desk()
+        self._desk = DeadLetterBoard()
 
     @property
     def table(self) -> Table[Row]:
         return self.query_one("#dead_letters", Table)
 
     def body(self) -> Iterable[object]:
-        yield Notice(id="notice")
+        yield Placeholder(id="notice")
         yield Table[Row](self._columns(), lambda row: row.key, id="dead_letters", ascii=self.unstick.ascii)
         yield Preview(id="preview")
 
@@ -69,7 +69,7 @@ class DeadScreen(Frame):
         more = "" if all(part.whole for part in parts) else "+"
         marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
         return (
-            f"{marked}{_many(dead_letters, 'dead_letter', more)} in {_many(groups, 'group', more)}"
+            f"{marked}{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
             if dead_letters
             else marked
         )
@@ -80,7 +80,7 @@ class DeadScreen(Frame):
 
     def cursor(self) -> Node | None:
         row = self.table.current if self._ready else None
-        return next((dead_letter.node for dead_letter in self._desk.pile(row)), None) if row else None
+        return next((dead_letter.node for dead_letter in self._desk.dead_letters_of(row)), None) if row else None
 
     def offers(self, key: Key) -> bool:
         row = self.table.current if self._ready else None
@@ -110,11 +110,11 @@ class DeadScreen(Frame):
         self.table.put(rows, filling=not self._filled)
         self._filled = self._filled or self._desk.read
         self.table.display = bool(rows)
-        notice = self.query_one(Notice)
+        notice = self.query_one(Placeholder)
         if rows:
             notice.hide()
         elif self.session.engines:
-            notice.show("Reading …", self.session.trouble)
+            notice.show("Reading …", self.session.error_text)
         else:
             notice.show(*empty_state.why(self.session, None, filtered=False))
         self.table.repaint()
@@ -146,10 +146,10 @@ class DeadScreen(Frame):
 
     def _engine(self, label: str) -> Content:
         part = self._desk.parts[label]
-        if part.trouble:
-            said = f"not read: {part.trouble}"
-        elif part.costly is not None:
-            said = f"not looked for: {part.costly.why}"
+        if part.error_text:
+            said = f"not read: {part.error_text}"
+        elif part.scan_required is not None:
+            said = f"not looked for: {part.scan_required.why}"
         elif part.dead_letters or not part.read:
             said = self._meaning(label) if part.read else "reading …"
         else:
@@ -202,7 +202,7 @@ class DeadScreen(Frame):
         if row.group is not None:
             return _of_group(row.group, width)
         part = self._desk.parts.get(row.engine)
-        ddl = part.costly.ddl if part and part.costly else ""
+        ddl = part.scan_required.ddl if part and part.scan_required else ""
         only = formatting.only(part.only) if part and part.only else ""
         told = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
         return told + (wrapped(ddl, width, "bold", 0) if ddl else [])
@@ -249,7 +249,7 @@ class DeadScreen(Frame):
         if row is not None and self._desk.parts[row.engine].more:
             self._desk.parts[row.engine].again(more=True)
             self.say("Reading more dead letters …", "faint")
-            self.session.hurry()
+            self.session.run_now()
         else:
             self.say("All its dead letters are here.", "faint")
 

@@ -8,14 +8,14 @@ from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import detail as pages
 from console.tui.pages.lines import BLANK, Line, heading, wrapped
-from console.tui.screens.base import Frame, bindings
+from console.tui.screens.base import PageScreen, bindings
 from console.tui.widgets.line_view import Page
 from queries.model import AuditLogEntry, Detail, Node
 from queries.read import payload
 from queries.read.reader import HEAD
 
 
-class DetailScreen(Frame):
+class DetailScreen(PageScreen):
     """Reads its node again at every tick. ``mode`` is the one it was opened from."""
 
     KEYS = keymap.DETAIL
@@ -83,7 +83,7 @@ class DetailScreen(Frame):
             status=statuses[0] if statuses else None,
             helps=self.helps(),
             entries=self._entries,
-            unread=self._unread,
+            stale_engines=self._unread,
             ascii=self.unstick.ascii,
         )
 
@@ -109,7 +109,7 @@ class DetailScreen(Frame):
             return
         self._bytes = min(self._bytes * 8, pages.MOST)
         self.say("Fetching more …", "faint")
-        self.session.hurry()
+        self.session.run_now()
 
     def action_reveal(self) -> None:
         self.unstick.reveal(self._node)

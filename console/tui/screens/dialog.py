@@ -14,7 +14,7 @@ from console.model.session import Session
 from console.text import formatting
 from console.tui import theme
 from console.tui.widgets.line_view import Page
-from console.tui.widgets.text_bar import Bar
+from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _rows(widget: Widget) -> int:
     return widget.outer_size.height + widget.styles.margin.height
 
 
-class Title(Bar):
+class Title(TextBar):
     """The first line of a dialog: what it is about, and in which context that is."""
 
     DEFAULT_CSS = "Title { height: 1; text-style: bold; }"

@@ -17,7 +17,7 @@ from textual.widgets import Button, Input, Static
 
 from console.text import formatting
 from console.tui.pages import action as pages
-from console.tui.screens.ask import Asked
+from console.tui.screens.ask import ActionInput
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import Page
 from queries.actions import perform
@@ -67,7 +67,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         Binding("w", "wait", "wait for what is busy", show=False),
     ]
 
-    def __init__(self, plan: Plan, asked: Asked) -> None:
+    def __init__(self, plan: Plan, asked: ActionInput) -> None:
         super().__init__()
         self._plan = plan
         self._asked = asked
@@ -116,7 +116,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if not self.is_current:
             return
         self._say(self._first_word())
-        self.query_one(Page).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.left_out, width))
+        self.query_one(Page).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.skipped, width))
         self._renew_buttons()
 
     def _first_word(self) -> str:
@@ -192,7 +192,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     def on_key(self, event: events.Key) -> None:
         if event.key == self._plan.key and not self._typed and self._ready_to_go():
             event.stop()
-            self._let_go()
+            self._evict_closed()
         elif event.key in ("up", "down", "pageup", "pagedown") and not isinstance(self.focused, Page):
             page = self.query_one(Page)
             steps = {"up": -1, "down": 1}
@@ -211,7 +211,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self.query_one("#go").focus()
 
     @on(Button.Pressed, "#go")
-    def _let_go(self) -> None:
+    def _evict_closed(self) -> None:
         if self._ready_to_go():
             self.dismiss(self._dry_run)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from console.tui.pages.help import help_page
 from console.tui.pages.lines import Line
-from console.tui.screens.base import Frame
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import Page
 
 
-class HelpScreen(Frame):
+class HelpScreen(PageScreen):
     """Everything there is to press, and what it means."""
 
     MODE = "help"
@@ -30,7 +30,7 @@ class HelpScreen(Frame):
             self.unstick.keys_shown,
             self.unstick.action_keys,
             self.session.engines.values(),
-            self.session.unchecked,
+            self.session.skipped_findings,
             self.session.capped,
             self.session.workspace.declined if self.session.workspace else (),
             ascii=self.unstick.ascii,

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from console.model.bulk_run import Work
+from console.model.bulk_run import BulkRun
 from console.text import formatting
 from console.tui.pages import action as pages
 from console.tui.pages.lines import Line, plain
@@ -28,7 +28,7 @@ class ResultScreen(Dialog[None]):
 
     BINDINGS = [Binding("s", "stop", "stop between two chunks", show=False)]
 
-    def __init__(self, plan: Plan, work: Work) -> None:
+    def __init__(self, plan: Plan, work: BulkRun) -> None:
         super().__init__()
         self._plan = plan
         self._work = work
@@ -74,9 +74,9 @@ class ResultScreen(Dialog[None]):
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the chunk under way: {done}", "$warning", 0)
-        if work.trouble:
+        if work.error_text:
             return plain(
-                f"Server lost, retrying in {work.retry_in:.0f} s, stop: s. {done}. {work.trouble}", "$warning", 0
+                f"Server lost, retrying in {work.retry_in:.0f} s, stop: s. {done}. {work.error_text}", "$warning", 0
             )
         if work.held is not None:
             nodes = work.total - len(work.results)
@@ -92,7 +92,7 @@ class ResultScreen(Dialog[None]):
         )
         facts = [("reason", work.dry_run.reason), ("audit log", place)]
         facts += [("transaction", " ".join(work.xids[:20]))] if work.xids else []
-        return pages.result([*work.results, *self._plan.left_out], width, work.changes, facts)
+        return pages.result([*work.results, *self._plan.skipped], width, work.changes, facts)
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:

@@ -11,9 +11,9 @@ from console.text import formatting
 from console.tui import keymap
 from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import Line, wrapped
-from console.tui.screens.base import Frame, bindings
+from console.tui.screens.base import PageScreen, bindings
 from console.tui.screens.detail import DetailScreen
-from console.tui.widgets.placeholder import Notice
+from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError
@@ -28,7 +28,7 @@ def row_key(finding: Finding) -> str:
     return f"{finding.node_id} {finding.code}"
 
 
-class StuckScreen(Frame):
+class StuckScreen(PageScreen):
     """Findings come from the session; the nodes they are about are read here, those near the cursor only."""
 
     MODE = "stuck"
@@ -46,7 +46,7 @@ class StuckScreen(Frame):
         return self.query_one("#findings", Table)
 
     def body(self) -> Iterable[object]:
-        yield Notice(id="notice")
+        yield Placeholder(id="notice")
         yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.unstick.ascii)
         yield Preview(id="preview")
 
@@ -68,7 +68,7 @@ class StuckScreen(Frame):
         return finding.engine if finding else None
 
     def note(self) -> str:
-        left, cut = len(self.session.unchecked), sum(map(len, self.session.capped.values()))
+        left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
         told = [f"{left} not looked for"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
         return f"{', '.join(told)}, see help" if told else ""
 
@@ -101,13 +101,13 @@ class StuckScreen(Frame):
         self._read_unknown()
 
     def _notice(self, any_: bool) -> None:
-        notice = self.query_one(Notice)
+        notice = self.query_one(Placeholder)
         if any_:
             notice.hide()
-        elif not self.session.looked:
-            notice.show("Looking for what is stuck …", self.session.trouble)
+        elif not self.session.findings_loaded:
+            notice.show("Looking for what is stuck …", self.session.error_text)
         else:
-            left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.unchecked)
+            left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.skipped_findings)
             sure = "Nothing is stuck, as far as the database can tell."
             notice.show("Nothing was found where it could be looked for." if self.session.more else sure, left)
 
@@ -117,7 +117,7 @@ class StuckScreen(Frame):
         at = finding.node_id if finding is not None else ""
         if at and at != self._hurried and at not in self._known and at not in self._gone:
             self._hurried = at
-            self.session.hurry()
+            self.session.run_now()
 
     @on(Table.Stale)
     def _stale(self) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from textual import on
 
-from console.model.forest import Tail
-from console.model.node_list import Listing
-from console.tui.screens.base import Frame
+from console.model.forest import EdgeRow
+from console.model.node_list import NodeList
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.tree_table import TreeTable
 from queries.errors import DatabaseError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EAGER = 10  # pages that a filter may have read by itself; then it has to be asked for
 
 
-class Reading(Frame):
+class TreePaging(PageScreen):
     """A page with a tree over the list in the foreground."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Reading(Frame):
         self._filter: Filter | None = None
         self._eager = 0
         self._ending = False  # whether the way to the end is being read
-        self._reading: set[tuple[Listing, str | None]] = set()
+        self._reading: set[tuple[NodeList, str | None]] = set()
 
     @property
     def table(self) -> TreeTable:
@@ -35,93 +35,93 @@ class Reading(Frame):
         return self.query_one(TreeTable)
 
     @property
-    def listing(self) -> Listing | None:
+    def node_list(self) -> NodeList | None:
         """The list in the foreground."""
         return None
 
     @on(TreeTable.Expand)
     def _expand(self, message: TreeTable.Expand) -> None:
-        listing = self.listing
-        if listing is not None:
-            self._fetch(listing, message.id, listing.below(message.id))
+        node_list = self.node_list
+        if node_list is not None:
+            self._fetch(node_list, message.id, node_list.below(message.id))
 
     @on(TreeTable.More)
     def _more(self, message: TreeTable.More) -> None:
-        listing, parent_id = self.listing, message.parent_id
-        if listing is None or not listing.read:
+        node_list, parent_id = self.node_list, message.parent_id
+        if node_list is None or not node_list.read:
             return
-        if message.costly:
+        if message.scan_required:
             from console.tui.screens.confirm_scan import ask
 
-            ask(self, listing, parent_id)
+            ask(self, node_list, parent_id)
             return
         if message.before:
-            self._fetch(listing, parent_id, listing.before(parent_id), before=True)
+            self._fetch(node_list, parent_id, node_list.before(parent_id), before=True)
             return
         if self._filter and not message.asked:
             self._eager += 1
             if self._eager > EAGER:
-                listing.forest.set_tail(parent_id, Tail.MORE, "enter reads on, with the filter")
+                node_list.forest.set_tail(parent_id, EdgeRow.MORE, "enter reads on, with the filter")
                 self.table.sync()
                 return
-        self._fetch(listing, parent_id, listing.more(parent_id))
+        self._fetch(node_list, parent_id, node_list.more(parent_id))
 
     @on(TreeTable.Edge)
     def _edge(self, message: TreeTable.Edge) -> None:
-        listing = self.listing
-        if listing is not None and listing.read:
-            self._fetch(listing, None, self._first(listing) if message.side < 0 else self._last(listing))
+        node_list = self.node_list
+        if node_list is not None and node_list.read:
+            self._fetch(node_list, None, self._first(node_list) if message.side < 0 else self._last(node_list))
 
-    async def _first(self, listing: Listing) -> None:
-        await listing.first()
+    async def _first(self, node_list: NodeList) -> None:
+        await node_list.first()
         self.table.sync()
         self.table.action_edge(-1)
 
-    async def _last(self, listing: Listing) -> None:
+    async def _last(self, node_list: NodeList) -> None:
         """Read on page by page, what is left behind is let go; until the cursor is moved elsewhere."""
-        forest, self._ending = listing.forest, True
-        while self._ending and listing is self.listing and listing.has_after(None):
-            if await listing.more(None) is None or not self._ending:
+        forest, self._ending = node_list.forest, True
+        while self._ending and node_list is self.node_list and node_list.has_after(None):
+            if await node_list.more(None) is None or not self._ending:
                 break
             forest.move(len(forest))
             self.table.sync()
             self.table.follow()
-            self.say(f"Reading on to the end: about {listing.reached(None):,} so far. An arrow key stops here.")
+            self.say(f"Reading on to the end: about {node_list.reached(None):,} so far. An arrow key stops here.")
         self.say("")
 
     def _fetch(
-        self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, object], *, before: bool = False
+        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], *, before: bool = False
     ) -> None:
         """Read in the background, each place once at a time."""
-        if (listing, parent_id) in self._reading:
+        if (node_list, parent_id) in self._reading:
             read.close()
             return
-        self._reading.add((listing, parent_id))
-        self.run_worker(self._fetched(listing, parent_id, read, before), group="read", exit_on_error=True)
+        self._reading.add((node_list, parent_id))
+        self.run_worker(self._fetched(node_list, parent_id, read, before), group="read", exit_on_error=True)
 
     async def _fetched(
-        self, listing: Listing, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
+        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
     ) -> None:
         try:
             await read
         except DatabaseError as error:
             if before:
-                listing.forest.set_head(parent_id, Tail.BEFORE, "not read; enter tries again")
+                node_list.forest.set_head(parent_id, EdgeRow.BEFORE, "not read; enter tries again")
             else:
-                listing.forest.set_tail(parent_id, Tail.MORE, "not read; enter tries again")
+                node_list.forest.set_tail(parent_id, EdgeRow.MORE, "not read; enter tries again")
             self.session.failed(error)
             self.say(str(error), "bad")
         finally:
-            self._reading.discard((listing, parent_id))
-        if listing is self.listing:
+            self._reading.discard((node_list, parent_id))
+        if node_list is self.node_list:
             self.table.sync()
             self.renew_place()
 
-    def read_costly(self, listing: Listing, parent_id: str | None) -> None:
+    def read_costly(self, node_list: NodeList, parent_id: str | None) -> None:
         """Read children that cost a scan, as the operator wants them."""
         if parent_id is None:
             self.say("This list cannot be read in any other way.", "warn")
         else:
-            listing.forest.set_tail(parent_id, Tail.LOADING)
+            node_list.forest.set_tail(parent_id, EdgeRow.LOADING)
             self.table.sync()
-            self._fetch(listing, parent_id, listing.below(parent_id, asked=True))
+            self._fetch(node_list, parent_id, node_list.below(parent_id, asked=True))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.binding import Binding
 from textual.content import Content
 
-from console.tui.widgets.text_bar import Bar
+from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
 
-class Flag(Bar, can_focus=True):
+class Checkbox(TextBar, can_focus=True):
     """``[x] question``. Space, or a click, turns it."""
 
     DEFAULT_CSS = """

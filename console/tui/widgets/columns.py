@@ -17,7 +17,7 @@ Cell = tuple[str, str]
 """Text, and the name of its style (empty for none)."""
 
 
-class Look(Record):
+class RenderContext(Record):
     """What a cell may need besides its node. ``now``: the server's clock. ``codes``: the console's own findings."""
 
     now: float = 0.0
@@ -33,7 +33,7 @@ class Column(Record):
     key: str
     title: str
     width: int
-    render: Callable[[Node, Look], Cell]
+    render: Callable[[Node, RenderContext], Cell]
     fields: frozenset[str] = frozenset()
     align: formatting.Align = "left"
     priority: int = 0
@@ -73,11 +73,11 @@ def _needed(columns: Sequence[Column]) -> int:
     return min(first.width, LEAST) + sum(column.width + GAP for column in rest)
 
 
-def _title(node: Node, look: Look) -> Cell:
+def _title(node: Node, look: RenderContext) -> Cell:
     return node.title, ""
 
 
-def _status(node: Node, look: Look) -> Cell:
+def _status(node: Node, look: RenderContext) -> Cell:
     word = node.phase if node.status is None else node.status
     return f"{formatting.glyph(node.phase, look.ascii)} {word}", f"phase-{node.phase}"
 
@@ -94,23 +94,23 @@ def _duration(seconds: float | None) -> Cell:
     return formatting.duration(seconds), "muted" if not seconds else ""
 
 
-def _share(node: Node, look: Look) -> Cell:
+def _share(node: Node, look: RenderContext) -> Cell:
     text = formatting.bar(node.cpu, node.poll, 6, look.ascii)
     return text, "muted" if text == formatting.NONE else "bar"
 
 
-def _since(instant: float | None, look: Look) -> Cell:
+def _since(instant: float | None, look: RenderContext) -> Cell:
     return formatting.age(None if instant is None else look.now - instant), "muted" if instant is None else ""
 
 
-def _due(node: Node, look: Look) -> Cell:
+def _due(node: Node, look: RenderContext) -> Cell:
     if node.due_at is None:
         return formatting.NONE, "muted"
     left = node.due_at - look.now
     return formatting.due(left), "late" if left < 0 else ""
 
 
-def _findings(node: Node, look: Look) -> Cell:
+def _findings(node: Node, look: RenderContext) -> Cell:
     ours = look.codes.get(node.id, ())
     if not node.findings and not ours:
         return "", ""

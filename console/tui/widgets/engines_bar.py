@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import Bar, spread, squeeze
+from console.tui.widgets.text_bar import TextBar, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
 
@@ -30,19 +30,19 @@ RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 class EngineLine(Record):
     """An engine by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
-    ``unread``: the last look could not read all of it, so that this may be old.
+    ``stale_engines``: the last look could not read all of it, so that this may be old.
     ``policies``: row-level security may hide rows, so that there may be more."""
 
     label: str
     counts: tuple[Count, ...] | None
     stuck: int | None
     more_stuck: bool = False
-    unread: bool = False
+    stale_engines: bool = False
     chosen: bool = False
     policies: bool = False
 
 
-class EnginesBar(Bar):
+class EnginesBar(TextBar):
     """Paints :class:`EngineLine` records."""
 
     DEFAULT_CSS = "EnginesBar { height: auto; max-height: 6; }"
@@ -93,7 +93,7 @@ class EnginesBar(Bar):
 
     def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
-            return [(0, Content.styled("" if line.unread else "counting…", "$faint"))]
+            return [(0, Content.styled("" if line.stale_engines else "counting…", "$faint"))]
         found = {count.phase: count for count in line.counts}
         shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
         if not shown:
@@ -117,10 +117,10 @@ def _certain(count: Count) -> bool:
 
 def _end(line: EngineLine, *, wide: bool) -> Content:
     """The end of a line: how much of the engine is stuck, and whether that could be read."""
-    said = "policies  " * line.policies + "not read  " * line.unread
-    unread = Content.styled(said, "bold $warning")
+    said = "policies  " * line.policies + "not read  " * line.stale_engines
+    stale_engines = Content.styled(said, "bold $warning")
     if line.stuck is None:
-        return unread
-    if not line.stuck and not line.unread and not line.more_stuck:
-        return unread + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
-    return unread + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")
+        return stale_engines
+    if not line.stuck and not line.stale_engines and not line.more_stuck:
+        return stale_engines + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
+    return stale_engines + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import Bar, squeeze
+from console.tui.widgets.text_bar import TextBar, squeeze
 from queries.model import Record
 
 
@@ -19,7 +19,7 @@ class Hint(Record):
     rank: int = 0
 
 
-class FooterBar(Bar):
+class FooterBar(TextBar):
     """Paints :class:`Hint` records in two lines, or in one where there is little room."""
 
     DEFAULT_CSS = "FooterBar { height: auto; max-height: 2; background: $surface; }"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import Bar
+from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
 
-class Notice(Bar):
+class Placeholder(TextBar):
     """A headline and an explanation, in the middle."""
 
     DEFAULT_CSS = """

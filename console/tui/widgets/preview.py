@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import Bar
+from console.tui.widgets.text_bar import TextBar
 
 Make = Callable[[int], Sequence[Content]]
 
 
-class Preview(Bar):
+class Preview(TextBar):
     """Shows the first lines that a function makes; its height is fixed, so the list above never jumps."""
 
     DEFAULT_CSS = "Preview { height: 4; border-top: solid $line; padding: 0 1; }"

@@ -11,7 +11,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 
-class Rail(ScrollBar):
+class TreeScrollbar(ScrollBar):
     """A vertical bar; it has no border and no padding."""
 
     _strips: list[Strip] | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import Bar
+from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
 TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold $error", "faint": "$faint"}
 
 
-class StatusBar(Bar):
+class StatusBar(TextBar):
     """One line. What was said stays until something else is said."""
 
     def __init__(self, id: str | None = None) -> None:

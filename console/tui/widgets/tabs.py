@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import Bar, spread
+from console.tui.widgets.text_bar import TextBar, spread
 from queries.safe_text import safe_text
 
 
-class TabsBar(Bar):
+class TabsBar(TextBar):
     """``tree  stuck 7  audit log  help`` on the left, crumbs on the right of it, a note at the end."""
 
     DEFAULT_CSS = "TabsBar { background: $surface; }"

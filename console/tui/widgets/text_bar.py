@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.widget import Widget
 
-Part = str | Content | tuple[str, str]
+EngineDeadLetters = str | Content | tuple[str, str]
 
 
-class Bar(Widget):
+class TextBar(Widget):
     """Shows what :meth:`compose_line` makes for its width. Text in it is never read as markup."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
@@ -36,7 +36,7 @@ class Bar(Widget):
         return self._content
 
 
-def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
+def spread(left: Iterable[EngineDeadLetters], right: Iterable[EngineDeadLetters], width: int) -> Content:
     """Left and right parts in one line. Where both do not fit the left ones give way, then the right ones."""
     begin, end = Content.assemble(*left), Content.assemble(*right)
     room = width - end.cell_length

@@ -8,10 +8,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from console.model.forest import Row, Tail
+from console.model.forest import EdgeRow, Row
 from console.text import formatting
 from console.tui.widgets.ascii import TABLE
-from console.tui.widgets.columns import GAP, Layout, Look
+from console.tui.widgets.columns import GAP, Layout, RenderContext
 from queries.model import Record
 from queries.safe_text import safe_text
 
@@ -20,7 +20,7 @@ STEP = 2  # cells a level
 FLAG = 2  # cells of the sign that says whether a row unfolds
 
 
-class Signs(Record, kw_only=False):
+class Glyphs(Record, kw_only=False):
     """What lines are drawn with; all but the last three are two cells wide."""
 
     rail: str
@@ -33,12 +33,17 @@ class Signs(Record, kw_only=False):
     ellipsis: str
 
 
-SIGNS = Signs("│ ", "├ ", "└ ", "▸ ", "▾ ", "▌", "●", "…")
-ASCII_SIGNS = Signs("| ", "|-", "`-", "+ ", "- ", ">", "*", "~")
+SIGNS = Glyphs("│ ", "├ ", "└ ", "▸ ", "▾ ", "▌", "●", "…")
+ASCII_SIGNS = Glyphs("| ", "|-", "`-", "+ ", "- ", ">", "*", "~")
 NOTHING = "  "
 CHANGED = "changed"
 
-TAILS = {Tail.BEFORE: "more above", Tail.MORE: "more", Tail.LOADING: "loading", Tail.COSTLY: "costly: not read"}
+TAILS = {
+    EdgeRow.BEFORE: "more above",
+    EdgeRow.MORE: "more",
+    EdgeRow.LOADING: "loading",
+    EdgeRow.COSTLY: "costly: not read",
+}
 
 Ink = Callable[[tuple[str, ...]], Style]
 """The style that those of these names make together."""
@@ -67,13 +72,13 @@ def flag_at(row: Row, layout: Layout) -> range:
     return range(start, start + FLAG)
 
 
-def header(layout: Layout, look: Look, ink: Ink) -> Strip:
+def header(layout: Layout, look: RenderContext, ink: Ink) -> Strip:
     """The titles of the columns."""
     texts = [formatting.fit(column.title, cells, column.align, look.ascii) for column, cells in layout]
     return Strip([Segment(" " * GUTTER + (" " * GAP).join(texts), ink(("header",)))], _width(layout))
 
 
-def line(row: Row, layout: Layout, look: Look, ink: Ink, state: str, changed: frozenset[str]) -> Strip:
+def line(row: Row, layout: Layout, look: RenderContext, ink: Ink, state: str, changed: frozenset[str]) -> Strip:
     """A row. ``state`` is the style of a row under the cursor, or empty; ``changed``, the node's fields that differ."""
     signs = ASCII_SIGNS if look.ascii else SIGNS
     base = tuple(name for name in (state, "marked" if row.marked else "") if name)
@@ -123,7 +128,7 @@ def _segments(runs: list[Run], ink: Ink) -> list[Segment]:
 
 
 def _cells(
-    row: Row, layout: Layout, room: int, look: Look, base: tuple[str, ...], changed: frozenset[str]
+    row: Row, layout: Layout, room: int, look: RenderContext, base: tuple[str, ...], changed: frozenset[str]
 ) -> list[Run]:
     node = row.node
     if node is None:
@@ -150,9 +155,9 @@ def _cells(
     return runs
 
 
-def _tail(row: Row, look: Look) -> str:
+def _tail(row: Row, look: RenderContext) -> str:
     if row.tail is None:
         return ""
-    dots = "" if row.tail is Tail.COSTLY else "..." if look.ascii else "…"
+    dots = "" if row.tail is EdgeRow.COSTLY else "..." if look.ascii else "…"
     note = f" ({safe_text(row.note, look.ascii)})" if row.note else ""
     return TAILS[row.tail] + dots + note

@@ -15,7 +15,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from console.model.forest import Forest, Row, Tail
+from console.model.forest import EdgeRow, Forest, Row
 from console.tui.widgets import tree_render
 from console.tui.widgets.columns import TASKS, Column
 from console.tui.widgets.tree_view import TreeLines
@@ -75,17 +75,17 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
 
     class More(TableMessage):
         """A parent's next page is wanted: ``asked`` for by a key, or because the screen comes near its end. None: the
-        roots. ``costly``: its children were not read because of their cost. ``before``: the page before the rows that
-        are there, as those were let go."""
+        roots. ``scan_required``: its children were not read because of their cost. ``before``: the page before the
+        loaded rows, which was evicted."""
 
         def __init__(
-            self, table: TreeTable, parent_id: str | None, asked: bool, costly: bool, before: bool = False
+            self, table: TreeTable, parent_id: str | None, asked: bool, scan_required: bool, before: bool = False
         ) -> None:
             super().__init__(table)
             self.before = before
             self.parent_id = parent_id
             self.asked = asked
-            self.costly = costly
+            self.scan_required = scan_required
 
     class Edge(TableMessage):
         """The first (-1) or last (1) row of all is wanted, and it is not among those held."""
@@ -202,7 +202,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         if not len(self.forest):
             return
         row = self.forest.row(0 if side < 0 else len(self.forest) - 1)
-        beyond = row.parent_id is None and row.tail is (Tail.BEFORE if side < 0 else Tail.MORE)
+        beyond = row.parent_id is None and row.tail is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
         if beyond:
             self._wanted.add(row.id)  # more than the one page there is wanted
         self.action_move(side * len(self.forest))
@@ -246,7 +246,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         row = self._row()
         if row.node is not None:
             self.post_message(self.Open(self, row.id))
-        elif row.tail is not Tail.LOADING:
+        elif row.tail is not EdgeRow.LOADING:
             self.post_message(self._more(row, asked=True))
 
     def action_mark(self) -> None:
@@ -276,9 +276,9 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
     # how it is done
 
     def _unfold(self, row_id: str) -> None:
-        unread = self.forest.expand(row_id)
+        stale_engines = self.forest.expand(row_id)
         self._unfolded()
-        if unread:
+        if stale_engines:
             self.post_message(self.Expand(self, row_id))
 
     def _unfolded(self) -> None:
@@ -304,10 +304,12 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
     def _ask(self) -> None:
         """Ask for pages whose end is within a screen of what is visible, once until the next ``sync``."""
         for row in self.forest.tails(max(self._top - self._page, 0), self._top + 2 * self._page):
-            if row.tail in (Tail.MORE, Tail.BEFORE) and not row.note and row.id not in self._wanted:
+            if row.tail in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._wanted:
                 self._wanted.add(row.id)
                 self.post_message(self._more(row, asked=False))
 
     def _more(self, row: Row, *, asked: bool) -> More:
         tail = row.tail
-        return self.More(self, row.parent_id, asked, costly=tail is Tail.COSTLY, before=tail is Tail.BEFORE)
+        return self.More(
+            self, row.parent_id, asked, scan_required=tail is EdgeRow.COSTLY, before=tail is EdgeRow.BEFORE
+        )

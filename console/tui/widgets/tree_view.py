@@ -19,8 +19,8 @@ from textual.style import Style as Ink
 
 from console.model.forest import Forest, Row
 from console.tui.widgets import tree_render
-from console.tui.widgets.columns import Column, Layout, Look, layout
-from console.tui.widgets.scrollbar import Rail
+from console.tui.widgets.columns import Column, Layout, RenderContext, layout
+from console.tui.widgets.scrollbar import TreeScrollbar
 
 # The inks of lines, as Textual spells styles. As component classes each would be parsed and worked out again with each
 # change of the page.
@@ -72,7 +72,7 @@ class TreeLines(ScrollView):
         super().__init__(id=id, classes=classes)
         self.forest = forest
         self._columns = columns
-        self._look = Look(ascii=ascii)
+        self._look = RenderContext(ascii=ascii)
         self._cells: Mapping[str, frozenset[str]] = {}
         self._breadth, self._page = 80, 1
         self._span = 80  # cells of a line: the breadth without the scrollbar, where there is one
@@ -88,7 +88,9 @@ class TreeLines(ScrollView):
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = Rail(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar = TreeScrollbar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
             self._vertical_scrollbar.display = False
             self.app._start_widget(self, self._vertical_scrollbar)
         return self._vertical_scrollbar

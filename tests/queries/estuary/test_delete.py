@@ -11,7 +11,7 @@ from tests.queries.estuary.test_actions import apply
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, dry_run_of, told, why
+from tests.queries.builders import do, dry_run_of, outcomes_of, why
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
 from tests.servers import TestbedServer, both_versions
 
@@ -26,7 +26,7 @@ async def test_delete_removes_the_row_and_keeps_a_copy(rows: Rows, workspace: Wo
     task = await rows.task(inbox=['{"a": 1}'], state={"x": 1}, **columns)
     other = await rows.row(await rows.task())
     outcomes = await do(workspace, "delete", [rows.id(task)], None, LABEL)
-    assert told(outcomes) == {rows.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(task): CHANGED}
     assert await rows.row(task) is None
     assert dict(await rows.row(other["task_id"]))["version"] == other["version"]
     change = outcomes.changes[0]
@@ -102,7 +102,7 @@ async def test_a_parent_is_sent_the_eof_first(rows: Rows, workspace: Workspace, 
     parent = await rows.task(32767, state=waiting, wake=-9 if beat else None, beat=beat)
     children = [await rows.task(32767, parent=parent, state='"Init"') for _ in range(2)]
     outcomes = await do(workspace, "delete", [rows.id(c) for c in children], None, LABEL)
-    assert set(told(outcomes).values()) == {CHANGED}
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
     after = await rows.row(parent)
     box = "inbox_next" if beat else "inbox"
     assert sorted(json.loads(e) for e in after[box]) == sorted([c, None] for c in children)
@@ -115,7 +115,7 @@ async def test_parent_and_child_go_together(rows: Rows, workspace: Workspace) ->
     parent = await rows.task(32767)
     child = await rows.task(32767, parent=parent)
     ids = [rows.id(parent), rows.id(child)]
-    assert set(told(await do(workspace, "delete", ids, None, LABEL)).values()) == {CHANGED}
+    assert set(outcomes_of(await do(workspace, "delete", ids, None, LABEL)).values()) == {CHANGED}
     assert await rows.value("SELECT count(*) FROM tasks") == 0
 
 
@@ -123,7 +123,7 @@ async def test_a_child_whose_parent_stays_after_all_still_tells_it(rows: Rows, w
     parent = await rows.task(32767, wake=-9, beat=3)
     child = await rows.task(32767, parent=parent)
     outcomes = await do(workspace, "delete", [rows.id(parent), rows.id(child)], None, LABEL)
-    assert told(outcomes) == {rows.id(parent): REFUSED, rows.id(child): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(parent): REFUSED, rows.id(child): CHANGED}
     assert (await rows.row(parent))["inbox_next"] == [f'["{child}", null]']
 
 
@@ -153,7 +153,7 @@ async def test_a_parent_that_is_locked_makes_the_child_locked(rows: Rows, estuar
     async with holder.transaction():
         await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", parent)
         outcomes = await do(workspace, "delete", [rows.id(child)], None, LABEL)
-    assert told(outcomes) == {rows.id(child): Outcome.LOCKED}
+    assert outcomes_of(outcomes) == {rows.id(child): Outcome.LOCKED}
     await holder.close()
 
 
@@ -167,4 +167,4 @@ async def test_a_parent_may_go_on_between_dry_run_and_commit(rows: Rows, workspa
     dry_run = await dry_run_of(workspace, "delete", [rows.id(child)], None, LABEL)
     await rows.sql("UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8", parent)
     outcomes = await perform.commit(workspace, LABEL, "delete", dry_run, OPERATOR)
-    assert told(outcomes) == {rows.id(child): CHANGED}, why(outcomes, rows.id(child))
+    assert outcomes_of(outcomes) == {rows.id(child): CHANGED}, why(outcomes, rows.id(child))

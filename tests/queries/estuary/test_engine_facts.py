@@ -12,7 +12,7 @@ from tests.queries.estuary.test_actions import SHARD, apply, sent
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
-from tests.queries.builders import do, dry_run_of, opened, reader, told
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.estuary.test_findings import looks
 from tests.servers import TestbedServer, both_versions
@@ -409,7 +409,7 @@ async def test_a_deleted_childs_parent_is_shown_as_changed(
         (shown,) = {json.dumps(c.after) for c in changes if c.key == parent}
         box = "inbox_next" if beat else "inbox"
         assert sorted(json.loads(shown)[box]) == sorted(f'["{child}", null]' for child in children)
-    assert told(outcomes) == dict.fromkeys(ids, CHANGED)
+    assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)
     assert sorted((await rows.row(parent))["inbox_next" if beat else "inbox"]) == sorted(
         f'["{child}", null]' for child in children
     )

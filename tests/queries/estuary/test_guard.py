@@ -15,7 +15,7 @@ from tests.queries.estuary.test_actions import SHARD, sent
 from queries.actions import perform
 from queries.model import DryRun, Finding, Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, dry_run_of, opened, reader, seen, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
 from tests.queries.estuary.rows import LABEL, Rows
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
@@ -106,11 +106,11 @@ async def test_the_suggested_action_reaches_a_task_in_a_loop(
         assert (finding.node_id, finding.action) == (rows.id(task), action)
         await loop.polled()
         dry_run = await dry_run_by(watching, finding, finding.guard)
-        if told(dry_run) == {rows.id(task): CHANGED}:
+        if outcomes_of(dry_run) == {rows.id(task): CHANGED}:
             await loop.polled()
-            outcomes += told(await perform.commit(watching, LABEL, action, dry_run, OPERATOR)).values()
+            outcomes += outcomes_of(await perform.commit(watching, LABEL, action, dry_run, OPERATOR)).values()
         else:
-            outcomes += told(dry_run).values()
+            outcomes += outcomes_of(dry_run).values()
         loop.task = ""
         await rows.sql("DELETE FROM tasks")
     assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
@@ -122,7 +122,7 @@ async def test_by_its_version_it_is_never_reached(rows: Rows, watching: Workspac
     for _ in range(5):
         (version,) = (await seen(watching, [rows.id(task)], LABEL)).values()
         await loop.polled()
-        assert told(await dry_run_by(watching, finding, version))[rows.id(task)] in (STALE, LOCKED)
+        assert outcomes_of(await dry_run_by(watching, finding, version))[rows.id(task)] in (STALE, LOCKED)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
     await loop_ends(loop)
     await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
     outcomes = await perform.commit(watching, LABEL, str(finding.action), dry_run, OPERATOR)
-    assert told(outcomes) == {rows.id(task): STALE}
-    assert told(await dry_run_by(watching, finding, finding.guard)) == {rows.id(task): STALE}
+    assert outcomes_of(outcomes) == {rows.id(task): STALE}
+    assert outcomes_of(await dry_run_by(watching, finding, finding.guard)) == {rows.id(task): STALE}
 
 
 async def loop_ends(loop: Loop) -> None:
@@ -163,7 +163,7 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(ro
     (finding,) = [f for f in found if f.action == "drop"]
     await rows.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
     dry_run = await dry_run_by(watching, finding, finding.guard)
-    assert told(dry_run) == {rows.id(task): CHANGED}
+    assert outcomes_of(dry_run) == {rows.id(task): CHANGED}
     await rows.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
     outcomes = await perform.commit(watching, LABEL, "drop", dry_run, OPERATOR)
-    assert told(outcomes) == {rows.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(task): CHANGED}

@@ -17,7 +17,7 @@ from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, do, dry_run_of, seen, told
+from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -208,7 +208,7 @@ async def test_no_lock_is_held_while_a_person_thinks(
     task = await rows.task(wake=60)
     before = await rows.digest()
     dry_run = await dry_run_of(workspace, action, [rows.id(task)], {"message": SHARD}, LABEL)
-    assert set(told(dry_run).values()) == {CHANGED}
+    assert set(outcomes_of(dry_run).values()) == {CHANGED}
     assert await rows.digest() == before, "nothing is left of a dry run"
     await rows.sql("SET lock_timeout = '1ms'")
     await rows.send(task, SHARD)
@@ -227,7 +227,7 @@ async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspac
         began = time.monotonic()
         outcomes = await asyncio.wait_for(do(workspace, action, was, {"message": SHARD}, LABEL), 10)
         assert time.monotonic() - began < 5
-    assert told(outcomes) == {rows.id(task): Outcome.LOCKED, rows.id(other): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(task): Outcome.LOCKED, rows.id(other): CHANGED}
     await holder.close()
 
 
@@ -252,16 +252,16 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
     task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if action == "drop" else None)
     named = await rows.named(task, 1)
     dry_run = await dry_run_of(workspace, action, [rows.id(task)], {**named, "decodable": True}, LABEL)
-    assert set(told(dry_run).values()) == {CHANGED}
+    assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await meanwhile(engine, task)
     before = await rows.digest()
     outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
-    assert told(outcomes) == {rows.id(task): STALE}
+    assert outcomes_of(outcomes) == {rows.id(task): STALE}
     assert await rows.digest() == before
 
 
 async def test_of_two_consoles_one_is_late(rows: Rows, workspace: Workspace) -> None:
     task = await rows.task(wake=600)
     first, second = [await dry_run_of(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
-    assert told(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
-    assert told(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): STALE}
+    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
+    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): STALE}

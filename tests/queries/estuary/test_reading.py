@@ -399,16 +399,16 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     parent = await rows.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
     child = await rows.task(32767, parent=parent)
     zombie = await rows.task(beat=900)
-    unread = await rows.task(inbox=[(ZERO, {"type": "shard_failed"})])
+    stale_engines = await rows.task(inbox=[(ZERO, {"type": "shard_failed"})])
     workspace = await opened(estuary, tmp_path)
     r: Reader = reader(workspace, LABEL)
     page = await r.children(rows.id(parent))
-    assert page.costly is not None
-    assert page.costly.ddl.startswith("CREATE INDEX CONCURRENTLY")
+    assert page.scan_required is not None
+    assert page.scan_required.ddl.startswith("CREATE INDEX CONCURRENTLY")
     assert [n.id for n in (await r.children(rows.id(parent), asked=True)).nodes] == [rows.id(child)]
     findings = await r.findings()
-    assert {u.code for u in findings.unchecked} == {"zombie", "unread_inbox", "dead_child"}
-    for task, code in ((zombie, "zombie"), (unread, "unread_inbox")):
+    assert {u.code for u in findings.skipped_findings} == {"zombie", "unread_inbox", "dead_child"}
+    for task, code in ((zombie, "zombie"), (stale_engines, "unread_inbox")):
         detail = await r.detail(rows.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"

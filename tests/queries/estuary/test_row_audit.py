@@ -18,7 +18,7 @@ from queries.db.shared_sql import statement
 from queries.model import Outcome
 from queries.read.reader import Reader
 from queries.workspace import Workspace
-from tests.queries.builders import do, dry_run_of, opened, told, why
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
 from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
@@ -93,7 +93,7 @@ async def test_an_entry_claims_what_was_done(
     dry_run = await dry_run_of(workspace, action, ids, arguments, LABEL)
     assert await audit.made() == {}, "a dry run leaves nothing"
     outcomes = await do(workspace, action, ids, arguments, LABEL)
-    assert told(outcomes) == dict.fromkeys(ids, CHANGED), outcomes.results
+    assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED), outcomes.results
     done = await audit.check(outcomes)
     assert {key for _, key in done} >= set(tasks)
     assert {(c.table, c.key, c.after is None) for c in dry_run.changes} == {
@@ -141,9 +141,9 @@ async def test_images_that_claim_deletions_which_were_none_break_it_off(
     ids = [rows.id(child), rows.id(alone)]
     await audit.made()
     dry_run = await dry_run_of(careless, "delete", ids, None, LABEL)
-    assert told(dry_run) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    assert outcomes_of(dry_run) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
     outcomes = await do(careless, "delete", ids, None, LABEL)
-    assert told(outcomes) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
     assert "shown as deleted" in why(outcomes, rows.id(child))
     await audit.check(outcomes)
     assert await rows.row(child) is not None
@@ -154,11 +154,11 @@ async def test_the_count_is_of_this_transaction_alone(rows: Rows, careless: Work
     """The server adds up over transactions: what was deleted just before must not make up for it."""
     for _ in range(3):
         gone = await rows.task(2)
-        assert told(await do(careless, "delete", [rows.id(gone)], None, LABEL)) == {rows.id(gone): CHANGED}
+        assert outcomes_of(await do(careless, "delete", [rows.id(gone)], None, LABEL)) == {rows.id(gone): CHANGED}
     parent = await rows.task(32767, state=WAITING)
     child = await rows.task(32767, parent=parent)
     outcomes = await do(careless, "delete", [rows.id(child)], None, LABEL)
-    assert told(outcomes) == {rows.id(child): Outcome.CONFLICT}
+    assert outcomes_of(outcomes) == {rows.id(child): Outcome.CONFLICT}
 
 
 async def test_a_server_that_does_not_count_is_not_asked_to_agree(rows: Rows, estuary: str, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ async def test_a_server_that_does_not_count_is_not_asked_to_agree(rows: Rows, es
     await rows.sql(f"ALTER DATABASE {database} SET track_counts = off")
     workspace = await opened(estuary, tmp_path)
     task = await rows.task(2)
-    assert told(await do(workspace, "delete", [rows.id(task)], None, LABEL)) == {rows.id(task): CHANGED}
+    assert outcomes_of(await do(workspace, "delete", [rows.id(task)], None, LABEL)) == {rows.id(task): CHANGED}
     await workspace.close()
 
 

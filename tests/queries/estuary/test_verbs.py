@@ -14,7 +14,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, seen, told
+from tests.queries.builders import do, opened, outcomes_of, seen
 from tests.queries.estuary.rows import LABEL, ZERO, Rows
 from tests.servers import TestbedServer, both_versions
 
@@ -195,7 +195,7 @@ async def test_an_eof_is_sent_by_name_alone(rows: Rows, workspace: Workspace) ->
 
 async def test_a_type_that_is_not_known_is_sent_to_unchecked(rows: Rows, workspace: Workspace) -> None:
     task = await rows.task(99)
-    assert (await apply(workspace, "send", task, message={"any": 1}, unchecked=True))[0] is CHANGED
+    assert (await apply(workspace, "send", task, message={"any": 1}, skipped_findings=True))[0] is CHANGED
 
 
 async def test_the_messages_of_a_type_are_configurable(rows: Rows, estuary: str, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(rows: Ro
     was = await seen(workspace, [rows.id(task)], LABEL)
     await rows.sql("DELETE FROM tasks")
     outcomes = await do(workspace, "send", was, {"message": SHARD}, LABEL)
-    assert told(outcomes) == {rows.id(task): Outcome.GONE}
+    assert outcomes_of(outcomes) == {rows.id(task): Outcome.GONE}
 
 
 # fence and release
@@ -288,7 +288,7 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
         assert (await apply(workspace, "send", task, message=SHARD))[0] is CHANGED
         after = await rows.row(task)
         assert (len(after["inbox"]), after["inbox_next"]) == (1, None)
-    assert (await workspace.engines[LABEL].findings()).unchecked == ()
+    assert (await workspace.engines[LABEL].findings()).skipped_findings == ()
     await workspace.close()
 
 
@@ -369,7 +369,7 @@ async def test_drop_takes_one_message_out(
     before = await rows.row(task)
     outcomes = await do(workspace, "drop", [rows.id(task)], await rows.named(task, position), LABEL)
     after = await rows.row(task)
-    assert told(outcomes) == {rows.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {rows.id(task): CHANGED}
     assert changed(before, after) == {"inbox": [sent(c) for c in left]}
     shown = outcomes.changes[0]
     assert shown.before is not None

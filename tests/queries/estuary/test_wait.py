@@ -18,7 +18,7 @@ from console.demo.estuary.executor import Executor
 from queries.actions import wait
 from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
-from tests.queries.builders import OPERATOR, dry_run_of, opened, told
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
 from tests.queries.estuary.rows import LABEL, Rows, digest
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -80,7 +80,7 @@ async def test_a_poisoned_task_is_met_between_two_of_its_retries(
     task = await rows.task(wake=-1, inbox=['"poison"', sent(SHARD)])
     await held(rows, executor, task)
     dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
-    assert told(dry_run) == {rows.id(task): REFUSED}
+    assert outcomes_of(dry_run) == {rows.id(task): REFUSED}
     assert dry_run.for_now == (rows.id(task),)
     results = await waited(quick, dry_run, 120)
     assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
@@ -152,7 +152,7 @@ async def test_other_actions_wait_for_the_end_of_a_poll(
     free = await rows.task(wake=60)
     ids = [rows.id(task), rows.id(free)]
     dry_run = await dry_run_of(quick, action, ids, arguments, LABEL)
-    assert told(dry_run) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
+    assert outcomes_of(dry_run) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
     running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.4)
     await rows.sql(
@@ -177,9 +177,9 @@ async def test_a_task_that_ends_while_it_is_waited_for_is_gone(rows: Rows, quick
 async def test_a_hot_loop_is_met_between_two_polls(rows: Rows, quick: Workspace, executor: Executor) -> None:
     """Its executor never reads the message; each poll ends with the task due again."""
     plane = "15:00:00:00:00:00:00:01"
-    unread = sent({"initialize": {"migration_id": plane}})
-    task = await rows.task(8, wake=-1, state={"migration_id": plane}, inbox=[unread])
-    named = {"position": 1, "digest": digest(unread), "decodable": True}
+    stale_engines = sent({"initialize": {"migration_id": plane}})
+    task = await rows.task(8, wake=-1, state={"migration_id": plane}, inbox=[stale_engines])
+    named = {"position": 1, "digest": digest(stale_engines), "decodable": True}
     async with asyncio.timeout(60):
         while True:
             dry_run = await dry_run_of(quick, "drop", [rows.id(task)], named, LABEL)

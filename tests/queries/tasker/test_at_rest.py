@@ -8,9 +8,9 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import Shape, claimed, complete, enqueued, failed, handed_in, pending, waiting
+from console.demo.tasker.shapes import ListKind, claimed, complete, enqueued, failed, handed_in, pending, waiting
 from queries.model import Outcome
-from tests.queries.builders import told, why
+from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
@@ -23,7 +23,7 @@ REGIONS[WEST] = complete(15 * MINUTE)
 
 @both_versions
 @pytest.mark.parametrize("shape", [claimed(20 * MINUTE), enqueued(20 * MINUTE), handed_in(50)])
-async def test_with_a_step_in_flight_it_is_at_rest(shop: Shop, data: Data, shape: Shape) -> None:
+async def test_with_a_step_in_flight_it_is_at_rest(shop: Shop, data: Data, shape: ListKind) -> None:
     made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps={**REGIONS, NORTH: shape})
     for queue in (None, RESULTS):
         data.message(made, NORTH, reads=1, queue=queue)
@@ -31,7 +31,7 @@ async def test_with_a_step_in_flight_it_is_at_rest(shop: Shop, data: Data, shape
     assert await shop.codes() == set()
     task = shop.task(made)
     outcomes = await shop.do("unstick", task)
-    assert told(outcomes) == {task: Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {task: Outcome.REFUSED}
     assert "in flight" in why(outcomes, task)
     assert await shop.state(made) == "evaluating_results"
 
@@ -42,7 +42,7 @@ async def test_without_one_it_is_stuck(shop: Shop, data: Data) -> None:
     task = shop.task(made)
     assert (task, "orchestrator_gone") in await shop.codes()
     assert (task, "orchestrator_gone") in await shop.codes(task)
-    assert told(await shop.do("unstick", task)) == {task: Outcome.CHANGED}
+    assert outcomes_of(await shop.do("unstick", task)) == {task: Outcome.CHANGED}
     assert await shop.ready() == {made.id}
 
 
@@ -62,7 +62,7 @@ async def test_the_demo_s_engine_leaves_it_there_until_the_next_result(shop: Sho
     assert await shop.state(made) == "complete"
 
 
-REST: list[tuple[str, str, Shape, dict[str, Any]]] = [
+REST: list[tuple[str, str, ListKind, dict[str, Any]]] = [
     ("release", NORTH, claimed(45 * MINUTE), {}),
     ("wake", NORTH, waiting(60, backoff=9000), {}),
     ("retry", NORTH, failed(60), {}),
@@ -81,7 +81,9 @@ async def test_a_task_that_nobody_would_poll_is_stale(
     action, step, shape, arguments = case
     made = data.task("nightly_ledger", state="evaluating_results", ago=ago, steps={**REGIONS, step: shape})
     await shop.write(data)
-    assert told(await shop.do(action, shop.step(made, step), **arguments)) == {shop.step(made, step): Outcome.CHANGED}
+    assert outcomes_of(await shop.do(action, shop.step(made, step), **arguments)) == {
+        shop.step(made, step): Outcome.CHANGED
+    }
     assert await shop.state(made) == "waiting_for_dependencies"
     assert await shop.ready() == {made.id}
     await engine.until_quiet()
@@ -100,7 +102,7 @@ async def test_while_another_is_in_flight_its_result_takes_the_task_on(
     )
     data.message(made, WEST, age=1, queue=RESULTS)
     await shop.write(data)
-    assert told(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
     assert await shop.state(made) == state
     await engine.until_quiet()
     assert await shop.state(made) == "complete"
@@ -111,7 +113,7 @@ async def test_the_last_step_of_a_resting_task_ends_it(shop: Shop, data: Data) -
     made = data.task("refund", state="evaluating_results", ago=120, steps=steps)
     await shop.write(data)
     step = shop.step(made, "notify_customer")
-    assert told(await shop.do("skip", step, in_flight=True)) == {step: Outcome.CHANGED}
+    assert outcomes_of(await shop.do("skip", step, in_flight=True)) == {step: Outcome.CHANGED}
     assert await shop.state(made) == "complete"
     assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id)
 
@@ -124,7 +126,7 @@ async def test_a_failure_that_is_left_blocks_the_task_as_the_engine_would(shop: 
         steps={**REGIONS, WEST: failed(60), NORTH: claimed(45 * MINUTE)},
     )
     await shop.write(data)
-    assert told(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
     assert await shop.state(made) == "blocked_by_failures"
 
 

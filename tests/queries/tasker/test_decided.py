@@ -10,7 +10,7 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import cancelled, claimed, complete, failed, pending, reset, waiting
 from console.demo.tasker.stuck import make
 from queries.model import Outcome
-from tests.queries.builders import told, why
+from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import both_versions
 
@@ -25,7 +25,7 @@ async def test_a_task_given_up_leaves_the_list(shop: Shop, data: Data, end: str)
     made, other = data.task("refund", **BLOCKED), data.task("refund", **BLOCKED)
     await shop.write(data)
     assert (shop.step(made, "refund_card"), "failed_step") in await shop.codes()
-    assert told(await shop.do("give_up", shop.task(made), **{"as": end})) == {shop.task(made): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("give_up", shop.task(made), **{"as": end})) == {shop.task(made): Outcome.CHANGED}
     left = {(shop.task(other), "blocked_by_failures"), (shop.step(other, "refund_card"), "failed_step")}
     assert await shop.codes() == left
     assert await shop.codes(shop.step(made, "refund_card")) == set()
@@ -50,7 +50,7 @@ async def test_a_dead_letter_decided_takes_its_task_off_the_list(
     step = shop.step(made, "refund_card")
     assert (step, "failed_step") in await shop.codes()
     outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status=decision)
-    assert told(outcomes) == {shop.dead_letter(dead_letter): Outcome.CHANGED}
+    assert outcomes_of(outcomes) == {shop.dead_letter(dead_letter): Outcome.CHANGED}
     assert await shop.codes() == set()
     assert await shop.codes(step) == set()
     assert (await shop.reader.dead()).dead_letters == ()
@@ -100,7 +100,7 @@ async def test_what_is_suggested_is_not_refused(shop: Shop, data: Data) -> None:
         if finding.action is None:
             continue
         dry_run = await shop.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
-        outcomes = told(dry_run)
+        outcomes = outcomes_of(dry_run)
         assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(dry_run, finding.node_id))
         tried.add(finding.code)
     assert len(tried) >= 15
@@ -132,7 +132,7 @@ async def test_wake_is_suggested_only_where_it_helps(shop: Shop, data: Data, cas
     found = next(f for f in (await shop.findings()).found if f.code == "stale_soon")
     assert (found.node_id, found.action) == (task, "wake" if helps else None)
     if helps:
-        assert told(await shop.do("wake", task)) == {task: Outcome.CHANGED}
+        assert outcomes_of(await shop.do("wake", task)) == {task: Outcome.CHANGED}
 
 
 # Actions as the engine has them
@@ -143,7 +143,7 @@ async def test_cancel_is_refused_in_error(shop: Shop, data: Data) -> None:
     blocked = data.task("refund", **BLOCKED)
     await shop.write(data)
     outcomes = await shop.do("cancel", shop.task(dead), shop.task(blocked))
-    assert told(outcomes) == {shop.task(dead): Outcome.REFUSED, shop.task(blocked): Outcome.CHANGED}
+    assert outcomes_of(outcomes) == {shop.task(dead): Outcome.REFUSED, shop.task(blocked): Outcome.CHANGED}
     assert "in error" in why(outcomes, shop.task(dead))
     assert await shop.step_state(dead.steps["refund_card"]) == "error"
 
@@ -152,7 +152,7 @@ async def test_cancel_is_refused_in_error(shop: Shop, data: Data) -> None:
 async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(shop: Shop, data: Data) -> None:
     made = data.task("refund", **BLOCKED | {"ago": 90 * MINUTE + 40})
     await shop.write(data)
-    assert told(await shop.do("bury", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("bury", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
     row = await shop.row("SELECT * FROM v_dlq_investigation_queue WHERE task_uuid = $1", made.id)
     assert (row["time_in_state_minutes"], row["namespace_name"], row["task_name"], row["current_state"]) == (
         90,

@@ -8,9 +8,9 @@ import pytest
 
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import REQUESTS, RESULTS
-from console.demo.tasker.shapes import Shape, cancelled, claimed, complete, failed, unwritten
+from console.demo.tasker.shapes import ListKind, cancelled, claimed, complete, failed, unwritten
 from queries.model import Outcome, Phase
-from tests.queries.builders import told, why
+from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
@@ -19,7 +19,7 @@ MINUTE, HOUR = 60.0, 3600.0
 DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
 
 
-def decided(data: Data, restock: Shape, **options: Any) -> Made:
+def decided(data: Data, restock: ListKind, **options: Any) -> Made:
     """A task whose decision has chosen ``restock``; ``credit_customer`` waits for it."""
     steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
     return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)
@@ -60,7 +60,7 @@ async def test_rows_of_which_none_is_current_are_broken(shop: Shop, data: Data) 
     assert detail is not None
     assert [r[2] for r in next(s for s in detail.sections if s.name == "2_neighbours").rows] == ["no current state"]
     for action in ("skip", "release", "retry", "wake"):
-        assert told(await shop.do(action, step)) == {step: Outcome.REFUSED}, action
+        assert outcomes_of(await shop.do(action, step)) == {step: Outcome.REFUSED}, action
 
 
 async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Shop, data: Data) -> None:
@@ -82,7 +82,7 @@ async def test_it_can_be_decided_by_hand(
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
     await shop.write(data)
     step = shop.step(made, "restock")
-    assert told(await shop.do(action, step, **arguments)) == {step: Outcome.CHANGED}
+    assert outcomes_of(await shop.do(action, step, **arguments)) == {step: Outcome.CHANGED}
     rows = await shop.connection.fetch(
         "SELECT from_state, to_state, sort_key, most_recent FROM workflow_step_transitions WHERE workflow_step_uuid=$1",
         made.steps["restock"],
@@ -99,7 +99,7 @@ async def test_cancel_takes_it_too(shop: Shop, data: Data) -> None:
     await shop.write(data)
     task = shop.task(made)
     outcomes = await shop.do("cancel", task)
-    assert told(outcomes) == {task: Outcome.CHANGED}
+    assert outcomes_of(outcomes) == {task: Outcome.CHANGED}
     row = await shop.row(
         "SELECT from_state, to_state, sort_key FROM workflow_step_transitions WHERE workflow_step_uuid = $1",
         made.steps["credit_customer"],
@@ -133,7 +133,7 @@ async def test_what_it_does_not_need_is_refused_as_for_a_pending_step(
     await shop.write(data)
     step = shop.step(made, "credit_customer")
     outcomes = await shop.do(action, step)
-    assert told(outcomes) == {step: Outcome.REFUSED}
+    assert outcomes_of(outcomes) == {step: Outcome.REFUSED}
     assert said in why(outcomes, step)
 
 
@@ -147,14 +147,14 @@ async def test_what_the_engine_enqueued_meanwhile_is_left_alone(shop: Shop, data
         " created_at, updated_at) VALUES ($1, 'pending', 'enqueued', 1, true, now(), now())",
         made.steps["restock"],
     )
-    assert told(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.STALE}
+    assert outcomes_of(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.STALE}
     assert await shop.step_state(made.steps["restock"]) == "enqueued"
 
 
 async def test_retry_of_a_task_leaves_it_as_it_is(shop: Shop, data: Data) -> None:
     made = decided(data, failed(60), state="blocked_by_failures")
     await shop.write(data)
-    assert told(await shop.do("retry", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("retry", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
     assert await shop.step_state(made.steps["credit_customer"]) is None
     assert await shop.ready() == {made.id}
 

@@ -6,13 +6,13 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.shapes import Shape, complete, failed, handed_in, pending, unwritten, waiting
+from console.demo.tasker.shapes import ListKind, complete, failed, handed_in, pending, unwritten, waiting
 from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
-LATE: list[tuple[str, str, float, dict[str, Shape], float]] = [
+LATE: list[tuple[str, str, float, dict[str, ListKind], float]] = [
     ("refund", "pending", 2 * HOUR, {}, 2 * HOUR),
     ("refund", "waiting_for_dependencies", 40 * MINUTE, {"check_return": pending(HOUR)}, 40 * MINUTE),
     ("refund", "waiting_for_dependencies", 40 * MINUTE, {"check_return": complete(20 * MINUTE)}, 20 * MINUTE),
@@ -37,7 +37,7 @@ LATE: list[tuple[str, str, float, dict[str, Shape], float]] = [
 @both_versions
 @pytest.mark.parametrize("case", LATE, ids=lambda c: f"{c[0]}-{c[1]}-{c[4]}")
 async def test_what_the_poller_should_have_taken_is_reported(
-    shop: Shop, data: Data, engine: Engine, case: tuple[str, str, float, dict[str, Shape], float]
+    shop: Shop, data: Data, engine: Engine, case: tuple[str, str, float, dict[str, ListKind], float]
 ) -> None:
     name, state, ago, steps, since = case
     made = data.task(name, state=state, ago=ago, age=3 * HOUR, steps=steps)

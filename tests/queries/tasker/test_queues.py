@@ -16,7 +16,7 @@ from console.demo.tasker.templates import TEMPLATES, Step, Template
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
-from tests.queries.builders import opened, told, why
+from tests.queries.builders import opened, outcomes_of, why
 from tests.queries.tasker_rows import Shop
 from tests.servers import TestbedServer, both_versions
 
@@ -46,7 +46,7 @@ async def test_a_namespace_with_a_capital_dead_letter_is_looked_up_as_pgmq_does(
     assert await shop.value("SELECT to_regclass('pgmq.q_worker_rust_e2e_queue')")
     assert not await shop.value("""SELECT to_regclass('pgmq."q_worker_Rust_E2E_queue"')""")
     found = await shop.findings()
-    assert found.unchecked == ()
+    assert found.skipped_findings == ()
     message = f"tasker/message:{QUEUE}/2"
     assert {(f.node_id, f.code) for f in found.found} == {
         (await namespace(shop, "Rust_E2E"), "no_worker"),
@@ -57,8 +57,8 @@ async def test_a_namespace_with_a_capital_dead_letter_is_looked_up_as_pgmq_does(
     detail = await shop.reader.detail(message)
     assert detail is not None
     assert [s.name for s in detail.sections] == ["1_message"]
-    assert told(await shop.do("archive", message)) == {message: Outcome.CHANGED}
-    assert told(await shop.do("cancel", shop.task(waits))) == {shop.task(waits): Outcome.CHANGED}
+    assert outcomes_of(await shop.do("archive", message)) == {message: Outcome.CHANGED}
+    assert outcomes_of(await shop.do("cancel", shop.task(waits))) == {shop.task(waits): Outcome.CHANGED}
     assert await shop.messages(QUEUE) == []
     again = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     assert again.queue == QUEUE
@@ -73,8 +73,8 @@ async def test_a_queue_whose_table_is_missing_hides_no_other(shop: Shop, data: D
     await shop.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
     found = await shop.findings()
     assert {(f.node_id, f.code) for f in found.found} == {(await namespace(shop, "legacy"), "no_worker")}
-    assert {u.code for u in found.unchecked} == {"no_worker", "lost_step", "poison_message"}
-    assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.unchecked)
+    assert {u.code for u in found.skipped_findings} == {"no_worker", "lost_step", "poison_message"}
+    assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
     assert "no_worker" not in found.capped
 
 
@@ -87,8 +87,8 @@ async def test_a_view_in_the_place_of_a_queue_is_not_read(shop: Shop, data: Data
     )
     found = await shop.findings()
     assert found.found == ()
-    assert all("not a table" in u.why for u in found.unchecked)
-    assert found.unchecked
+    assert all("not a table" in u.why for u in found.skipped_findings)
+    assert found.skipped_findings
 
 
 @both_versions
@@ -111,7 +111,7 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
         reader = workspace.engines["tasker"]
         found = await reader.findings()
         assert {(f.node_id, f.code) for f in found.found} == {(await namespace(shop, "legacy"), "no_worker")}
-        assert {u.code: u.why.count("no SELECT") for u in found.unchecked} == {
+        assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
             "lost_step": 1,
             "lost_result": 1,
@@ -121,11 +121,11 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
         other = Shop(shop.connection, workspace)
         tasks = shop.task(held), shop.task(working)
         outcomes = await other.do("cancel", *tasks)
-        assert told(outcomes) == dict.fromkeys(tasks, Outcome.REFUSED)
+        assert outcomes_of(outcomes) == dict.fromkeys(tasks, Outcome.REFUSED)
         assert all("q_orchestration_step_results" in why(outcomes, t) or QUEUE in why(outcomes, t) for t in tasks)
         step = shop.step(late, "check_return")
         outcomes = await other.do("resend", step)
-        assert told(outcomes) == {step: Outcome.REFUSED}, "nobody can tell whether it is lost"
+        assert outcomes_of(outcomes) == {step: Outcome.REFUSED}, "nobody can tell whether it is lost"
 
 
 @both_versions
@@ -147,11 +147,11 @@ async def test_the_grants_cover_queues_created_later(
     for role in (viewer, operator):
         async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
             found = await workspace.engines["tasker"].findings()
-            assert found.unchecked == (), role
+            assert found.skipped_findings == (), role
             assert "poison_message" in {f.code for f in found.found}, role
     async with workspace_of(as_role(dsn, operator), tmp_path) as workspace:
         other = Shop(shop.connection, workspace)
-        assert told(await other.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+        assert outcomes_of(await other.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
     assert await shop.messages(made.queue) == []
 
 

@@ -11,7 +11,7 @@ from console.demo.tasker.orchestrator import parses
 from console.demo.tasker.protocol import REQUESTS
 from console.demo.tasker.shapes import failed
 from queries.model import Outcome
-from tests.queries.builders import told, why
+from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker.test_dynamic_steps import request
 from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
@@ -23,18 +23,18 @@ async def test_its_request_has_a_priority_that_the_engine_knows(shop: Shop, data
     made = data.task("refund", state="error", ago=900, steps={"check_return": failed(900)})
     await shop.write(data)
     task = shop.task(made)
-    assert told(await shop.do("restart", task)) == {task: Outcome.CHANGED}
+    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.CHANGED}
     (message,) = await shop.messages(REQUESTS)
     body = json.loads(message["message"])
     assert body["metadata"]["priority"] == "Normal"
     assert parses(body)
     again = await shop.do("restart", task)
-    assert told(again) == {task: Outcome.REFUSED}
+    assert outcomes_of(again) == {task: Outcome.REFUSED}
     assert REQUESTS in why(again, task)
     await engine.until_quiet()
     assert await shop.messages(REQUESTS) == []
     assert await shop.value("SELECT count(*) FROM tasks WHERE parent_correlation_id = $1", made.correlation) == 1
-    assert told(await shop.do("restart", task)) == {task: Outcome.REFUSED}
+    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.REFUSED}
 
 
 async def test_a_request_that_came_to_nothing_may_be_repeated(shop: Shop, data: Data, engine: Engine) -> None:
@@ -43,7 +43,7 @@ async def test_a_request_that_came_to_nothing_may_be_repeated(shop: Shop, data: 
     task = shop.task(made)
     await shop.do("restart", task)
     await shop.sql(f"DELETE FROM pgmq.q_{REQUESTS}")
-    assert told(await shop.do("restart", task)) == {task: Outcome.CHANGED}
+    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.CHANGED}
     await engine.until_quiet()
     states = [await shop.state(r[0]) for r in await shop.connection.fetch("SELECT task_uuid FROM tasks ORDER BY 1")]
     assert states == ["error", "complete"]

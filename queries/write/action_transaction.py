@@ -23,7 +23,7 @@ from queries.statement import Statement
 from queries.write import audit_log
 
 if TYPE_CHECKING:
-    from queries.write.bulk_list import Frozen
+    from queries.write.bulk_list import BulkList
     from queries.write.failover import Committed
 
 # An executor writes such a node many times a second and holds it for moments: seconds to wait for one of the gaps.
@@ -39,9 +39,9 @@ _copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
-    """What is asked for. ``witness`` is what the dry run showed, at a commit; ``over`` is the connection to use.
+    """What is asked for. ``row_digests`` is what the dry run showed, at a commit; ``over`` is the connection to use.
 
-    ``frozen`` is the list of the bulk that it is a chunk of.
+    ``bulk_list`` is the list of the bulk that it is a chunk of.
     ``steady``: the operator waited for these nodes, so that their versions have changed. A node is taken in the version
     that it has if its ``steady`` text is this one.
     """
@@ -51,9 +51,9 @@ class Request(Record):
     reason: str
     arguments: Mapping[str, Any]
     operator: audit_log.Operator
-    witness: Mapping[str, str] = {}
+    row_digests: Mapping[str, str] = {}
     over: str = "write"
-    frozen: Frozen | None = None
+    bulk_list: BulkList | None = None
     steady: Mapping[str, str | None] | None = None
 
 
@@ -73,7 +73,7 @@ class ImagesError(ConflictError):
     """The row images claim deletions that the server did not make; the transaction is rolled back."""
 
 
-class Attempt:
+class ActionTransaction:
     """Which nodes are still in, and what became of the others."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
@@ -87,7 +87,7 @@ class Attempt:
         self.dropped: dict[str, Result] = {}
         # What has changed, rows as the server spelled them: for the audit log, which takes them unread.
         self.copies: tuple[RowChange, ...] = ()
-        self.witness: dict[str, str] = {}
+        self.row_digests: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
         self.again: dict[str, str] = {}  # ids and versions that nothing was done to for want of a server
         self.unsettled: Committed | None = None  # sent for COMMIT, and the server could not be asked what became of it
@@ -218,9 +218,9 @@ class Attempt:
                     self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
         before = await self._copy(transaction)
         self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
-        self.witness = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
+        self.row_digests = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
         if self.action.guard == "rows" and seen is not None:
-            for node_id in [i for i, digest in self.witness.items() if seen[i] != digest]:
+            for node_id in [i for i, digest in self.row_digests.items() if seen[i] != digest]:
                 self.drop(node_id, Outcome.STALE, "rows that this touches have changed since the dry run")
         return before
 
@@ -334,11 +334,11 @@ async def _fire(transaction: Transaction) -> None:
         raise ConflictError(str(error), code=error.code) from error
 
 
-def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> Attempt:
+def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> ActionTransaction:
     """An attempt that came to nothing, for the same reason at every node."""
-    attempt = Attempt(request, versions)
-    attempt.fail(outcome, why)
-    return attempt
+    action_transaction = ActionTransaction(request, versions)
+    action_transaction.fail(outcome, why)
+    return action_transaction
 
 
 def _digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[str, str]:
