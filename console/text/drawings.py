@@ -11,6 +11,6 @@ def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tu
     """A note for the title, and the lines for so many cells. ``now`` is the server's time."""
     if section.drawn == "graph":
         steps = graph.steps(section.columns, section.rows)
-        note = graph.told(steps)
+        note = graph.summary(steps)
         return formatting.plain(note) if ascii else note, graph.draw(steps, width, ascii=ascii)
     return "", timeline.draw(timeline.changes(section.columns, section.rows), width, now, ascii=ascii)

@@ -343,7 +343,7 @@ class _RenderContext:
         return spans, [(formatting.crop(note, max(self.room, 8), self.ascii), "$faint")]
 
 
-def told(found: Sequence[Step]) -> str:
+def summary(found: Sequence[Step]) -> str:
     """The graph in a sentence."""
     level = levels({step.id: step.parents for step in found})
     by_id = {step.id: step for step in found}

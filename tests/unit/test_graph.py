@@ -175,7 +175,7 @@ def test_a_picture() -> None:
         "     │   ┃",
         " 3 ■━┷━━━┛ confirm   pending        –",
     ]
-    assert graph.outcomes_of(SHOP) == "6 steps on 4 levels; heavy: the critical path, 18m21s"
+    assert graph.summary(SHOP) == "6 steps on 4 levels; heavy: the critical path, 18m21s"
 
 
 def test_the_same_picture_in_ascii() -> None:
@@ -255,4 +255,4 @@ def test_levels_of_an_empty_graph() -> None:
     nothing: Mapping[str, Sequence[str]] = {}
     assert graph.levels(nothing) == {}
     assert text([]) == ""
-    assert graph.outcomes_of([]) == "0 steps"
+    assert graph.summary([]) == "0 steps"

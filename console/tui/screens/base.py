@@ -47,8 +47,8 @@ class PageScreen(Screen[None]):
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
     DEFAULT_CSS = """
-    Frame.-low EnginesBar { max-height: 1; }
-    Frame.-low TabsBar, Frame.-low Preview { display: none; }
+    PageScreen.-low EnginesBar { max-height: 1; }
+    PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
     """
 
     _ready = False  # whether all widgets are there

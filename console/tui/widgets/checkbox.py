@@ -13,8 +13,8 @@ class Checkbox(TextBar, can_focus=True):
     """``[x] question``. Space, or a click, turns it."""
 
     DEFAULT_CSS = """
-    Flag { height: auto; text-wrap: wrap; }
-    Flag:focus { background: $primary 20%; }
+    Checkbox { height: auto; text-wrap: wrap; }
+    Checkbox:focus { background: $primary 20%; }
     """
     BINDINGS = [Binding("space", "turn", "turn", show=False)]
 

@@ -12,7 +12,7 @@ class Placeholder(TextBar):
     """A headline and an explanation, in the middle."""
 
     DEFAULT_CSS = """
-    Notice { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
+    Placeholder { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
     """
 
     _headline = ""

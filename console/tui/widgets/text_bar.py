@@ -13,7 +13,7 @@ EngineDeadLetters = str | Content | tuple[str, str]
 class TextBar(Widget):
     """Shows what :meth:`compose_line` makes for its width. Text in it is never read as markup."""
 
-    DEFAULT_CSS = "Bar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
+    DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     _content = Content("")
 

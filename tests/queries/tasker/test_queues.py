@@ -35,7 +35,7 @@ async def namespace(shop: Shop, name: str) -> str:
 
 
 @both_versions
-async def test_a_namespace_with_a_capital_dead_letter_is_looked_up_as_pgmq_does(shop: Shop, data: Data) -> None:
+async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(shop: Shop, data: Data) -> None:
     waits = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     data.message(waits, "spin_up", age=900)
     ended = data.task("spin", state="cancelled", rest=cancelled(900))
