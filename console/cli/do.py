@@ -55,7 +55,7 @@ async def do(
         raise click.UsageError('A reason is wanted, for the audit log: --reason "why".')
     guarded = _guarded(nodes, guards)
     async with opened(target) as workspace:
-        say(*unfinished.told(workspace))
+        say(*unfinished.messages(workspace))
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)

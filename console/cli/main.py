@@ -15,9 +15,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _console(words) if _nothing_to_parse(words) else _command(words)
     except BaseException as error:
-        from console.cli.errors import told
+        from console.cli.errors import report
 
-        return told(error, words)
+        return report(error, words)
     finally:
         gc.freeze()  # nor look through it all at the end
         gc.enable()

@@ -263,7 +263,7 @@ class Session:
         else:
             await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
         self.link, self.error_text = Link.LIVE, ""
-        self.notice = self.notice or "  ".join(unfinished.told(self.workspace))
+        self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
         self._fast.run_now()
         self._slow.run_now()

@@ -12,7 +12,7 @@ from queries.write import bulk_list
 RECENT = 200  # entries of the audit log file that are looked at when the console starts
 
 
-def told(workspace: Workspace) -> list[str]:
+def messages(workspace: Workspace) -> list[str]:
     """A sentence for each bulk of this database that was not finished, and one for intents without an outcome."""
     lines = []
     for left in bulk_list.unfinished(workspace.bulks, workspace.server):

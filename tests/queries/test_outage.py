@@ -242,7 +242,7 @@ async def test_a_list_is_private_locked_and_of_one_database(
     assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
     list_.close()
     assert [each.head.id for each in bulk_list.unfinished(workspace.bulks, workspace.server)] == [name]
-    assert any(name in line for line in unfinished.outcomes_of(workspace))
+    assert any(name in line for line in unfinished.messages(workspace))
 
     elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
     assert list(bulk_list.unfinished(workspace.bulks, elsewhere.server)) == []
@@ -348,11 +348,11 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert unfinished.outcomes_of(workspace) == []
+    assert unfinished.messages(workspace) == []
     monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
     task = twin.id(await twin.task(status="Blocked", timer=60))
     await perform.commit(workspace, LABEL, "wake", await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
-    assert len(unfinished.outcomes_of(again)) == 1
+    assert len(unfinished.messages(again)) == 1
     await again.close()
