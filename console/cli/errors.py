@@ -20,7 +20,7 @@ from queries.state_file import open_private
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
-def summary(error: BaseException, arguments: Sequence[str]) -> int:
+def report(error: BaseException, arguments: Sequence[str]) -> int:
     """Say on stderr what ``error`` means for the one who typed ``arguments``. The exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
