@@ -73,13 +73,13 @@ class Forest(Held):
         entry = self._entries.get(node_id)
         if entry is None or entry.expanded or not entry.expandable:
             return False
-        stale_engines = entry.children is None
+        unread = entry.children is None
         entry.expanded = True
-        if stale_engines and entry.tail is None:
+        if unread and entry.tail is None:
             entry.tail = edge_entry(entry, EdgeRow.LOADING, "")
         if entry.block is not None:
             self._display.unfold(entry)
-        return stale_engines
+        return unread
 
     def collapse(self, node_id: str) -> bool:
         """Hide a node's children; a cursor below comes up to the node. False where they were not shown."""
@@ -226,7 +226,7 @@ class Forest(Held):
             return self._finish()
         cells: dict[str, frozenset[str]] = {}
         removed: list[str] = []
-        marks, stale_engines = set(self.marks), parent.children is None
+        marks, unread = set(self.marks), parent.children is None
         read = self._adopt(parent, nodes, cells, removed)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
@@ -240,7 +240,7 @@ class Forest(Held):
             self._display.cursor = arrivals
         elif above and first is not None and first.block is not None:
             self._display.cursor = first
-        if complete is not None or stale_engines:
+        if complete is not None or unread:
             self._set_tail(parent, None if complete else EdgeRow.MORE, "")
         return self._finish(cells, new.values(), removed)
 

@@ -12,7 +12,7 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import complete, failed
 from console.demo.tasker.templates import Step, Template
 from console.text import formatting
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.model import DRAWN
 from tests.command import unstick
 from tests.console.stage import Stage, staged
@@ -32,11 +32,11 @@ async def opened(stage: Stage, title: str) -> str:
 
 async def read(stage: Stage) -> str:
     """Wait until the page is there, also what is below the screen's end."""
-    return await stage.until(lambda: stage.app.screen.query(Page) and "Recorded" in page(stage))
+    return await stage.until(lambda: stage.app.screen.query(LineView) and "Recorded" in page(stage))
 
 
 def page(stage: Stage) -> str:
-    return stage.app.screen.query_one(Page).text
+    return stage.app.screen.query_one(LineView).text
 
 
 async def blocked(shop: Shop) -> None:
@@ -73,7 +73,7 @@ async def test_a_tasks_steps_are_drawn_with_levels_states_and_the_critical_path(
         assert "error" in failure
         confirm = next(line for line in drawn if "send_confirmat" in line)
         assert confirm.startswith(" 3 ■━┷━━━┛")
-        room = stage.app.screen.query_one(Page).scrollable_content_region.width
+        room = stage.app.screen.query_one(LineView).scrollable_content_region.width
         assert max(map(formatting.width, lines)) <= room < width
         assert "attempt 3/3" in text
 

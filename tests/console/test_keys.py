@@ -12,7 +12,7 @@ from console.config import ConfigError, parse
 from console.tui import keymap
 from console.tui.run import run
 from console.tui.screens import base
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from console.tui.widgets.table import Table
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import loader
@@ -69,7 +69,7 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
             assert isinstance(binding, Binding)
             assert binding.id
             assert binding.tooltip
-    assert Page.BINDINGS
+    assert LineView.BINDINGS
 
 
 def test_a_key_that_is_taken_away_stays_away() -> None:

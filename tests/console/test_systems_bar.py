@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.demo.engine import connect
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from tests.console.stage import Stage, staged
 from tests.queries.snak import ANNA, BERT, Snak
 from tests.servers import TestbedServer, together
@@ -125,4 +125,4 @@ async def test_the_profile_in_force_is_always_shown(snak: Snak, tmp_path: Path, 
         for key, sign in (("2", "stuck"), ("4", "audit"), ("question_mark", "help")):
             await stage.press(key)
             await stage.until(f"agent_jobs ({profile})", lambda sign=sign: stage.app.screen.mode() == sign)
-        await stage.until(lambda: f"profile: {profile} (" in stage.app.screen.query_one(Page).text)
+        await stage.until(lambda: f"profile: {profile} (" in stage.app.screen.query_one(LineView).text)

@@ -424,12 +424,12 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     def prepend_children(self, data: st.DataObject, page: list[Node], complete: bool) -> None:
         parent = data.draw(self.parents())
         self.forest.prepend_children(parent, page, complete)
-        stale_engines = parent not in self.oracle.kids
+        unread = parent not in self.oracle.kids
         read = self.oracle.read(parent, page)
         kids = self.oracle.kids.setdefault(parent, [])
         kids[:0] = [kid for kid in read if kid not in kids]
         (self.oracle.heads.discard if complete else self.oracle.heads.add)(parent)
-        if stale_engines:
+        if unread:
             self.tail(parent, EdgeRow.MORE)
 
     @precondition(lambda self: self.oracle.nodes)
@@ -448,7 +448,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     def merge_children(self, data: st.DataObject, page: list[Node]) -> None:
         parent = data.draw(self.parents())
         self.forest.merge_children(parent, page)
-        stale_engines = parent not in self.oracle.kids
+        unread = parent not in self.oracle.kids
         read = self.oracle.read(parent, page)
         kids = self.oracle.kids.setdefault(parent, [])
         first = next((kid for kid in read if kid in kids), None)
@@ -458,7 +458,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         for before, kid in zip(read[len(lead) :], read[len(lead) + 1 :], strict=False):
             if kid not in kids:
                 kids.insert(kids.index(before) + 1, kid)
-        if stale_engines:
+        if unread:
             self.tail(parent, EdgeRow.MORE)
 
     def tail(self, parent: str | None, kind: EdgeRow | None) -> None:
@@ -477,15 +477,15 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     @rule(data=st.data())
     def expand(self, data: st.DataObject) -> None:
         chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
-        stale_engines = chosen not in self.oracle.kids
+        unread = chosen not in self.oracle.kids
         if chosen in self.oracle.open or (
             self.oracle.kids.get(chosen) == [] and chosen not in self.oracle.tails and chosen not in self.oracle.heads
         ):
             assert not self.forest.expand(chosen)
             return
-        assert self.forest.expand(chosen) == stale_engines
+        assert self.forest.expand(chosen) == unread
         self.oracle.open.add(chosen)
-        if stale_engines:
+        if unread:
             self.oracle.tails.setdefault(chosen, EdgeRow.LOADING)
 
     @precondition(lambda self: self.oracle.nodes)

@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, Select
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.checkbox import Checkbox
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.contract.spec import Argument
 from queries.model import Record
 from queries.safe_text import safe_text
@@ -45,7 +45,7 @@ class AskScreen(Dialog[ActionInput]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.what, self.unstick)
-            yield Page(id="page")
+            yield LineView(id="page")
             with VerticalScroll(id="fields"):
                 yield text("Reason, for the audit log", classes="label")
                 yield _line("reason", self._before.reason)
@@ -59,7 +59,7 @@ class AskScreen(Dialog[ActionInput]):
 
     def on_mount(self) -> None:
         plan = self._plan
-        self.query_one(Page).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
+        self.query_one(LineView).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
         self.query_one("#reason").focus()
 
     @on(Input.Submitted)

@@ -8,7 +8,7 @@ from console.text import formatting
 from console.tui import keymap
 from console.tui.pages.audit_entry import entry_page
 from console.tui.screens.base import PageScreen, bindings
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry
 
 
@@ -24,16 +24,16 @@ class AuditEntryScreen(PageScreen):
         self._entry = entry
 
     def body(self) -> Iterable[object]:
-        yield Page(id="page")
+        yield LineView(id="page")
 
     def on_mount(self) -> None:
-        self.query_one(Page).focus()
+        self.query_one(LineView).focus()
 
     def crumbs(self) -> Sequence[str]:
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]
 
     def show_body(self) -> None:
-        self.query_one(Page).put(lambda width: entry_page(self._entry, width))
+        self.query_one(LineView).put(lambda width: entry_page(self._entry, width))
 
     def action_back(self) -> None:
         self.dismiss()

@@ -260,7 +260,7 @@ class PageScreen(Screen[None]):
                     counts=self.session.counts.get(label),
                     stuck=stuck[label] if self.session.findings_loaded else None,
                     more_stuck=label in more,
-                    stale_engines=label in stale_engines,
+                    stale=label in stale_engines,
                     policies=bool(reader.found.policies),
                     chosen=label == self.label(),
                 )
@@ -286,7 +286,7 @@ class PageScreen(Screen[None]):
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
-            stale_engines=bool(session.page_trouble),
+            page_failed=bool(session.page_trouble),
             age=session.age,
             interval=session.interval,
             pace=session.pace,

@@ -14,7 +14,7 @@ from console.model.node_list import NodeList
 from console.tui.pages import detail
 from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.model import ScanRequired
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ class ConfirmScanScreen(Dialog[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
             yield Title("This costs the server a scan", self.unstick)
-            yield Page(id="page")
+            yield LineView(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Leave it", id="leave")
                 yield Button("Read it once", id="read", variant="warning")
             yield text("y copies the index's DDL · esc leaves", classes="keys")
 
     def on_mount(self) -> None:
-        self.query_one(Page).put(lambda width: detail.scan_required(self._scan_required, width))
+        self.query_one(LineView).put(lambda width: detail.scan_required(self._scan_required, width))
         self.query_one("#leave").focus()
 
     @on(Button.Pressed, "#leave")

@@ -120,7 +120,7 @@ class DeadScreen(PageScreen):
         self.table.repaint()
         self._preview()
 
-    @on(Table.Stale)
+    @on(Table.Highlighted)
     def _stale(self) -> None:
         self._preview()
         self.renew_place()

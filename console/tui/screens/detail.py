@@ -9,7 +9,7 @@ from console.tui.keymap import Key
 from console.tui.pages import detail as pages
 from console.tui.pages.lines import BLANK, Line, heading, wrapped
 from console.tui.screens.base import PageScreen, bindings
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry, Detail, Node
 from queries.read import payload
 from queries.read.reader import HEAD
@@ -32,10 +32,10 @@ class DetailScreen(PageScreen):
         self._gone = False
 
     def body(self) -> Iterable[object]:
-        yield Page(id="page")
+        yield LineView(id="page")
 
     def on_mount(self) -> None:
-        self.query_one(Page).focus()
+        self.query_one(LineView).focus()
 
     def mode(self) -> str:
         return self._mode
@@ -65,7 +65,7 @@ class DetailScreen(PageScreen):
         if self._gone:
             seen = "; this is how it was last seen" if self._detail else ""
             self.say(f"It does not exist any more{seen}.", "warn")
-        self.query_one(Page).put(self._lines)
+        self.query_one(LineView).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
         if self._detail is None:

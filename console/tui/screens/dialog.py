@@ -13,7 +13,7 @@ from textual.widgets import Static
 from console.model.session import Session
 from console.text import formatting
 from console.tui import theme
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
@@ -50,7 +50,7 @@ class Dialog(ModalScreen[R], Generic[R]):
     def fit(self) -> None:
         """Give the page in the box what the other rows leave, so that no button is ever pushed out of sight."""
         for box in self.query("#box.fitting"):
-            for page in box.query_children(Page):
+            for page in box.query_children(LineView):
                 rows = box.styles.gutter.height
                 rows += sum(_rows(child) for child in box.children if child is not page and child.display)
                 page.styles.max_height = max(int(self.size.height * MOST) - rows, 3)

@@ -19,7 +19,7 @@ from console.text import formatting
 from console.tui.pages import action as pages
 from console.tui.screens.ask import ActionInput
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 from queries.actions import perform
 from queries.errors import DatabaseError
 from queries.model import Danger, DryRun, Outcome, split_id
@@ -79,7 +79,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         plan = self._plan
         with Vertical(id="box", classes="fitting"):
             yield Title(plan.what, self.unstick)
-            yield Page(id="page")
+            yield LineView(id="page")
             yield text("", id="wrong")
             for number, typed in enumerate(self._typed):
                 line = Input(placeholder=f"type {typed.expected} ({typed.what})", id=f"typed-{number}", classes="typed")
@@ -116,7 +116,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if not self.is_current:
             return
         self._say(self._first_word())
-        self.query_one(Page).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.skipped, width))
+        self.query_one(LineView).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.skipped, width))
         self._renew_buttons()
 
     def _first_word(self) -> str:
@@ -193,8 +193,8 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if event.key == self._plan.key and not self._typed and self._ready_to_go():
             event.stop()
             self._evict_closed()
-        elif event.key in ("up", "down", "pageup", "pagedown") and not isinstance(self.focused, Page):
-            page = self.query_one(Page)
+        elif event.key in ("up", "down", "pageup", "pagedown") and not isinstance(self.focused, LineView):
+            page = self.query_one(LineView)
             steps = {"up": -1, "down": 1}
             if event.key in steps:
                 page.action_by(steps[event.key])

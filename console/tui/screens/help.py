@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from console.tui.pages.help import help_page
 from console.tui.pages.lines import Line
 from console.tui.screens.base import PageScreen
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 
 
 class HelpScreen(PageScreen):
@@ -16,13 +16,13 @@ class HelpScreen(PageScreen):
     MODE = "help"
 
     def body(self) -> Iterable[object]:
-        yield Page(id="page")
+        yield LineView(id="page")
 
     def on_mount(self) -> None:
-        self.query_one(Page).focus()
+        self.query_one(LineView).focus()
 
     def show_body(self) -> None:
-        self.query_one(Page).put(self._lines)
+        self.query_one(LineView).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
         return help_page(

@@ -7,7 +7,7 @@ from textual.containers import Vertical
 
 from console.tui.pages.lines import wrapped
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 
 
 class RefusedScreen(Dialog[None]):
@@ -21,8 +21,8 @@ class RefusedScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
             yield Title(self._title, self.unstick)
-            yield Page(id="page")
+            yield LineView(id="page")
             yield text("esc closes · no other key does anything here", classes="keys")
 
     def on_mount(self) -> None:
-        self.query_one(Page).put(lambda width: wrapped(self._why, width, "$warning", 0))
+        self.query_one(LineView).put(lambda width: wrapped(self._why, width, "$warning", 0))

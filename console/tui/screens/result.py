@@ -17,7 +17,7 @@ from console.tui.pages import action as pages
 from console.tui.pages.lines import Line, plain
 from console.tui.pages.row_diff import tally
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.line_view import Page
+from console.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from console.tui.screens.action import Plan
@@ -37,7 +37,7 @@ class ResultScreen(Dialog[None]):
         with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.what, self.unstick)
             yield text("", id="progress")
-            yield Page(id="page")
+            yield LineView(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Stop", id="stop")
                 yield Button("Go on", id="more")
@@ -50,7 +50,7 @@ class ResultScreen(Dialog[None]):
 
     def renew(self) -> None:
         """The work has come further."""
-        if not self.is_attached or not self.query(Page):
+        if not self.is_attached or not self.query(LineView):
             return
         work = self._work
         if work.seen:
@@ -63,7 +63,7 @@ class ResultScreen(Dialog[None]):
         if work.ended:
             close.focus()
             work.seen = True
-            self.query_one(Page).put(self._lines)
+            self.query_one(LineView).put(self._lines)
 
     def _progress(self) -> Line:
         work = self._work
@@ -103,7 +103,7 @@ class ResultScreen(Dialog[None]):
     @on(Button.Pressed, "#more")
     def _go_on(self) -> None:
         self._work.go_on()
-        self.query_one(Page).put(lambda _: [])
+        self.query_one(LineView).put(lambda _: [])
         self.query_one("#stop").focus()
         self.renew()
 

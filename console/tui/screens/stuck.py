@@ -119,7 +119,7 @@ class StuckScreen(PageScreen):
             self._hurried = at
             self.session.run_now()
 
-    @on(Table.Stale)
+    @on(Table.Highlighted)
     def _stale(self) -> None:
         self._preview()
         self._read_unknown()

@@ -30,14 +30,14 @@ RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 class EngineLine(Record):
     """An engine by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
-    ``stale_engines``: the last look could not read all of it, so that this may be old.
+    ``stale``: the last refresh did not read everything, so values may be out of date.
     ``policies``: row-level security may hide rows, so that there may be more."""
 
     label: str
     counts: tuple[Count, ...] | None
     stuck: int | None
     more_stuck: bool = False
-    stale_engines: bool = False
+    stale: bool = False
     chosen: bool = False
     policies: bool = False
 
@@ -93,7 +93,7 @@ class EnginesBar(TextBar):
 
     def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
-            return [(0, Content.styled("" if line.stale_engines else "counting…", "$faint"))]
+            return [(0, Content.styled("" if line.stale else "counting…", "$faint"))]
         found = {count.phase: count for count in line.counts}
         shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
         if not shown:
@@ -117,10 +117,10 @@ def _certain(count: Count) -> bool:
 
 def _end(line: EngineLine, *, wide: bool) -> Content:
     """The end of a line: how much of the engine is stuck, and whether that could be read."""
-    said = "policies  " * line.policies + "not read  " * line.stale_engines
-    stale_engines = Content.styled(said, "bold $warning")
+    said = "policies  " * line.policies + "not read  " * line.stale
+    badges = Content.styled(said, "bold $warning")
     if line.stuck is None:
-        return stale_engines
-    if not line.stuck and not line.stale_engines and not line.more_stuck:
-        return stale_engines + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
-    return stale_engines + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")
+        return badges
+    if not line.stuck and not line.stale and not line.more_stuck:
+        return badges + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
+    return badges + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import EngineDeadLetters, TextBar, spread
+from console.tui.widgets.text_bar import Part, TextBar, spread
 from queries.model import Record
 from queries.safe_text import safe_text
 
@@ -27,7 +27,7 @@ class Header(Record):
     link: str = "connecting"
     retry: float = 0.0  # seconds until the next attempt
     paused: bool = False
-    stale_engines: bool = False  # the page in front could not be read the last time
+    page_failed: bool = False  # the last read of the front page failed
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
@@ -54,10 +54,10 @@ class HeaderBar(TextBar):
     def compose_line(self, width: int) -> Content:
         header = self._header
         faint = "" if header.production else "$faint"
-        left: list[EngineDeadLetters] = [_chip(header), " ", *_cautions(header)]
+        left: list[Part] = [_chip(header), " ", *_cautions(header)]
         if header.server:
             left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
-        right: list[EngineDeadLetters] = [*_state(header, wide=width >= 90), " "]
+        right: list[Part] = [*_state(header, wide=width >= 90), " "]
         return spread(left, right, width)
 
 
@@ -68,8 +68,8 @@ def _chip(header: Header) -> Content:
     return Content.styled(f" {name} ", f"bold auto on {header.color}" if header.color else "bold reverse")
 
 
-def _role(header: Header, faint: str) -> list[EngineDeadLetters]:
-    parts: list[EngineDeadLetters] = []
+def _role(header: Header, faint: str) -> list[Part]:
+    parts: list[Part] = []
     if header.standby:
         behind = f", {formatting.duration(header.lag)} behind" if header.lag is not None else ""
         parts.append((f"standby{behind}", "bold $warning" if faint else "bold"))
@@ -78,9 +78,9 @@ def _role(header: Header, faint: str) -> list[EngineDeadLetters]:
     return parts
 
 
-def _cautions(header: Header) -> list[EngineDeadLetters]:
+def _cautions(header: Header) -> list[Part]:
     """Facts that change what an action may do. They stand first, because a narrow header is cut at its end."""
-    parts: list[EngineDeadLetters] = []
+    parts: list[Part] = []
     for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
         parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []
     if header.read_only:
@@ -88,8 +88,8 @@ def _cautions(header: Header) -> list[EngineDeadLetters]:
     return parts
 
 
-def _state(header: Header, *, wide: bool) -> list[EngineDeadLetters]:
-    parts: list[EngineDeadLetters] = []
+def _state(header: Header, *, wide: bool) -> list[Part]:
+    parts: list[Part] = []
     plain = header.production
     if wide and header.link == "live":
         slowed = header.pace > header.interval * 1.5
@@ -99,7 +99,7 @@ def _state(header: Header, *, wide: bool) -> list[EngineDeadLetters]:
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
-    elif header.link == "live" and header.stale_engines:
+    elif header.link == "live" and header.page_failed:
         parts.append(("page not read", "bold" if plain else "bold $warning"))
     elif header.link == "live":
         stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)

@@ -13,11 +13,11 @@ from textual.strip import Strip
 Make = Callable[[int], Sequence[Content]]
 
 
-class Page(ScrollView, can_focus=True):
+class LineView(ScrollView, can_focus=True):
     """Shows the lines that a function makes for the width there is."""
 
     DEFAULT_CSS = """
-    Page { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1;
+    LineView { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1;
         scrollbar-gutter: stable; background: $background; }
     """
     BINDINGS = [

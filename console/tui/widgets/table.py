@@ -53,7 +53,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
     ]
 
     @dataclass
-    class Stale(Message):
+    class Highlighted(Message):
         """The cursor is on another record, or that record is not the same any more."""
 
         key: str | None
@@ -106,7 +106,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
         self.virtual_size = Size(self.size.width, len(items) + 1)
         self.scroll_to(y=max(self._at - offset, 0), animate=False, immediate=True)
         self.refresh()
-        self.post_message(self.Stale(self._current_key()))
+        self.post_message(self.Highlighted(self._current_key()))
 
     def repaint(self) -> None:
         """The same records look different, for example because time has passed."""
@@ -152,7 +152,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
             self.scroll_to(y=place, animate=False, immediate=True)
         elif place >= top + rows:
             self.scroll_to(y=place - rows + 1, animate=False, immediate=True)
-        self.post_message(self.Stale(self._current_key()))
+        self.post_message(self.Highlighted(self._current_key()))
 
     def _current_key(self) -> str | None:
         current = self.current

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.widget import Widget
 
-EngineDeadLetters = str | Content | tuple[str, str]
+Part = str | Content | tuple[str, str]
 
 
 class TextBar(Widget):
@@ -36,7 +36,7 @@ class TextBar(Widget):
         return self._content
 
 
-def spread(left: Iterable[EngineDeadLetters], right: Iterable[EngineDeadLetters], width: int) -> Content:
+def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
     """Left and right parts in one line. Where both do not fit the left ones give way, then the right ones."""
     begin, end = Content.assemble(*left), Content.assemble(*right)
     room = width - end.cell_length

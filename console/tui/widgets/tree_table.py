@@ -276,9 +276,9 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
     # how it is done
 
     def _unfold(self, row_id: str) -> None:
-        stale_engines = self.forest.expand(row_id)
+        unread = self.forest.expand(row_id)
         self._unfolded()
-        if stale_engines:
+        if unread:
             self.post_message(self.Expand(self, row_id))
 
     def _unfolded(self) -> None:
