@@ -1,0 +1,24 @@
+"""Compare the operator-facing texts of each engine with the listing kept in the repository.
+
+``UPDATE_GOLDEN=1`` rewrites the listings; the change of wording then shows in the diff of the commit.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from queries.contract import loader
+from queries.contract.loader import Engine
+from tests.queries import golden
+
+engines = pytest.mark.parametrize("engine", loader.builtin(), ids=lambda engine: engine.name)
+
+
+@engines
+def test_the_texts_are_those_of_the_golden_file(engine: Engine) -> None:
+    path = golden.FOLDER / f"{engine.name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(golden.texts(engine), "utf-8")
+    assert golden.texts(engine) == path.read_text("utf-8")
