@@ -67,12 +67,12 @@ class Support(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
-class Danger(StrEnum):
-    """What it costs to be wrong. Decides how an action is confirmed."""
+class Risk(StrEnum):
+    """Cost of a wrong decision. Determines how an action is confirmed."""
 
-    SAFE = "safe"
-    CAUTION = "caution"
-    DESTRUCTIVE = "destructive"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
 
 
 class Proof(StrEnum):

@@ -19,7 +19,7 @@ from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import Danger, DryRun, Outcome, Outcomes, Record, Result, RowChange, split_id
+from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, RowChange, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -251,7 +251,7 @@ def _go_on(
         question += (
             f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor has at the moment."
         )
-    destroys = any(action.danger is Danger.DESTRUCTIVE or action.confirm == "typed" for action in variants)
+    destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.context:
             raise click.UsageError(f"--confirm must be the context's name, {target.context}. Nothing was changed.")

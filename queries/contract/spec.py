@@ -1,6 +1,6 @@
 """What ``engine.toml`` may say, as records. The loader in :mod:`queries.contract.loader` checks what types cannot."""
 
-from queries.model import Danger, Phase, Proof, Record, Support
+from queries.model import Phase, Proof, Record, Risk, Support
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -109,7 +109,7 @@ class Action(Record, forbid_unknown_fields=True):
     why: str = ""
     file: str = ""
     phases: tuple[Phase, ...] = ()
-    danger: Danger = Danger.CAUTION
+    risk: Risk = Risk.MEDIUM
     proof: Proof = Proof.VERIFIED
     guard: str = "rows"  # "rows": every touched row must be as dry-run; "node": the node's version alone
     confirm: str = "button"  # or "typed"

@@ -45,8 +45,8 @@ TOML = "engine.toml"
 BROKEN = [
     (change(TOML, "bulk_needs_index", "bulk_needs_idnex"), TOML, "idnex",
      'is not a setting; did you mean "bulk_needs_index"?'),
-    (change(TOML, 'danger = "caution"', 'danger = "mild"'), TOML, '"mild"',
-     "actions.0.danger: Invalid enum value 'mild'"),
+    (change(TOML, 'risk = "high"', 'risk = "mild"'), TOML, '"mild"',
+     "actions.1.risk: Invalid enum value 'mild'"),
     (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"', "Expected `int`, got `str`"),
     (change(TOML, 'starved = "10m"', 'starved = "10 parsecs"'), TOML, "parsecs",
      'thresholds.starved: "10 parsecs" is not a duration; write "90s"'),

@@ -10,14 +10,14 @@ from textual.content import Content
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
 from console.tui.pages.row_diff import differences, outcomes, tally
 from queries.contract.spec import Action
-from queries.model import Danger, DryRun, Node, Proof, Result, RowChange
+from queries.model import DryRun, Node, Proof, Result, Risk, RowChange
 
-INK = {Danger.SAFE: "$success", Danger.CAUTION: "$warning", Danger.DESTRUCTIVE: "bold $error"}
+INK = {Risk.LOW: "$success", Risk.MEDIUM: "$warning", Risk.HIGH: "bold $error"}
 
 
 def effect(action: Action, width: int) -> list[Line]:
     """What it does, and how sure that is."""
-    marks = [(action.danger.value, INK[action.danger]), (action.support.value, "$foreground")]
+    marks = [(f"risk: {action.risk.value}", INK[action.risk]), (action.support.value, "$foreground")]
     sure = "assumed of the engine" if action.proof is Proof.ASSUMED else "verified against the engine"
     line = Content("  ·  ").join([Content.styled(word, ink) for word, ink in [*marks, (sure, "italic $faint")]])
     return [*wrapped(action.effect, width, "", 0), line]

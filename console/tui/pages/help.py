@@ -104,7 +104,7 @@ def _engine(
 def _action(action: Action, key: str, width: int) -> list[Line]:
     marks = [action.support.value] if action.writes else [f"{action.support.value}: not from here"]
     marks += ["assumed of the engine"] if action.writes and action.proof is Proof.ASSUMED else []
-    marks += [action.danger.value] if action.writes else []
+    marks += [f"risk: {action.risk.value}"] if action.writes else []
     head = Content.assemble(
         "  ",
         (key, "bold $accent" if action.writes else "$faint"),

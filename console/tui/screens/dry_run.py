@@ -22,7 +22,7 @@ from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
 from queries.errors import DatabaseError
-from queries.model import Danger, DryRun, Outcome, split_id
+from queries.model import DryRun, Outcome, Risk, split_id
 from queries.read import guard_token
 from queries.safe_text import safe_text
 
@@ -44,7 +44,7 @@ class Typed(NamedTuple):
 def to_type(plan: Plan, context: Context | None) -> list[Typed]:
     """What this action on these nodes in this context wants typed."""
     wanted = []
-    if plan.action.danger is Danger.DESTRUCTIVE and context is not None and context.production:
+    if plan.action.risk is Risk.HIGH and context is not None and context.production:
         wanted.append(Typed("the name of this context", context.name))
     if plan.action.confirm == "typed":
         if len(plan.nodes) == 1:
@@ -87,7 +87,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
                 yield line
             with Horizontal(classes="buttons"):
                 yield Button("Leave as is", id="cancel")
-                color = "error" if plan.action.danger is Danger.DESTRUCTIVE else "warning"
+                color = "error" if plan.action.risk is Risk.HIGH else "warning"
                 yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
             yield text("", id="keys", classes="keys")
 
