@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: .venv/.demo ## a console on a live PostgreSQL with work in it
 	@$(BIN)/unstick demo $(DEMO_ARGS)
 
-test: .venv/.dev ## every test, on a real server
+test: .venv/.dev ## all tests, on real servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: .venv/.dev

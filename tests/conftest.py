@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.queries.builders import Twin
-from tests.queries.snak import Snak
-from tests.queries.tasker_rows import Shop
-from tests.servers import Servers, TestbedServer
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.db.tasker import TaskerDb
+from tests.servers import PostgresServer, Servers
 
 # Where the tests run in a script's background or under nohup, SIGINT or SIGHUP is ignored, also by the programs that
 # they start and send it to.
@@ -28,22 +28,22 @@ def servers() -> Iterator[Servers]:
 
 
 @pytest.fixture
-def server(servers: Servers, request: pytest.FixtureRequest) -> TestbedServer:
+def server(servers: Servers, request: pytest.FixtureRequest) -> PostgresServer:
     """The shared server: PostgreSQL 18, or the version ``@both_versions`` asks for."""
     return servers[getattr(request, "param", "18")]
 
 
 @pytest.fixture
-def own_server() -> Iterator[TestbedServer]:
+def own_server() -> Iterator[PostgresServer]:
     """A server for one test alone, which may halt it, start it again or break it."""
-    server = TestbedServer()
+    server = PostgresServer()
     server.start()
     yield server
     server.close()
 
 
 @pytest.fixture
-def database(server: TestbedServer) -> Iterator[str]:
+def database(server: PostgresServer) -> Iterator[str]:
     """DSN of a new, empty database."""
     dsn = server.fresh()
     yield dsn
@@ -51,7 +51,7 @@ def database(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def eternaltwin(server: TestbedServer) -> Iterator[str]:
+def eternaltwin(server: PostgresServer) -> Iterator[str]:
     """DSN of a new database with eternaltwin's tables in ``public``, all empty."""
     dsn = server.fresh("eternaltwin")
     yield dsn
@@ -59,7 +59,7 @@ def eternaltwin(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def eternaltwin_demo(server: TestbedServer) -> Iterator[str]:
+def eternaltwin_demo(server: PostgresServer) -> Iterator[str]:
     """DSN of a new database with eternaltwin's tables and the demo's data in ``public``; no runner is at work."""
     dsn = server.fresh("eternaltwin", filled=True)
     yield dsn
@@ -67,25 +67,25 @@ def eternaltwin_demo(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-async def twin(eternaltwin: str) -> AsyncIterator[Twin]:
+async def eternaltwin_db(eternaltwin: str) -> AsyncIterator[EternaltwinDb]:
     """Rows for the fresh database of ``eternaltwin``."""
-    twin = await Twin.open(eternaltwin)
-    yield twin
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(eternaltwin)
+    yield eternaltwin_db
+    await eternaltwin_db.connection.close()
 
 
 @pytest.fixture
-async def snak(server: TestbedServer) -> AsyncIterator[Snak]:
+async def agent_jobs_db(server: PostgresServer) -> AsyncIterator[AgentJobsDb]:
     """Rows for a fresh database of agent_jobs."""
     dsn = server.fresh("agent_jobs")
-    snak = await Snak.open(dsn)
-    yield snak
-    await snak.connection.close()
+    agent_jobs_db = await AgentJobsDb.open(dsn)
+    yield agent_jobs_db
+    await agent_jobs_db.connection.close()
     server.drop(dsn)
 
 
 @pytest.fixture
-def tasker(server: TestbedServer) -> Iterator[str]:
+def tasker(server: PostgresServer) -> Iterator[str]:
     """DSN of a fresh database with tasker's tables and its queues, empty."""
     dsn = server.fresh("tasker")
     yield dsn
@@ -93,8 +93,8 @@ def tasker(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-async def shop(tasker: str, tmp_path: Path) -> AsyncIterator[Shop]:
+async def tasker_db(tasker: str, tmp_path: Path) -> AsyncIterator[TaskerDb]:
     """Rows for it, as a bystander writes them and as another operator does."""
-    shop = await Shop.open(tasker, tmp_path)
-    yield shop
-    await shop.close()
+    tasker_db = await TaskerDb.open(tasker, tmp_path)
+    yield tasker_db
+    await tasker_db.close()

@@ -3,8 +3,8 @@
     async def test_x(eternaltwin: str) -> None:      # DSN of a new database with the engine's schema in `public`, empty
     async def test_x(eternaltwin_demo: str) -> None: # ... and the demo's data, one of everything that can be stuck
     async def test_x(database: str) -> None:         # DSN of a new, empty database
-    def test_x(server: TestbedServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
-    def test_x(own_server: TestbedServer) -> None:   # a server for this test alone, to halt, start and break
+    def test_x(server: PostgresServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
+    def test_x(own_server: PostgresServer) -> None:   # a server for this test alone, to halt, start and break
 
 ``@both_versions`` above a test that uses any of the first four runs it on PostgreSQL 15 too, where that is installed.
 ``database`` and the like are dropped after the test, whoever is still connected.
@@ -50,7 +50,7 @@ VERSIONS = [version for version, folder in BINARIES.items() if folder is None or
 both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
 
 
-class TestbedServer(Server):
+class PostgresServer(Server):
     """A server with a superuser's connection that any test can use, whatever event loop it runs in."""
 
     __test__ = False
@@ -63,7 +63,7 @@ class TestbedServer(Server):
         self._admin: asyncpg.Connection[Any] | None = None
         self._locked = asyncio.Lock()  # a database may still be dropped while the next test begins
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="testbed")
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="test server")
         self._thread.start()
 
     def unique(self, prefix: str = "x") -> str:
@@ -109,9 +109,9 @@ class TestbedServer(Server):
         self.standby()
         self.sql("SELECT pg_promote()")
 
-    def replica(self) -> TestbedServer:
+    def replica(self) -> PostgresServer:
         """Start a streaming standby of this server, asynchronous as long as no setting names it."""
-        replica = TestbedServer(str(self.version))
+        replica = PostgresServer(str(self.version))
         replica.start()
         replica.halt("fast")
         shutil.rmtree(replica.data)
@@ -176,7 +176,7 @@ class TestbedServer(Server):
             self._loop.call_soon_threadsafe(admin.terminate)
 
 
-async def together(server: TestbedServer, *names: str) -> str:
+async def together(server: PostgresServer, *names: str) -> str:
     """Return the DSN of a new database with the demo's data of these engines (none: all), each in its own schema."""
     dsn = server.fresh()
     for filler in ENGINES:
@@ -207,11 +207,11 @@ class Servers:
     """The servers of a session, started when first asked for."""
 
     def __init__(self) -> None:
-        self._running: dict[str, TestbedServer] = {}
+        self._running: dict[str, PostgresServer] = {}
 
-    def __getitem__(self, version: str) -> TestbedServer:
+    def __getitem__(self, version: str) -> PostgresServer:
         if version not in self._running:
-            self._running[version] = TestbedServer(version)
+            self._running[version] = PostgresServer(version)
             self._running[version].start()
         return self._running[version]
 

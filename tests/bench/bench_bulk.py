@@ -31,7 +31,7 @@ from tests.bench.bench_load import backends, spent
 from tests.bench.figure import Figure
 from tests.queries import plans
 from tests.queries.builders import OPERATOR
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 GOAL = 3.0
 
@@ -70,12 +70,12 @@ WAKES = {
 }
 
 
-async def figures(server: TestbedServer, folder: Path, bulk: int) -> list[Figure]:
+async def figures(server: PostgresServer, folder: Path, bulk: int) -> list[Figure]:
     """Wake ``bulk`` nodes of each engine, printing what the time went into."""
     return [figure for name in WAKES for figure in await _figures(server, folder, name, bulk)]
 
 
-async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) -> list[Figure]:
+async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -> list[Figure]:
     wake = WAKES[name]
     engine = next(s for s in loader.builtin() if s.name == name)
     dsn = server.fresh(name)
@@ -130,7 +130,7 @@ async def _figures(server: TestbedServer, folder: Path, name: str, bulk: int) ->
     ]
 
 
-async def _updated(server: TestbedServer, template: str, wake: Wake, bulk: int) -> tuple[float, float]:
+async def _updated(server: PostgresServer, template: str, wake: Wake, bulk: int) -> tuple[float, float]:
     """Seconds that one UPDATE of them takes in a copy of the database, by the clock and of CPU."""
     copy = server.unique("db")
     server.sql(f"CREATE DATABASE {copy} TEMPLATE {template}")

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import psutil
 
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 ROUNDS = 9
 WATCHED = 20.0  # seconds that an open console is watched for
@@ -99,7 +99,7 @@ class Open:
         os.close(terminal)
         self._terminal = controller
 
-    def until(self, sign: bytes) -> float:
+    def wait_for(self, sign: bytes) -> float:
         """Seconds from the start until the text could be read."""
         seen = b""
         while sign not in seen:
@@ -162,7 +162,7 @@ def opened(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[O
 def started(program: Program, environment: Mapping[str, str]) -> float:
     """Seconds from exec to the sign."""
     with opened(program.command, environment) as running:
-        return running.until(program.sign)
+        return running.wait_for(program.sign)
 
 
 @contextlib.contextmanager
@@ -222,7 +222,7 @@ class Idle(NamedTuple):
 def idle(dsn: str, environment: Mapping[str, str]) -> list[Idle]:
     """On a database where nothing happens; the same, paused; and on a demo at work."""
     with opened([*COMMAND, dsn], environment) as quiet:
-        quiet.until(b"stuck")
+        quiet.wait_for(b"stuck")
         quiet.watch(5.0)
         costs = [_idle("nothing happens", quiet)]
         quiet.press(b"p")
@@ -234,7 +234,7 @@ def idle(dsn: str, environment: Mapping[str, str]) -> list[Idle]:
     try:
         assert demo.stdout is not None
         with opened([*COMMAND, demo.stdout.readline().decode().strip()], environment) as live:
-            live.until(b"stuck")
+            live.wait_for(b"stuck")
             live.watch(5.0)
             costs.append(_idle("the demo, at work", live))
     finally:
@@ -262,7 +262,7 @@ def idle_report(costs: Sequence[Idle]) -> list[str]:
 @contextlib.contextmanager
 def served() -> Iterator[str]:
     """The DSN of the demo's data on a server of our own, where nobody works but one query that sleeps."""
-    server = TestbedServer()
+    server = PostgresServer()
     server.start()
     try:
         dsn = server.fresh("eternaltwin", filled=True)

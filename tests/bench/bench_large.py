@@ -26,7 +26,7 @@ from queries.workspace import Workspace
 from tests.bench import bench_bulk, bench_console, bench_load
 from tests.bench.figure import Figure, table
 from tests.queries import plans
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 ROWS = int(os.environ.get("ROWS", "200000"))
 FEW = 10_000
@@ -59,7 +59,7 @@ class Call(NamedTuple):
         return self._replace(buffers=self.buffers - self.above, above=0)
 
 
-async def bench_engine(server: TestbedServer, name: str, folder: Path) -> list[Figure]:
+async def bench_engine(server: PostgresServer, name: str, folder: Path) -> list[Figure]:
     """Buffers and time of one engine, large against small."""
     places = await _filled(server, name)
     costs, times = {}, {}
@@ -100,7 +100,7 @@ async def bench_engine(server: TestbedServer, name: str, folder: Path) -> list[F
     ]
 
 
-async def _filled(server: TestbedServer, name: str) -> dict[int, str]:
+async def _filled(server: PostgresServer, name: str) -> dict[int, str]:
     places = {rows: server.fresh(name) for rows in (FEW, ROWS)}
     for rows, dsn in places.items():
         await plans.fill(dsn, name, rows, live=FEW)
@@ -148,7 +148,7 @@ async def _rounds(dsn: str, name: str, folder: Path) -> float:
     return statistics.median(taken)
 
 
-async def bench_consoles(server: TestbedServer, parts: Sequence[str]) -> list[Figure]:
+async def bench_consoles(server: PostgresServer, parts: Sequence[str]) -> list[Figure]:
     """Real consoles on the large table: until rows show, what they take while open."""
     places = await _filled(server, ENGINE)
     figures = []
@@ -167,7 +167,7 @@ def _memory(places: Mapping[int, str], environment: Mapping[str, str]) -> Figure
     peaks = {}
     for rows, dsn in places.items():
         with bench_console.opened(bench_console.programs(dsn)[bench_console.UNSTICK].command, environment) as console:
-            console.until("● live".encode())
+            console.wait_for("● live".encode())
             for key in (b"\x1b[F", b"\x1b[A", b"\x1b[H", b"\x1b[B"):  # End, up (which stops it), Home, down
                 console.press(key)
                 console.watch(WATCHED)
@@ -198,7 +198,7 @@ def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[F
 
 async def figures(parts: Sequence[str] = ()) -> list[Figure]:
     """Measure all or only these parts, printing what each is made of."""
-    server = TestbedServer(os.environ.get("SERVER", "18"))
+    server = PostgresServer(os.environ.get("SERVER", "18"))
     server.start()
     found: list[Figure] = []
     try:

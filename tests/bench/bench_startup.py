@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 ROUNDS = 15
 GOAL = 1.6  # times `import asyncpg`, for `stuck --json`
@@ -72,7 +72,7 @@ def report(times: Mapping[str, Sequence[float]]) -> list[str]:
 
 def main(number: int = ROUNDS) -> None:
     """Measure and print."""
-    server = TestbedServer()
+    server = PostgresServer()
     server.start()
     try:
         dsn = server.fresh("eternaltwin", filled=True)

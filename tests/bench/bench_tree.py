@@ -57,7 +57,7 @@ def node(number: int, below: str = "") -> Node:
     )
 
 
-class Stage(App[None]):
+class BenchApp(App[None]):
     def __init__(self, make: Callable[[], Widget]) -> None:
         super().__init__()
         self.make = make
@@ -158,7 +158,7 @@ CONTENDERS = {
 async def contend(contender: Contender, nodes: list[Node], rounds: int) -> dict[str, float]:
     """Milliseconds a key, the median of the rounds; and to fill and show the widget."""
     began = time.thread_time()
-    app = Stage(lambda: contender.make(nodes))
+    app = BenchApp(lambda: contender.make(nodes))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         times = {"fill and show": [time.thread_time() - began]}

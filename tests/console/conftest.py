@@ -8,17 +8,17 @@ import pytest
 
 from queries.write import audit_log
 from tests.queries.proxy import Proxy
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 
 @pytest.fixture
-def audit_log_table(server: TestbedServer, eternaltwin: str) -> None:
+def audit_log_table(server: PostgresServer, eternaltwin: str) -> None:
     """The audit log's table in that database."""
     server.sql(audit_log.ddl(), eternaltwin)
 
 
 @pytest.fixture
-async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
+async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
     """Between the console and the server, to slow it down or to hold its answers back."""
     async with Proxy(server.port) as proxy:
         yield proxy

@@ -13,11 +13,11 @@ from console.model.node_list import NodeList
 from console.model.page_window import PAGES
 from console.tui.screens.base import MODES
 from console.tui.screens.tree import TreeScreen
-from tests.console.stage import Stage, staged
-from tests.queries.builders import Twin
-from tests.queries.estuary.rows import Rows
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.estuary import EstuaryDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.proxy import Proxy
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 HELD = (PAGES + 1) * 100
 INDEX = "CREATE INDEX ON task (job_id, created_at, task_id); CREATE INDEX ON job (created_at, job_id); ANALYZE"
@@ -28,74 +28,76 @@ MANY = (
 )
 
 
-def tree(stage: Stage) -> TreeScreen:
-    screen = stage.app.screen
+def tree(tui: TuiDriver) -> TreeScreen:
+    screen = tui.app.screen
     assert isinstance(screen, TreeScreen)
     return screen
 
 
-def loaded(stage: Stage) -> bool:
+def loaded(tui: TuiDriver) -> bool:
     """Whether there are rows."""
-    found = tree(stage).node_list
+    found = tree(tui).node_list
     return found is not None and found.forest.loaded > 0
 
 
-def node_list(stage: Stage) -> NodeList:
-    found = tree(stage).node_list
+def node_list(tui: TuiDriver) -> NodeList:
+    found = tree(tui).node_list
     assert found is not None
     return found
 
 
 @contextlib.asynccontextmanager
-async def answering(stage: Stage, proxy: Proxy) -> AsyncIterator[None]:
+async def answering(tui: TuiDriver, proxy: Proxy) -> AsyncIterator[None]:
     """No answer of the server comes within the context, and one is waited for; keys are answered all the same."""
     proxy.open.clear()
-    stage.app.session.refresh()
+    tui.app.session.refresh()
     before = proxy.trips
     yield
-    await stage.until(lambda: proxy.trips > before)
-    mode, page = stage.app.current_mode, stage.app.screen
-    await stage.press("question_mark")
-    await stage.until("Keys everywhere")
-    await stage.press(next(key for key, name in MODES if name == mode))
-    await stage.until(lambda: stage.app.screen is page)
+    await tui.wait_for(lambda: proxy.trips > before)
+    mode, page = tui.app.current_mode, tui.app.screen
+    await tui.press("question_mark")
+    await tui.wait_for("Keys everywhere")
+    await tui.press(next(key for key, name in MODES if name == mode))
+    await tui.wait_for(lambda: tui.app.screen is page)
     assert not proxy.open.is_set()
     proxy.open.set()
 
 
-async def find(stage: Stage, node_id: str) -> None:
+async def find(tui: TuiDriver, node_id: str) -> None:
     """Type an id to be found; enter is left to press."""
-    await stage.press("f")
-    await stage.until("Find in")
-    await stage.type(node_id.partition(":")[2])
+    await tui.press("f")
+    await tui.wait_for("Find in")
+    await tui.type(node_id.partition(":")[2])
 
 
-async def walk(stage: Stage, key: str, until: Callable[[], bool]) -> None:
+async def walk(tui: TuiDriver, key: str, until: Callable[[], bool]) -> None:
     """Press a key until something is so."""
     async with asyncio.timeout(60):
         while not until():
-            await stage.press(key)
-            await stage.pilot.pause()
+            await tui.press(key)
+            await tui.pilot.pause()
 
 
-async def test_a_job_of_a_hundred_thousand_tasks(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
-    job = await twin.job()
-    await twin.sql(
+async def test_a_job_of_a_hundred_thousand_tasks(
+    eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.sql(
         "INSERT INTO task (task_id, job_id, kind, kind_version, created_at, revision, status, cpu_duration,"
         " poll_duration, state) SELECT gen_random_uuid(), $1, 'Shard' || lpad(i::text, 6, '0'), 1,"
         " now() - make_interval(secs => 200000 - i), 0, 'Available', '0', '0',"
         " convert_to(repeat('x', 300), 'UTF8') FROM generate_series(1, 100000) AS i",
         job,
     )
-    await twin.sql(INDEX)
-    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
-        await stage.until("more than 1000 tasks", "● live")
-        async with answering(stage, proxy):
-            await stage.press("right")
-        await stage.until("Shard000001 v1")
-        node_id, forest = twin.id(job, "job"), node_list(stage).forest
-        window = node_list(stage)._windows[node_id]
-        await walk(stage, "pagedown", lambda: window.low >= 5)
+    await eternaltwin_db.sql(INDEX)
+    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
+        await tui.wait_for("more than 1000 tasks", "● live")
+        async with answering(tui, proxy):
+            await tui.press("right")
+        await tui.wait_for("Shard000001 v1")
+        node_id, forest = eternaltwin_db.id(job, "job"), node_list(tui).forest
+        window = node_list(tui)._windows[node_id]
+        await walk(tui, "pagedown", lambda: window.low >= 5)
         assert forest.loaded <= HELD + 1
         children = forest.children(node_id)
         assert children is not None
@@ -103,7 +105,7 @@ async def test_a_job_of_a_hundred_thousand_tasks(twin: Twin, proxy: Proxy, etern
         assert first is not None
         assert first.title == f"Shard{100 * window.low + 1:06} v1", "what is far above was let go"
         assert forest.cursor in forest
-        await walk(stage, "pageup", lambda: window.low == 0)
+        await walk(tui, "pageup", lambda: window.low == 0)
         children = forest.children(node_id)
         assert children is not None
         first = forest.node(children[0])
@@ -112,99 +114,109 @@ async def test_a_job_of_a_hundred_thousand_tasks(twin: Twin, proxy: Proxy, etern
         assert forest.loaded <= HELD + 1
 
 
-async def test_home_end_and_an_id_among_many_jobs(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.sql(MANY)
-    await twin.sql(INDEX)
-    newest = await twin.value("SELECT job_id FROM job ORDER BY created_at DESC, job_id DESC LIMIT 1")
-    oldest = await twin.value("SELECT job_id FROM job ORDER BY created_at, job_id LIMIT 1")
-    async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("● live", "100+")
-        await stage.press("space")
-        await stage.until("1 marked")
-        await stage.press("end")
-        forest = node_list(stage).forest
-        await stage.until(lambda: forest.cursor == twin.id(oldest, "job"))
+async def test_home_end_and_an_id_among_many_jobs(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.sql(MANY)
+    await eternaltwin_db.sql(INDEX)
+    newest = await eternaltwin_db.value("SELECT job_id FROM job ORDER BY created_at DESC, job_id DESC LIMIT 1")
+    oldest = await eternaltwin_db.value("SELECT job_id FROM job ORDER BY created_at, job_id LIMIT 1")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live", "100+")
+        await tui.press("space")
+        await tui.wait_for("1 marked")
+        await tui.press("end")
+        forest = node_list(tui).forest
+        await tui.wait_for(lambda: forest.cursor == eternaltwin_db.id(oldest, "job"))
         assert forest.loaded <= HELD
-        assert not node_list(stage).has_after(None)
-        assert twin.id(newest, "job") not in forest
-        assert [node.id for node in tree(stage).targets()] == [twin.id(newest, "job")], "its mark has stayed"
-        await stage.press("home")
-        await stage.until(lambda: forest.cursor == twin.id(newest, "job"))
+        assert not node_list(tui).has_after(None)
+        assert eternaltwin_db.id(newest, "job") not in forest
+        assert [node.id for node in tree(tui).targets()] == [eternaltwin_db.id(newest, "job")], "its mark has stayed"
+        await tui.press("home")
+        await tui.wait_for(lambda: forest.cursor == eternaltwin_db.id(newest, "job"))
         assert forest.loaded <= HELD
-        assert node_list(stage).has_after(None)
+        assert node_list(tui).has_after(None)
         assert forest.row(0).marked
-        await stage.press("f")
-        await stage.until("Find in eternaltwin")
-        await stage.type(str(oldest))
-        await stage.press("enter")
-        await stage.until(lambda: node_list(stage).forest.cursor == twin.id(oldest, "job"))
+        await tui.press("f")
+        await tui.wait_for("Find in eternaltwin")
+        await tui.type(str(oldest))
+        await tui.press("enter")
+        await tui.wait_for(lambda: node_list(tui).forest.cursor == eternaltwin_db.id(oldest, "job"))
 
 
-async def test_the_way_to_the_end_stops_at_a_key(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.sql(MANY)
-    await twin.sql(INDEX)
-    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
-        await stage.until("● live", "100+")
+async def test_the_way_to_the_end_stops_at_a_key(
+    eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.sql(MANY)
+    await eternaltwin_db.sql(INDEX)
+    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
+        await tui.wait_for("● live", "100+")
         proxy.delay = 0.02
-        await stage.press("end")
-        await stage.until("Reading on to the end")
-        await stage.press("up", "up")
-        await stage.until(lambda: not tree(stage)._reading)
-        assert node_list(stage).has_after(None)
+        await tui.press("end")
+        await tui.wait_for("Reading on to the end")
+        await tui.press("up", "up")
+        await tui.wait_for(lambda: not tree(tui)._reading)
+        assert node_list(tui).has_after(None)
 
 
-async def test_a_state_of_a_hundred_megabytes(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
-    task = await twin.task(kind="Heavy", status="Blocked", timer=60)
-    await twin.sql(
+async def test_a_state_of_a_hundred_megabytes(
+    eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(kind="Heavy", status="Blocked", timer=60)
+    await eternaltwin_db.sql(
         "UPDATE task SET state = convert_to('{\"all\":\"' || repeat('x', 100 * 1024 * 1024) || '\"}', 'UTF8')"
         " WHERE task_id = $1",
         task,
     )
-    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
-        await stage.until("Heavy v1", "● live")
-        await stage.press("right")
-        await stage.until("└")
-        await stage.press("down")
-        async with answering(stage, proxy):
-            await stage.press("enter")
-            await stage.until("Reading …")
-        await stage.until("state", "100 MB (the first 64 kB); m fetches more")
-        assert len(stage.text) < 10_000
+    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
+        await tui.wait_for("Heavy v1", "● live")
+        await tui.press("right")
+        await tui.wait_for("└")
+        await tui.press("down")
+        async with answering(tui, proxy):
+            await tui.press("enter")
+            await tui.wait_for("Reading …")
+        await tui.wait_for("state", "100 MB (the first 64 kB); m fetches more")
+        assert len(tui.text) < 10_000
         for more in ("512 kB); m fetches more", "4 MB)"):
-            await stage.press("m")
-            await stage.until(f"100 MB (the first {more}")
-        await stage.press("m")
-        await stage.until("No more than the first 4 MB can be shown here.")
+            await tui.press("m")
+            await tui.wait_for(f"100 MB (the first {more}")
+        await tui.press("m")
+        await tui.wait_for("No more than the first 4 MB can be shown here.")
 
 
-async def test_two_hundred_findings_at_once(twin: Twin, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.tasks(await twin.jobs(230), status="Blocked", timer=-900)
-    async with staged(proxy.through(eternaltwin), tmp_path) as stage:
-        await stage.until("● live", lambda: len(stage.app.session.findings()) >= 200)
-        async with answering(stage, proxy):
-            await stage.press("2")
-            await stage.until("timer overdue", "stuck 200+", "more of 1 kind, see help")
+async def test_two_hundred_findings_at_once(
+    eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(230), status="Blocked", timer=-900)
+    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
+        await tui.wait_for("● live", lambda: len(tui.app.session.findings()) >= 200)
+        async with answering(tui, proxy):
+            await tui.press("2")
+            await tui.wait_for("timer overdue", "stuck 200+", "more of 1 kind, see help")
         proxy.open.clear()
-        await stage.press("end", "enter")
-        await stage.until("Reading …")
+        await tui.press("end", "enter")
+        await tui.wait_for("Reading …")
         proxy.open.set()
-        await stage.until("Why it is stuck", "timer overdue")
-        await stage.press("escape", "question_mark", "end")
-        await stage.until("more is stuck than is shown", "The first 200 of each", "overdue_timer")
+        await tui.wait_for("Why it is stuck", "timer overdue")
+        await tui.press("escape", "question_mark", "end")
+        await tui.wait_for("more is stuck than is shown", "The first 200 of each", "overdue_timer")
 
 
 @pytest.fixture
-async def rows(server: TestbedServer) -> AsyncIterator[tuple[Rows, str]]:
+async def estuary_db(server: PostgresServer) -> AsyncIterator[tuple[EstuaryDb, str]]:
     dsn = server.fresh("estuary")
-    rows = await Rows.open(dsn)
-    await rows.sql("CREATE INDEX ON tasks (parent_id, task_id)")
-    yield rows, dsn
-    await rows.connection.close()
+    estuary_db = await EstuaryDb.open(dsn)
+    await estuary_db.sql("CREATE INDEX ON tasks (parent_id, task_id)")
+    yield estuary_db, dsn
+    await estuary_db.connection.close()
     server.drop(dsn)
 
 
-async def test_a_task_with_fifty_thousand_children(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
-    database, dsn = rows
+async def test_a_task_with_fifty_thousand_children(
+    estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
+) -> None:
+    database, dsn = estuary_with_dsn
     parent = await database.task(2)
     await database.sql(
         "INSERT INTO tasks (task_id, task_type, parent_id, wake_at)"
@@ -213,20 +225,22 @@ async def test_a_task_with_fifty_thousand_children(rows: tuple[Rows, str], proxy
         parent,
     )
     await database.sql("ANALYZE")
-    async with staged(proxy.through(dsn), tmp_path) as stage:
-        await stage.until("● live", lambda: loaded(stage))
-        forest = node_list(stage).forest
-        assert forest.move_to(Rows.id(parent))
-        async with answering(stage, proxy):
-            await stage.press("right")
-        await stage.until(lambda: len(forest.children(Rows.id(parent)) or ()) == 100)
-        window = node_list(stage)._windows[Rows.id(parent)]
-        await walk(stage, "pagedown", lambda: window.low >= 3)
-        assert len(forest.children(Rows.id(parent)) or ()) <= HELD
+    async with run_tui(proxy.through(dsn), tmp_path) as tui:
+        await tui.wait_for("● live", lambda: loaded(tui))
+        forest = node_list(tui).forest
+        assert forest.move_to(EstuaryDb.id(parent))
+        async with answering(tui, proxy):
+            await tui.press("right")
+        await tui.wait_for(lambda: len(forest.children(EstuaryDb.id(parent)) or ()) == 100)
+        window = node_list(tui)._windows[EstuaryDb.id(parent)]
+        await walk(tui, "pagedown", lambda: window.low >= 3)
+        assert len(forest.children(EstuaryDb.id(parent)) or ()) <= HELD
 
 
-async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
-    database, dsn = rows
+async def test_an_inbox_of_a_hundred_thousand_messages(
+    estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
+) -> None:
+    database, dsn = estuary_with_dsn
     task = await database.task(2, wake=3600)
     await database.sql(
         "UPDATE tasks SET inbox = (SELECT array_agg(json_build_array("
@@ -234,18 +248,18 @@ async def test_an_inbox_of_a_hundred_thousand_messages(rows: tuple[Rows, str], p
         " FROM generate_series(1, 100000) AS i) WHERE task_id = $1::text::macaddr8",
         task,
     )
-    async with staged(proxy.through(dsn), tmp_path) as stage:
-        await stage.until("● live", lambda: loaded(stage))
-        forest = node_list(stage).forest
-        assert forest.move_to(Rows.id(task))
-        async with answering(stage, proxy):
-            await stage.press("enter")
-            await stage.until("Reading …")
-        await stage.until("inbox", "100000")
+    async with run_tui(proxy.through(dsn), tmp_path) as tui:
+        await tui.wait_for("● live", lambda: loaded(tui))
+        forest = node_list(tui).forest
+        assert forest.move_to(EstuaryDb.id(task))
+        async with answering(tui, proxy):
+            await tui.press("enter")
+            await tui.wait_for("Reading …")
+        await tui.wait_for("inbox", "100000")
 
 
-async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, tmp_path: Path) -> None:
-    database, dsn = rows
+async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path) -> None:
+    database, dsn = estuary_with_dsn
     await database.sql(
         "INSERT INTO tasks (task_id, task_type, parent_id, wake_at)"
         " SELECT lpad(to_hex(i), 16, '0')::macaddr8, 2,"
@@ -253,42 +267,42 @@ async def test_a_chain_ten_thousand_deep(rows: tuple[Rows, str], proxy: Proxy, t
         " now() + interval '1 h' FROM generate_series(1, 10000) AS i"
     )
     await database.sql("ANALYZE")
-    async with staged(proxy.through(dsn), tmp_path) as stage:
-        await stage.until("● live", lambda: loaded(stage))
-        forest = node_list(stage).forest
-        ids = {i: Rows.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
+    async with run_tui(proxy.through(dsn), tmp_path) as tui:
+        await tui.wait_for("● live", lambda: loaded(tui))
+        forest = node_list(tui).forest
+        ids = {i: EstuaryDb.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
         assert forest.move_to(ids[1])
         for above, below in ((ids[1], ids[2]), (ids[2], ids[3])):
-            async with answering(stage, proxy):
-                await stage.press("right")
-            await stage.until(lambda above=above, below=below: forest.children(above) == (below,))
-            await stage.press("right")
-            await stage.until(lambda below=below: forest.cursor == below)
-        await find(stage, ids[10000])
-        async with answering(stage, proxy):
-            await stage.press("enter")
-        await stage.until(lambda: node_list(stage).forest.cursor == ids[10000])
-        async with answering(stage, proxy):
-            await stage.press("enter")
-            await stage.until("Reading …")
-        await stage.until("As recorded")
-        await stage.press("o")
-        await stage.until("levels so far")
-        await stage.press("up")
-        await stage.until(lambda: all(worker.is_finished for worker in stage.app.workers if worker.group == "read"))
+            async with answering(tui, proxy):
+                await tui.press("right")
+            await tui.wait_for(lambda above=above, below=below: forest.children(above) == (below,))
+            await tui.press("right")
+            await tui.wait_for(lambda below=below: forest.cursor == below)
+        await find(tui, ids[10000])
+        async with answering(tui, proxy):
+            await tui.press("enter")
+        await tui.wait_for(lambda: node_list(tui).forest.cursor == ids[10000])
+        async with answering(tui, proxy):
+            await tui.press("enter")
+            await tui.wait_for("Reading …")
+        await tui.wait_for("As recorded")
+        await tui.press("o")
+        await tui.wait_for("levels so far")
+        await tui.press("up")
+        await tui.wait_for(lambda: all(worker.is_finished for worker in tui.app.workers if worker.group == "read"))
         assert ids[10000] not in forest, "a key has stopped the way there"
-        await find(stage, ids[300])
-        await stage.press("enter")
-        await stage.until(lambda: node_list(stage).forest.cursor == ids[300])
-        await stage.press("enter")
-        await stage.until("As recorded")
-        await stage.press("o")
-        await stage.until(
-            lambda: tree(stage).node_list and node_list(stage).forest is forest and forest.cursor == ids[300]
+        await find(tui, ids[300])
+        await tui.press("enter")
+        await tui.wait_for(lambda: node_list(tui).forest.cursor == ids[300])
+        await tui.press("enter")
+        await tui.wait_for("As recorded")
+        await tui.press("o")
+        await tui.wait_for(
+            lambda: tree(tui).node_list and node_list(tui).forest is forest and forest.cursor == ids[300]
         )
         assert forest.ancestors(ids[300])[-1] == ids[1]
         rows_ = len(forest)
-        await stage.press("down")
-        await stage.until("enter reads what is beside it")
-        await stage.press("enter")
-        await stage.until(lambda: len(forest) == rows_ - 1)
+        await tui.press("down")
+        await tui.wait_for("enter reads what is beside it")
+        await tui.press("enter")
+        await tui.wait_for(lambda: len(forest) == rows_ - 1)

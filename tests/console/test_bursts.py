@@ -26,7 +26,7 @@ from console.tui.screens.ask import AskScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.tree import TreeScreen
-from tests.console.stage import Stage, staged
+from tests.console.tui_driver import TuiDriver, run_tui
 from tests.terminal.driver import Terminal
 
 EVERY = os.environ.get("BURSTS") == "all"
@@ -89,10 +89,10 @@ class State(NamedTuple):
 class Console:
     """A stage with a page to come back to after each burst."""
 
-    def __init__(self, stage: Stage, page: str) -> None:
-        assert isinstance(stage.app, Counting)
-        self.stage = stage
-        self.app = stage.app
+    def __init__(self, tui: TuiDriver, page: str) -> None:
+        assert isinstance(tui.app, Counting)
+        self.tui = tui
+        self.app = tui.app
         self.page = page
         self.bursts = 0
 
@@ -130,12 +130,12 @@ class Console:
         mode = "tree" if self.page == "detail" else self.page
         while isinstance(app.screen, ModalScreen):
             if isinstance(app.screen, CommandPalette):
-                await self.stage.burst("escape")  # it ends its search first
+                await self.tui.burst("escape")  # it ends its search first
                 continue
             app.screen.dismiss(None)
-            await self.stage.handled()
+            await self.tui.handled()
             app.keyboard.put(NOTHING)  # dialogs that follow each other
-            await self.stage.handled()
+            await self.tui.handled()
         if tree.query("#filter") and (tree._filter or tree._filtering):
             tree._clear_filter()
         if tree.node_list is not None and tree.node_list.forest.marks:
@@ -145,16 +145,16 @@ class Console:
         while len(app.screen_stack) > pages:
             app.pop_screen()
         if len(app.screen_stack) < pages:
-            await self.stage.burst("home", "enter")
+            await self.tui.burst("home", "enter")
         app.session.paused, app.left = False, 0
         while app.session.interval != INTERVAL:
             app.session.pick_interval(1 if app.session.interval < INTERVAL else -1)
-        await self.stage.handled()
+        await self.tui.handled()
 
     async def burst(self, *keys: str) -> State:
         """Go home and send keys at once; the state after that."""
         await self.home()
-        await self.stage.burst(*keymap)
+        await self.tui.burst(*keymap)
         self.bursts += 1
         return self.state
 
@@ -164,15 +164,15 @@ NOTHING = events.Key("f24", None)
 
 @contextlib.asynccontextmanager
 async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
-    async with staged(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as stage:
-        await stage.until(
-            "● live", lambda: stage.app.session.findings_loaded, lambda: len(stage.app.screen.targets()) == 1
+    async with run_tui(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as tui:
+        await tui.wait_for(
+            "● live", lambda: tui.app.session.findings_loaded, lambda: len(tui.app.screen.targets()) == 1
         )
         for mode in ("stuck", "dead", "audit", "help", "tree"):  # each has been read before the first burst
-            stage.app.switch_mode(mode)
-            await stage.until(lambda mode=mode: stage.app.current_mode == mode, "● live")
-        with stage.app.batch_update():  # painting takes four fifths of the time
-            yield Console(stage, page)
+            tui.app.switch_mode(mode)
+            await tui.wait_for(lambda mode=mode: tui.app.current_mode == mode, "● live")
+        with tui.app.batch_update():  # painting takes four fifths of the time
+            yield Console(tui, page)
 
 
 def printable(key: str) -> bool:
@@ -239,7 +239,7 @@ async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_pat
         for dialog in ("", ":", "y", "W", "Z", "f", "/"):
             for text in ("/phase:failed", "q", "C\r\rDELETE\r", "*dp:\nf", "\n", ""):
                 await it.burst(*filter(None, [dialog]))
-                await it.stage.paste(text)
+                await it.tui.paste(text)
                 assert it.state == before._replace(filter=it.state.filter), (dialog, text)
                 if not dialog and page == "tree":
                     assert it.field is not None
@@ -248,31 +248,33 @@ async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_pat
 
 @pytest.mark.parametrize("burst", ["r2", "r3", "rd", "rs", "r4", "rg", "r?", "3r", "timer missed", "dtsr", "3241r"])
 async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: str, tmp_path: Path, burst: str) -> None:
-    async with staged(eternaltwin_demo, tmp_path, kind=Counting) as stage:
-        await stage.until("● live")
-        await stage.burst(*burst)
-        await stage.until(lambda: stage.app.screen.is_mounted)
-        assert stage.app.fault is None
+    async with run_tui(eternaltwin_demo, tmp_path, kind=Counting) as tui:
+        await tui.wait_for("● live")
+        await tui.burst(*burst)
+        await tui.wait_for(lambda: tui.app.screen.is_mounted)
+        assert tui.app.fault is None
 
 
 @pytest.mark.parametrize("key", ["pagedown", "pageup", "down", "up", "enter", "home", "end", "escape"])
 async def test_a_key_in_the_palette_before_its_list_is_there(eternaltwin: str, tmp_path: Path, key: str) -> None:
-    async with staged(eternaltwin, tmp_path, kind=Counting) as stage:
-        await stage.until("● live")
-        with stage.app.batch_update():
+    async with run_tui(eternaltwin, tmp_path, kind=Counting) as tui:
+        await tui.wait_for("● live")
+        with tui.app.batch_update():
             for _ in range(5):
-                await stage.burst(":", key)
-                if isinstance(stage.app.screen, CommandPalette):
-                    await stage.burst("escape")
-        assert stage.app.fault is None
+                await tui.burst(":", key)
+                if isinstance(tui.app.screen, CommandPalette):
+                    await tui.burst("escape")
+        assert tui.app.fault is None
 
 
 def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", lambda: terminal.at > 0)
-        terminal.type("/phase:failed").until("filter: phase:failed", "all jobs", "● live").press("escape")
-        terminal.without("filter:").type("fabc").until("Find in eternaltwin", "abc").press("escape").without("Find in")
-        terminal.type("rd").until("no dead letters").type("1").until("all jobs")
-        terminal.type("r3").until("no dead letters").type("Cq prod").until("Not possible").press("enter")
-        terminal.paste("q").press("escape").without("Not possible").until("no dead letters", "● live")
+        terminal.wait_for("● live", lambda: terminal.at > 0)
+        terminal.type("/phase:failed").wait_for("filter: phase:failed", "all jobs", "● live").press("escape")
+        terminal.without("filter:").type("fabc").wait_for("Find in eternaltwin", "abc").press("escape").without(
+            "Find in"
+        )
+        terminal.type("rd").wait_for("no dead letters").type("1").wait_for("all jobs")
+        terminal.type("r3").wait_for("no dead letters").type("Cq prod").wait_for("Not possible").press("enter")
+        terminal.paste("q").press("escape").without("Not possible").wait_for("no dead letters", "● live")
         assert terminal.leave("q") == 0

@@ -13,7 +13,7 @@ import pytest
 from console.cli import output
 from queries.model import DeadLetterReport
 from tests.command import fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 
 class Answer(msgspec.Struct):
@@ -23,7 +23,7 @@ class Answer(msgspec.Struct):
 @pytest.fixture(scope="module")
 def tasker(servers: Any) -> Iterator[str]:
     """A database with tasker's tables and the demo's data, read only by these tests."""
-    server: TestbedServer = servers["18"]
+    server: PostgresServer = servers["18"]
     dsn = server.fresh("tasker", filled=True)
     yield dsn
     server.drop(dsn)
@@ -72,7 +72,7 @@ def test_an_engine_that_keeps_none_says_so(eternaltwin: str) -> None:
     assert "No dead letters." in text
 
 
-def test_what_cannot_be_read_is_told_and_is_a_failure(server: TestbedServer) -> None:
+def test_what_cannot_be_read_is_told_and_is_a_failure(server: PostgresServer) -> None:
     dsn, role = server.fresh("tasker", filled=True), server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)

@@ -22,7 +22,7 @@ from console.cli import do as command
 from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result
 from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 STATUS = "SELECT status::text, revision, (SELECT count(*) FROM task_timer m WHERE m.task_id = t.task_id) FROM task t"
 SNAPSHOT = (
@@ -40,7 +40,7 @@ Add = Callable[..., str]
 
 
 @pytest.fixture
-def add(server: TestbedServer, eternaltwin: str) -> Add:
+def add(server: PostgresServer, eternaltwin: str) -> Add:
     """Adds a job with one task that has a timer; gives the task's id, or with ``kind`` the job's."""
 
     def add(status: str = "Blocked", kind: str = "task") -> str:
@@ -71,7 +71,7 @@ def do(dsn: str | None, action: str, *words: str, **more: Any) -> Answer:
 
 
 @pytest.fixture
-def forbidden(server: TestbedServer, eternaltwin: str) -> str:
+def forbidden(server: PostgresServer, eternaltwin: str) -> str:
     """A database in which transactions are read-only unless they ask for more."""
     server.sql(f"ALTER DATABASE {eternaltwin.rpartition('/')[2]} SET default_transaction_read_only = on")
     return eternaltwin
@@ -146,7 +146,7 @@ def test_an_action_for_another_kind(eternaltwin: str, add: Add) -> None:
     assert "refused" in answer.out
 
 
-def test_an_argument(eternaltwin: str, server: TestbedServer, add: Add) -> None:
+def test_an_argument(eternaltwin: str, server: PostgresServer, add: Add) -> None:
     node = add()
     server.sql("DELETE FROM task_timer", eternaltwin)
     assert do(eternaltwin, "wake", node, "--yes").code == 3
@@ -263,7 +263,7 @@ CREATE TRIGGER slow AFTER INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCT
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_an_interrupted_commit_waits_for_its_outcome(
-    server: TestbedServer, eternaltwin: str, add: Add, tmp_path: Path, number: signal.Signals
+    server: PostgresServer, eternaltwin: str, add: Add, tmp_path: Path, number: signal.Signals
 ) -> None:
     node = add()
     server.sql(audit_log.ddl() + SLOW_COMMIT, eternaltwin)
@@ -321,7 +321,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
 # The audit log
 
 
-def test_init_shows_asks_and_creates(eternaltwin: str, server: TestbedServer, add: Add) -> None:
+def test_init_shows_asks_and_creates(eternaltwin: str, server: PostgresServer, add: Add) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role}")
     words = ["init", "--operator", role]
@@ -350,7 +350,7 @@ def test_init_shows_asks_and_creates(eternaltwin: str, server: TestbedServer, ad
     assert told["place"] == "table"
 
 
-def test_init_without_the_right_to(eternaltwin: str, server: TestbedServer) -> None:
+def test_init_without_the_right_to(eternaltwin: str, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
@@ -391,7 +391,7 @@ def test_an_audit_log_that_cannot_be_written_stops_everything(eternaltwin: str, 
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
 
 
-def test_many_nodes_go_in_chunks(server: TestbedServer, eternaltwin: str) -> None:
+def test_many_nodes_go_in_chunks(server: PostgresServer, eternaltwin: str) -> None:
     server.sql(
         "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 600);"
         "INSERT INTO task"

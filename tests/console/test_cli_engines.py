@@ -15,8 +15,8 @@ from queries.model import Node, Outcome
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
-from tests.queries.estuary.rows import digest
-from tests.servers import TestbedServer
+from tests.db.estuary import digest
+from tests.servers import PostgresServer
 
 VARIANTS = [("agent_jobs", "mirror"), ("agent_jobs", "table"), ("estuary", ""), ("uni2work", "")]
 # What an action wants to know, by engine and action.
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(params=VARIANTS, ids=lambda v: " ".join(v).strip())
 def engine(
-    request: pytest.FixtureRequest, server: TestbedServer, tmp_path: Path
+    request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path
 ) -> Iterator[tuple[str, str, str, Path]]:
     """An engine's name and profile, the DSN of its demo's data, and a home whose settings choose that profile."""
     name, profile = request.param

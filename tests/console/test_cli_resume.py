@@ -15,7 +15,7 @@ import pytest
 
 from queries.write import audit_log
 from tests.command import ROOT, environment, fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 NODES = 1300
 FILL = """
@@ -31,7 +31,7 @@ CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pac
 
 
 @pytest.fixture
-def ids(server: TestbedServer, eternaltwin: str) -> list[str]:
+def ids(server: PostgresServer, eternaltwin: str) -> list[str]:
     server.sql(FILL % NODES + PACE, eternaltwin)
     return [f"eternaltwin/task:{key}" for (key,) in fetch(eternaltwin, "SELECT task_id::text FROM task ORDER BY 1")]
 
@@ -72,7 +72,7 @@ def killed(home: Path, rng: random.Random, *words: str) -> None:
 @pytest.mark.parametrize("place", ["table", "file"])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_killed_bulk_is_continued(
-    server: TestbedServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
+    server: PostgresServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
 ) -> None:
     if place == "table":
         server.sql(audit_log.ddl(), eternaltwin)
@@ -118,7 +118,7 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert bulks(tmp_path) == []
 
 
-def test_an_outage_is_told_on_stderr_and_waited_for(own_server: TestbedServer, tmp_path: Path) -> None:
+def test_an_outage_is_told_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(FILL % NODES + PACE, dsn)
     ids = [f"eternaltwin/task:{key}" for (key,) in fetch(dsn, "SELECT task_id::text FROM task")]

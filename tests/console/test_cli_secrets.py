@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from tests.command import fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 PW = "hunter2hunter2"
 FORMS = [
@@ -58,7 +58,7 @@ def test_no_password_is_printed(form: str, tmp_path: Path) -> None:
         assert PW not in answer.out + answer.err, words
 
 
-def test_a_mistyped_scheme_is_not_sent_to_the_server_as_a_database_name(server: TestbedServer) -> None:
+def test_a_mistyped_scheme_is_not_sent_to_the_server_as_a_database_name(server: PostgresServer) -> None:
     parts = urlsplit(server.dsn())
     env = {"PGHOST": "127.0.0.1", "PGPORT": str(parts.port), "PGUSER": "postgres", "PGPASSWORD": str(parts.password)}
     answer = unstick("stuck", "-d", FORMS[0], **env)
@@ -67,7 +67,7 @@ def test_a_mistyped_scheme_is_not_sent_to_the_server_as_a_database_name(server: 
     assert "does not exist" not in answer.err
 
 
-def test_info_says_whether_the_connection_is_encrypted(server: TestbedServer, eternaltwin_demo: str) -> None:
+def test_info_says_whether_the_connection_is_encrypted(server: PostgresServer, eternaltwin_demo: str) -> None:
     found = unstick("info", "--json", dsn=eternaltwin_demo).json["server"]
     assert (found["encrypted"], found["tls"], found["local"]) == (False, "", False)
     assert "encrypted" in unstick("info", dsn=eternaltwin_demo).out

@@ -13,7 +13,7 @@ from console.cli import commands, main, screen
 from console.cli.options import CliOptions
 from console.cli.target import Target, resolve
 from tests.command import Answer, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 NODE = "eternaltwin/task:20000000-0000-4000-8000-000000000001"
 
@@ -247,7 +247,7 @@ def test_an_unknown_context(tmp_path: Path) -> None:
     assert "prod, staging" in said
 
 
-def test_thresholds_of_the_settings_count(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> None:
+def test_thresholds_of_the_settings_count(eternaltwin: str, server: PostgresServer, tmp_path: Path) -> None:
     server.sql("INSERT INTO job VALUES (gen_random_uuid(), now() - interval '1 minute', NULL, '')", eternaltwin)
     home = settings(tmp_path, '[thresholds.eternaltwin]\nempty_job = "5s"\n')
     assert unstick("stuck", "--json", dsn=eternaltwin).json["found"] == []

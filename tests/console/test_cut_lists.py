@@ -10,11 +10,11 @@ import pytest
 
 from queries.workspace import Workspace
 from tests.command import unstick
-from tests.console.stage import staged
-from tests.queries.builders import Twin
-from tests.queries.estuary.rows import Rows
-from tests.queries.snak import Snak
-from tests.servers import TestbedServer
+from tests.console.tui_driver import run_tui
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.estuary import EstuaryDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 
 ONLY = "only 500 users were looked at"
 
@@ -26,7 +26,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def jobs(server: TestbedServer) -> Iterator[str]:
+def jobs(server: PostgresServer) -> Iterator[str]:
     """An empty database of agent_jobs."""
     dsn = server.fresh("agent_jobs")
     yield dsn
@@ -35,28 +35,28 @@ def jobs(server: TestbedServer) -> Iterator[str]:
 
 async def users(dsn: str, number: int) -> None:
     """So many users, each with a job that waits and one that failed."""
-    snak = await Snak.open(dsn)
-    await snak.job()
-    await snak.job("failed", ended=1, error="boom")
+    agent_jobs_db = await AgentJobsDb.open(dsn)
+    await agent_jobs_db.job()
+    await agent_jobs_db.job("failed", ended=1, error="boom")
     columns = "job_id, agent_id, status, error, created_at, completed_at, updated_at"
-    await snak.sql(
+    await agent_jobs_db.sql(
         f"INSERT INTO jobs (id, user_id, {columns})"
         f" SELECT gen_random_uuid(), md5(i::text)::uuid, i || job_id, {columns.partition(', ')[2]}"
         f" FROM jobs, generate_series(2, {number}) AS i"
     )
-    await snak.sql("ANALYZE jobs")
-    await snak.connection.close()
+    await agent_jobs_db.sql("ANALYZE jobs")
+    await agent_jobs_db.connection.close()
 
 
 @pytest.mark.parametrize("number", [499, 500])
 async def test_of_more_users_than_are_looked_at(jobs: str, tmp_path: Path, number: int) -> None:
     await users(jobs, number)
-    async with staged(jobs, tmp_path) as stage:
-        await stage.until("● live")
-        await stage.press("l")
-        await stage.until(f"unfinished, {ONLY if number == 500 else 'most urgent first'}", "pending")
-        await stage.press("3")
-        text = await stage.until("failed: boom", "dead letters in 1")
+    async with run_tui(jobs, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("l")
+        await tui.wait_for(f"unfinished, {ONLY if number == 500 else 'most urgent first'}", "pending")
+        await tui.press("3")
+        text = await tui.wait_for("failed: boom", "dead letters in 1")
         assert (ONLY in text) == (number == 500)
 
 
@@ -69,23 +69,23 @@ def test_the_commands_say_it_too(jobs: str) -> None:
 
 
 async def test_what_no_index_leads_to_is_told(
-    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await twin.sql(
+    await eternaltwin_db.sql(
         "INSERT INTO task (task_id, job_id, kind, kind_version, created_at, revision, status, cpu_duration,"
         " poll_duration, state) SELECT gen_random_uuid(), $1, 'Shard', 1, now(), 0, 'Available', '0', '0', ''"
         " FROM generate_series(1, 5001)",
-        await twin.job(),
+        await eternaltwin_db.job(),
     )
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     page = await workspace.engines["eternaltwin"].live(page=6000)
     assert (len(page.nodes), page.only) == (5000, "the first 5,000 of those never polled")
     await workspace.close()
     dsn = server.fresh("estuary")
-    rows = await Rows.open(dsn)
-    await rows.task()
+    estuary_db = await EstuaryDb.open(dsn)
+    await estuary_db.task()
     workspace = await Workspace.open(dsn, file=tmp_path / "audit_log")
     assert (await workspace.engines["estuary"].live()).only == "tasks that are to be polled"
     await workspace.close()
-    await rows.connection.close()
+    await estuary_db.connection.close()
     server.drop(dsn)

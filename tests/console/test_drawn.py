@@ -15,31 +15,31 @@ from console.text import formatting
 from console.tui.widgets.line_view import LineView
 from queries.model import DRAWN
 from tests.command import unstick
-from tests.console.stage import Stage, staged
-from tests.queries.estuary.rows import Rows
-from tests.queries.tasker_rows import Shop
-from tests.servers import TestbedServer
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.estuary import EstuaryDb
+from tests.db.tasker import TaskerDb
+from tests.servers import PostgresServer
 
 
-async def opened(stage: Stage, title: str) -> str:
+async def opened(tui: TuiDriver, title: str) -> str:
     """The page of the only unfinished task."""
-    await stage.until("live", "all jobs")
-    await stage.press("l")
-    await stage.until("unfinished", title)
-    await stage.press("home", "enter")
-    return await read(stage)
+    await tui.wait_for("live", "all jobs")
+    await tui.press("l")
+    await tui.wait_for("unfinished", title)
+    await tui.press("home", "enter")
+    return await read(tui)
 
 
-async def read(stage: Stage) -> str:
+async def read(tui: TuiDriver) -> str:
     """Wait until the page is there, also what is below the screen's end."""
-    return await stage.until(lambda: stage.app.screen.query(LineView) and "Recorded" in page(stage))
+    return await tui.wait_for(lambda: tui.app.screen.query(LineView) and "Recorded" in page(tui))
 
 
-def page(stage: Stage) -> str:
-    return stage.app.screen.query_one(LineView).text
+def page(tui: TuiDriver) -> str:
+    return tui.app.screen.query_one(LineView).text
 
 
-async def blocked(shop: Shop) -> None:
+async def blocked(tasker_db: TaskerDb) -> None:
     """An order of which one step failed for good."""
     data = Data(1)
     steps = {
@@ -49,17 +49,17 @@ async def blocked(shop: Shop) -> None:
         "book_carrier": failed(200, attempts=3),
     }
     data.task("fulfil_order", state="blocked_by_failures", ago=100, age=1000, steps=steps)
-    await shop.write(data)
+    await tasker_db.write(data)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 async def test_a_tasks_steps_are_drawn_with_levels_states_and_the_critical_path(
-    shop: Shop, tasker: str, tmp_path: Path, width: int
+    tasker_db: TaskerDb, tasker: str, tmp_path: Path, width: int
 ) -> None:
-    await blocked(shop)
-    async with staged(tasker, tmp_path, size=(width, 50)) as stage:
-        await opened(stage, "fulfil_order")
-        text = page(stage)
+    await blocked(tasker_db)
+    async with run_tui(tasker, tmp_path, size=(width, 50)) as tui:
+        await opened(tui, "fulfil_order")
+        text = page(tui)
         assert "Steps  6 steps on 4 levels; heavy: the critical path" in text
         lines = text.partition("Steps  ")[2].splitlines()[1:]
         drawn = lines[:12]
@@ -73,16 +73,16 @@ async def test_a_tasks_steps_are_drawn_with_levels_states_and_the_critical_path(
         assert "error" in failure
         confirm = next(line for line in drawn if "send_confirmat" in line)
         assert confirm.startswith(" 3 ■━┷━━━┛")
-        room = stage.app.screen.query_one(LineView).scrollable_content_region.width
+        room = tui.app.screen.query_one(LineView).scrollable_content_region.width
         assert max(map(formatting.width, lines)) <= room < width
         assert "attempt 3/3" in text
 
 
-async def test_a_tasks_changes_are_drawn_with_their_waits(shop: Shop, tasker: str, tmp_path: Path) -> None:
-    await blocked(shop)
-    async with staged(tasker, tmp_path) as stage:
-        await opened(stage, "fulfil_order")
-        lines = page(stage).partition("Timeline")[2].splitlines()
+async def test_a_tasks_changes_are_drawn_with_their_waits(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    await blocked(tasker_db)
+    async with run_tui(tasker, tmp_path) as tui:
+        await opened(tui, "fulfil_order")
+        lines = page(tui).partition("Timeline")[2].splitlines()
         lane = next(line for line in lines if line.startswith("  book_carrier"))
         assert "✗" in lane
         assert "error for 3m" in lane
@@ -91,11 +91,11 @@ async def test_a_tasks_changes_are_drawn_with_their_waits(shop: Shop, tasker: st
         assert "for the orchestrator" in change
 
 
-async def test_in_ascii_nothing_else_is_drawn(shop: Shop, tasker: str, tmp_path: Path) -> None:
-    await blocked(shop)
-    async with staged(tasker, tmp_path, ascii=True) as stage:
-        await opened(stage, "fulfil_order")
-        steps, _, rest = page(stage).partition("Steps  ")[2].partition("Recorded")
+async def test_in_ascii_nothing_else_is_drawn(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    await blocked(tasker_db)
+    async with run_tui(tasker, tmp_path, ascii=True) as tui:
+        await opened(tui, "fulfil_order")
+        steps, _, rest = page(tui).partition("Steps  ")[2].partition("Recorded")
         drawn = steps + rest.partition("Timeline")[2].partition("Context")[0]
         assert " 1 *-+" in drawn
         assert "x=|===*" in drawn
@@ -105,7 +105,7 @@ async def test_in_ascii_nothing_else_is_drawn(shop: Shop, tasker: str, tmp_path:
 HOSTILE = "\x1b[2J[bold]\u202e漢字[/]\x07"
 
 
-async def test_hostile_names_are_text(shop: Shop, tasker: str, tmp_path: Path) -> None:
+async def test_hostile_names_are_text(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
     data = Data(
         1,
         [
@@ -115,51 +115,55 @@ async def test_hostile_names_are_text(shop: Shop, tasker: str, tmp_path: Path) -
         ],
     )
     data.task("t", steps={HOSTILE: failed(10, error=HOSTILE)})
-    await shop.write(data)
-    async with staged(tasker, tmp_path, size=(80, 40)) as stage:
-        await opened(stage, "t v1")
-        drawn = page(stage)
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=(80, 40)) as tui:
+        await opened(tui, "t v1")
+        drawn = page(tui)
         assert "␛[2J[bold]<U+202E>漢字[/]␇" in drawn
         assert not [c for c in drawn if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
 
 
 @pytest.mark.parametrize(("wide", "size"), [(50, (60, 24)), (200, (120, 40))])
-async def test_wide_graphs_scroll(shop: Shop, tasker: str, tmp_path: Path, wide: int, size: tuple[int, int]) -> None:
+async def test_wide_graphs_scroll(
+    tasker_db: TaskerDb, tasker: str, tmp_path: Path, wide: int, size: tuple[int, int]
+) -> None:
     many = [f"part_{n:03}" for n in range(wide)]
     steps = (Step(name="split"), *(Step(name=n, after=("split",)) for n in many), Step(name="merge", after=tuple(many)))
     data = Data(1, [Template(namespace="shop", name="wide", version="1", steps=steps)])
     data.task("wide", steps={"split": complete(50)})
-    await shop.write(data)
-    async with staged(tasker, tmp_path, size=size) as stage:
-        await opened(stage, "wide v1")
-        lines = page(stage).partition("Steps  ")[2].splitlines()
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=size) as tui:
+        await opened(tui, "wide v1")
+        lines = page(tui).partition("Steps  ")[2].splitlines()
         assert lines[0].startswith(f"{wide + 2} steps on 3 levels")
         assert all(any(name in line for line in lines) for name in (*many, "merge"))
         merge = next(n for n, line in enumerate(lines) if line.startswith(" 2 "))
         assert "■" in lines[merge]
         for _ in range(200):
-            if "merge" in stage.text:
+            if "merge" in tui.text:
                 break
-            await stage.press("pagedown")
-        assert "part_" in stage.text
-        assert "merge" in stage.text
+            await tui.press("pagedown")
+        assert "part_" in tui.text
+        assert "merge" in tui.text
 
 
-async def test_a_step_with_several_parents_stands_once_in_the_tree(shop: Shop, tasker: str, tmp_path: Path) -> None:
-    await blocked(shop)
-    async with staged(tasker, tmp_path, size=(120, 40)) as stage:
-        await stage.until("live", "all jobs")
-        await stage.press("l")
-        await stage.until("unfinished", "send_confirmation +2")
-        await stage.press("end", "enter")
-        await read(stage)
-        await stage.press("o")
+async def test_a_step_with_several_parents_stands_once_in_the_tree(
+    tasker_db: TaskerDb, tasker: str, tmp_path: Path
+) -> None:
+    await blocked(tasker_db)
+    async with run_tui(tasker, tmp_path, size=(120, 40)) as tui:
+        await tui.wait_for("live", "all jobs")
+        await tui.press("l")
+        await tui.wait_for("unfinished", "send_confirmation +2")
+        await tui.press("end", "enter")
+        await read(tui)
+        await tui.press("o")
         there = ("all jobs", "validate_cart", "pack_parcel +1", "book_carrier")
-        text = await stage.until(*there, lambda: re.search(r"send_confirm\S* \+2", stage.text))
+        text = await tui.wait_for(*there, lambda: re.search(r"send_confirm\S* \+2", tui.text))
         assert text.count("pack_parcel") == text.count("send_confirmation") == 1
 
 
-def test_without_the_screen_it_is_drawn_too(server: TestbedServer) -> None:
+def test_without_the_screen_it_is_drawn_too(server: PostgresServer) -> None:
     dsn = server.fresh("tasker", filled=True)
     found = unstick("stuck", "--json", dsn=dsn).json["found"]
     task = next(f["node_id"] for f in found if f["code"] == "blocked_by_failures")
@@ -173,21 +177,21 @@ def test_without_the_screen_it_is_drawn_too(server: TestbedServer) -> None:
     server.drop(dsn)
 
 
-async def test_what_repeated_looks_have_seen_is_drawn(server: TestbedServer, tmp_path: Path) -> None:
+async def test_what_repeated_looks_have_seen_is_drawn(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("estuary")
-    rows = await Rows.open(dsn)
-    task = await rows.task(2, wake=-9000, beat=5000, state={"n": 1})
+    estuary_db = await EstuaryDb.open(dsn)
+    task = await estuary_db.task(2, wake=-9000, beat=5000, state={"n": 1})
     retry = "UPDATE tasks SET heartbeat = heartbeat + interval '303 seconds' WHERE task_id = $1::text::macaddr8"
-    async with staged(dsn, tmp_path, size=(100, 60)) as stage:
-        await stage.until("● live", lambda: stage.app.session.findings_loaded)
-        (reader,) = stage.app.session.engines.values()
+    async with run_tui(dsn, tmp_path, size=(100, 60)) as tui:
+        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
+        (reader,) = tui.app.session.engines.values()
         for _ in range(4):
             await reader.sample()
-            await rows.sql(retry, task)
+            await estuary_db.sql(retry, task)
         await reader.sample()
-        await stage.press("enter")
-        text = await stage.until("Seen failing 4 times since", "Seen by this console", "no. 4")
+        await tui.press("enter")
+        text = await tui.wait_for("Seen failing 4 times since", "Seen by this console", "no. 4")
         lane = next(line for line in text.splitlines() if "4 times since" in line and "●" in line)
         assert lane.split()[:4] == ["failing", "again", "and", "again"]
-    await rows.connection.close()
+    await estuary_db.connection.close()
     server.drop(dsn)

@@ -12,7 +12,7 @@ import pytest
 from console.demo.run import ENGINES
 from console.demo.server import wheel_binaries
 from tests.command import fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 HIDING = "\u202e\u2066\u200b\u200d\u3164\ufe0f\U000e0041\U00013430\U0001bca0\U0001d173"
 STEERING = "\x1b]0;pwned\x07\x1b[2J\x9b31m"
@@ -26,7 +26,7 @@ def quoted(name: str) -> str:
 
 
 @pytest.fixture
-def mallory(server: TestbedServer) -> Iterator[str]:
+def mallory(server: PostgresServer) -> Iterator[str]:
     """A role that must stay what it is."""
     role = server.unique("m")
     server.sql(f"CREATE ROLE {role}")
@@ -35,7 +35,7 @@ def mallory(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def names(server: TestbedServer, mallory: str) -> Iterator[list[str]]:
+def names(server: PostgresServer, mallory: str) -> Iterator[list[str]]:
     """Names of schemas; roles with the same names exist too."""
     attack = f"ALTER ROLE {mallory} SUPERUSER;"
     found = [
@@ -51,7 +51,7 @@ def names(server: TestbedServer, mallory: str) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def hostile(server: TestbedServer, names: list[str]) -> Iterator[str]:
+def hostile(server: PostgresServer, names: list[str]) -> Iterator[str]:
     """A database with eternaltwin and its demo data in a schema of each name."""
     dsn = server.fresh()
     asyncio.run(fill(dsn, names))
@@ -95,7 +95,7 @@ def test_no_command_prints_a_name_raw(hostile: str, names: list[str]) -> None:
     assert unstick("show", f"eternaltwin{HIDING}/job:1", dsn=hostile).code == 2
 
 
-def test_nothing_stuck_names_the_schemas_on_one_line(server: TestbedServer, database: str, names: list[str]) -> None:
+def test_nothing_stuck_names_the_schemas_on_one_line(server: PostgresServer, database: str, names: list[str]) -> None:
     async def empty() -> None:
         engine = next(engine for engine in ENGINES if engine.name == "eternaltwin")()
         connection = await asyncpg.connect(database)
@@ -116,7 +116,7 @@ def test_nothing_stuck_names_the_schemas_on_one_line(server: TestbedServer, data
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_printed_grants_run_as_printed_and_do_nothing_else(
-    server: TestbedServer, hostile: str, names: list[str], mallory: str, form: str
+    server: PostgresServer, hostile: str, names: list[str], mallory: str, form: str
 ) -> None:
     roles = [word for name in names for word in ("--operator", name)]
     answer = unstick("grants", "--viewer", mallory, *roles, *(["--json"] if form == "json" else []), dsn=hostile)
@@ -142,7 +142,7 @@ def test_printed_grants_run_as_printed_and_do_nothing_else(
 
 
 def test_init_for_a_hostile_role_prints_one_statement_a_line(
-    server: TestbedServer, database: str, names: list[str]
+    server: PostgresServer, database: str, names: list[str]
 ) -> None:
     roles = [word for name in names for word in ("--operator", name)]
     printed = unstick("init", "--sql", *roles).out

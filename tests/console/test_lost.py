@@ -7,124 +7,126 @@ from pathlib import Path
 import pytest
 
 from queries.actions import perform
-from tests.console.stage import Stage, staged
-from tests.queries.builders import Twin
-from tests.servers import TestbedServer
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 
 
-async def test_no_server_yet(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     own_server.halt()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("There is no connection yet.", "Cannot connect", "r tries now")
-        await stage.press("question_mark")
-        await stage.until("Keys everywhere")
-        await stage.press("1")
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("There is no connection yet.", "Cannot connect", "r tries now")
+        await tui.press("question_mark")
+        await tui.wait_for("Keys everywhere")
+        await tui.press("1")
         own_server.start()
-        await stage.press("r")
-        await stage.until("There are no jobs.", "● live")
+        await tui.press("r")
+        await tui.wait_for("There are no jobs.", "● live")
 
 
 async def test_no_connection_and_out(tmp_path: Path) -> None:
-    async with staged("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as stage:
-        await stage.until("There is no connection yet.", "Nothing was changed.")
-        await stage.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
-        assert stage.app.return_code == 0
-        assert stage.app.session.workspace is None
+    async with run_tui("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as tui:
+        await tui.wait_for("There is no connection yet.", "Nothing was changed.")
+        await tui.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
+        assert tui.app.return_code == 0
+        assert tui.app.session.workspace is None
 
 
-async def test_a_wrong_password(server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_wrong_password(server: PostgresServer, tmp_path: Path) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right'")
-    async with staged(server.dsn("postgres", user=role, password="hushhush"), tmp_path) as stage:
-        await stage.until("There is no connection yet.", "does not let us in")
-        assert "hush" not in stage.text
+    async with run_tui(server.dsn("postgres", user=role, password="hushhush"), tmp_path) as tui:
+        await tui.wait_for("There is no connection yet.", "does not let us in")
+        assert "hush" not in tui.text
     server.sql(f"DROP ROLE {role}")
 
 
-async def test_a_server_that_goes_and_comes_back(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_server_that_goes_and_comes_back(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    await twin.task(kind="Before", status="Blocked", timer=60)
-    await twin.connection.close()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("Before v1", "● live")
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await eternaltwin_db.task(kind="Before", status="Blocked", timer=60)
+    await eternaltwin_db.connection.close()
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("Before v1", "● live")
         own_server.halt("immediate")
-        await stage.until("no connection", "Before v1")
-        await stage.press("right", "down", "up", "slash")
-        await stage.type("befo")
-        await stage.until("filter: befo", "Before v1")
-        await stage.press("escape", "W")
+        await tui.wait_for("no connection", "Before v1")
+        await tui.press("right", "down", "up", "slash")
+        await tui.type("befo")
+        await tui.wait_for("filter: befo", "Before v1")
+        await tui.press("escape", "W")
         own_server.start()
-        twin = await Twin.open(dsn)
-        await twin.task(kind="After")
-        await twin.connection.close()
-        await stage.until("After v1", "● live", "Connected again.")
+        eternaltwin_db = await EternaltwinDb.open(dsn)
+        await eternaltwin_db.task(kind="After")
+        await eternaltwin_db.connection.close()
+        await tui.wait_for("After v1", "● live", "Connected again.")
 
 
-async def test_lost_between_dry_run_and_commit(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    task = await twin.task(status="Blocked", timer=60)
-    await twin.connection.close()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("0/1")
-        await stage.action("C")
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    await eternaltwin_db.connection.close()
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.action("C")
         own_server.halt("immediate")
-        await stage.until("no connection")
-        await stage.press("C")
-        await stage.until("refused", "Nothing was changed.", "Close")
+        await tui.wait_for("no connection")
+        await tui.press("C")
+        await tui.wait_for("refused", "Nothing was changed.", "Close")
     own_server.start()
-    twin = await Twin.open(dsn)
-    assert (await twin.row(task))["status"] == "Blocked"
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+    await eternaltwin_db.connection.close()
 
 
-async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    await twin.task(status="Blocked", timer=60)
-    await twin.connection.close()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("0/1")
-        await stage.press("C")
-        await stage.until("Reason, for the audit log")
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    await eternaltwin_db.connection.close()
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("C")
+        await tui.wait_for("Reason, for the audit log")
         own_server.halt("immediate")
-        await stage.type("x")
-        await stage.press("enter")
-        await stage.until("r tries again")
+        await tui.type("x")
+        await tui.press("enter")
+        await tui.wait_for("r tries again")
         own_server.start()
-        await stage.press("r")
-        await stage.until("Would change 1 node")
+        await tui.press("r")
+        await tui.wait_for("Would change 1 node")
 
 
-async def test_a_table_that_cannot_be_read_leaves_the_rest(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_table_that_cannot_be_read_leaves_the_rest(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     """A fault of one part of a look is told; the connection is kept and the picture stays."""
-    await twin.task(kind="Seen")
-    async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("Seen v1", "1 ready")
-        await twin.sql("ALTER TABLE task_timer RENAME TO hidden")
-        await stage.until("The server reports", "Seen v1")
-        await twin.sql("ALTER TABLE hidden RENAME TO task_timer")
-        await stage.until("● live")
-        await stage.press("down", "up")
-        await stage.until(lambda: not stage.app.session.error_text)
+    await eternaltwin_db.task(kind="Seen")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("Seen v1", "1 ready")
+        await eternaltwin_db.sql("ALTER TABLE task_timer RENAME TO hidden")
+        await tui.wait_for("The server reports", "Seen v1")
+        await eternaltwin_db.sql("ALTER TABLE hidden RENAME TO task_timer")
+        await tui.wait_for("● live")
+        await tui.press("down", "up")
+        await tui.wait_for(lambda: not tui.app.session.error_text)
 
 
 async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
-    own_server: TestbedServer, tmp_path: Path
+    own_server: PostgresServer, tmp_path: Path
 ) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    await twin.task(status="Blocked", timer=60)
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    await eternaltwin_db.connection.close()
     own_server.standby()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("standby", "0/1")
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("standby", "0/1")
         own_server.sql("SELECT pg_promote()")
-        await stage.until("primary", lambda: "standby" not in stage.text)
-        await stage.action("C")
-        await stage.until("Would change 1 node")
+        await tui.wait_for("primary", lambda: "standby" not in tui.text)
+        await tui.action("C")
+        await tui.wait_for("Would change 1 node")
 
 
 PACE = """
@@ -133,65 +135,65 @@ CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pac
 """
 
 
-async def lose_the_server_in_a_bulk(stage: Stage, own_server: TestbedServer) -> None:
-    await stage.until("60")
-    await stage.press("asterisk")
-    await stage.until("60 marked")
-    await stage.action("C")
-    await stage.until("Would change 2 nodes")
-    await stage.press("C")
-    await stage.until(lambda: stage.app.session.works and len(stage.app.session.works[0].results) >= 4)
+async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) -> None:
+    await tui.wait_for("60")
+    await tui.press("asterisk")
+    await tui.wait_for("60 marked")
+    await tui.action("C")
+    await tui.wait_for("Would change 2 nodes")
+    await tui.press("C")
+    await tui.wait_for(lambda: tui.app.session.works and len(tui.app.session.works[0].results) >= 4)
     own_server.halt("immediate")
-    await stage.until("Server lost, retrying in", "stop: s")
+    await tui.wait_for("Server lost, retrying in", "stop: s")
 
 
 @pytest.fixture
-async def sixty(own_server: TestbedServer, monkeypatch: pytest.MonkeyPatch) -> str:
+async def sixty(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with 60 tasks; a bulk goes through them two by two."""
     monkeypatch.setattr(perform, "CHUNK", 2)
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    await twin.tasks(await twin.jobs(60), status="Blocked", timer=60)
-    await twin.sql(PACE)
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(60), status="Blocked", timer=60)
+    await eternaltwin_db.sql(PACE)
+    await eternaltwin_db.connection.close()
     return dsn
 
 
-async def test_a_bulk_goes_on_when_the_server_is_back(own_server: TestbedServer, tmp_path: Path, sixty: str) -> None:
-    async with staged(sixty, tmp_path) as stage:
-        await lose_the_server_in_a_bulk(stage, own_server)
+async def test_a_bulk_goes_on_when_the_server_is_back(own_server: PostgresServer, tmp_path: Path, sixty: str) -> None:
+    async with run_tui(sixty, tmp_path) as tui:
+        await lose_the_server_in_a_bulk(tui, own_server)
         own_server.start()
-        await stage.until("60 changed", "Close")
+        await tui.wait_for("60 changed", "Close")
 
 
 async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_start(
-    own_server: TestbedServer, tmp_path: Path, sixty: str
+    own_server: PostgresServer, tmp_path: Path, sixty: str
 ) -> None:
-    async with staged(sixty, tmp_path) as stage:
-        await lose_the_server_in_a_bulk(stage, own_server)
-        await stage.press("s")
-        work = stage.app.session.works[0]
-        await stage.until(f"do --resume {work.bulk}", "refused", "Close", "Go on")
+    async with run_tui(sixty, tmp_path) as tui:
+        await lose_the_server_in_a_bulk(tui, own_server)
+        await tui.press("s")
+        work = tui.app.session.works[0]
+        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Go on")
         done = len(work.results) - work.stopped
         assert 0 < done < 60
     own_server.start()
-    async with staged(sixty, tmp_path) as stage:
-        await stage.until("A bulk was not finished", f"{60 - done} of 60")
+    async with run_tui(sixty, tmp_path) as tui:
+        await tui.wait_for("A bulk was not finished", f"{60 - done} of 60")
 
 
-async def test_a_change_that_a_failover_has_lost_is_said(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    await twin.task(status="Blocked", timer=60)
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    await eternaltwin_db.connection.close()
     own_server.keep()
-    async with staged(dsn, tmp_path) as stage:
-        await stage.until("0/1")
-        await stage.action("C")
-        await stage.until("Would change 1 node")
-        await stage.press("C")
-        await stage.until("1 changed", "Close")
-        await stage.press("enter")
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.action("C")
+        await tui.wait_for("Would change 1 node")
+        await tui.press("C")
+        await tui.wait_for("1 changed", "Close")
+        await tui.press("enter")
         own_server.fall_back()
-        await stage.until("The server was replaced: changes of 1 node are lost")
-        assert stage.app.session.works[0].told == "1 lost"
+        await tui.wait_for("The server was replaced: changes of 1 node are lost")
+        assert tui.app.session.works[0].told == "1 lost"

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
-from tests.console.stage import staged
+from tests.console.tui_driver import run_tui
 
 PAGES = 200
 
@@ -21,17 +21,17 @@ def alive() -> tuple[int, int]:
 
 
 async def test_closed_pages_leave_no_style_caches(eternaltwin_demo: str, tmp_path: Path) -> None:
-    async with staged(eternaltwin_demo, tmp_path, size=(80, 24), interval=5.0) as stage:
-        app = stage.app
-        await stage.until("● live", lambda: len(app.screen.targets()) == 1)
+    async with run_tui(eternaltwin_demo, tmp_path, size=(80, 24), interval=5.0) as tui:
+        app = tui.app
+        await tui.wait_for("● live", lambda: len(app.screen.targets()) == 1)
         figures = []
         for number in range(PAGES + 1):
             if number % (PAGES // 4) == 0 and number:
                 figures.append(alive())
-            await stage.burst(("enter", "y", "C", "f")[number % 4])
+            await tui.burst(("enter", "y", "C", "f")[number % 4])
             app.screen._on_timer_update()  # paint it
             assert len(app.screen_stack) == 2
-            await stage.burst("escape")
+            await tui.burst("escape")
             assert len(app.screen_stack) == 1
         (caches, lines), *rest = figures
         assert max(later for later, _ in rest) <= caches + 20, figures

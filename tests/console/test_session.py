@@ -17,11 +17,11 @@ from queries.actions import perform
 from queries.errors import SlowError
 from queries.model import Outcome, Page
 from queries.workspace import Workspace
-from tests.console.stage import DEADLINE, staged
-from tests.queries.builders import Twin
+from tests.console.tui_driver import DEADLINE, run_tui
+from tests.db.eternaltwin import EternaltwinDb
 
 
-async def until(condition: Callable[[], object]) -> None:
+async def wait_for(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(DEADLINE):
         while not condition():
             await asyncio.sleep(0.01)
@@ -37,7 +37,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
     session = Session(open_, 0.2)
     task = asyncio.create_task(session.run())
     try:
-        await until(lambda: session.findings_loaded or session.error_text)
+        await wait_for(lambda: session.findings_loaded or session.error_text)
         yield session
     finally:
         await session.close()
@@ -51,19 +51,23 @@ async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace
     await workspace.close()
 
 
-async def test_a_session_knows_counts_and_findings(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    task = await twin.task(status="Blocked", timer=-600)
+async def test_a_session_knows_counts_and_findings(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
         assert session.link is Link.LIVE
-        assert [f.code for f in session.findings_of(twin.id(task))] == ["overdue_timer"]
-        assert session.codes() == {twin.id(task): ("overdue_timer",)}
+        assert [f.code for f in session.findings_of(eternaltwin_db.id(task))] == ["overdue_timer"]
+        assert session.codes() == {eternaltwin_db.id(task): ("overdue_timer",)}
         assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
         assert session.age is not None
-        assert session.reader(twin.id(task)) is not None
+        assert session.reader(eternaltwin_db.id(task)) is not None
         assert session.reader("nowhere/task:1") is None
 
 
-async def test_a_paused_session_looks_when_asked(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_paused_session_looks_when_asked(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     async with running(eternaltwin, tmp_path) as session:
         looks: list[int] = []
 
@@ -72,10 +76,10 @@ async def test_a_paused_session_looks_when_asked(twin: Twin, eternaltwin: str, t
 
         session.viewer = viewer
         assert session.pause()
-        await until(lambda: session._pause() > 60)
+        await wait_for(lambda: session._pause() > 60)
         before = len(looks)
         session.refresh()
-        await until(lambda: len(looks) > before)
+        await wait_for(lambda: len(looks) > before)
         assert not session.pause()
 
 
@@ -89,49 +93,51 @@ def test_intervals_go_up_and_down_and_no_further() -> None:
     assert [session.pick_interval(1) for _ in range(20)][-1] == 3600.0
 
 
-async def test_a_node_is_revealed_wherever_its_page_is(twin: Twin, workspace: Workspace) -> None:
-    jobs = await twin.jobs(150)
-    tasks = await twin.tasks(jobs)
+async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    jobs = await eternaltwin_db.jobs(150)
+    tasks = await eternaltwin_db.tasks(jobs)
     reader = workspace.engines["eternaltwin"]
     node_list = NodeList(lambda: reader, ListKind.TREE)
-    page = await reader.nodes([twin.id(tasks[-1])])
+    page = await reader.nodes([eternaltwin_db.id(tasks[-1])])
     assert await node_list.reveal(page.nodes[0])
-    assert node_list.forest.reveal(twin.id(tasks[-1]))
-    assert node_list.forest.cursor == twin.id(tasks[-1])
+    assert node_list.forest.reveal(eternaltwin_db.id(tasks[-1]))
+    assert node_list.forest.cursor == eternaltwin_db.id(tasks[-1])
     assert node_list.has_more(None)
-    await twin.sql("DELETE FROM job")
+    await eternaltwin_db.sql("DELETE FROM job")
     assert not await NodeList(lambda: reader, ListKind.TREE).reveal(page.nodes[0])
 
 
-async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(twin: Twin, workspace: Workspace) -> None:
-    job = await twin.job()
+async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    job = await eternaltwin_db.job()
     reader = workspace.engines["eternaltwin"]
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
-    node_list.forest.expand(twin.id(job, "job"))
-    await node_list.below(twin.id(job, "job"))
-    assert node_list.forest.children(twin.id(job, "job")) == ()
-    task = await twin.task(job)
-    news = await node_list.refresh([twin.id(job, "job")])
-    assert "phase" in news.cells[twin.id(job, "job")]
-    await node_list.below(twin.id(job, "job"))
-    assert node_list.forest.children(twin.id(task)) == (), "a task has nothing to unfold"
-    await twin.sql("DELETE FROM job")
-    news = await node_list.refresh([twin.id(job, "job"), twin.id(task)])
+    node_list.forest.expand(eternaltwin_db.id(job, "job"))
+    await node_list.below(eternaltwin_db.id(job, "job"))
+    assert node_list.forest.children(eternaltwin_db.id(job, "job")) == ()
+    task = await eternaltwin_db.task(job)
+    news = await node_list.refresh([eternaltwin_db.id(job, "job")])
+    assert "phase" in news.cells[eternaltwin_db.id(job, "job")]
+    await node_list.below(eternaltwin_db.id(job, "job"))
+    assert node_list.forest.children(eternaltwin_db.id(task)) == (), "a task has nothing to unfold"
+    await eternaltwin_db.sql("DELETE FROM job")
+    news = await node_list.refresh([eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)])
     assert news.removed
     assert news.lost is not None
 
 
 async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read(
-    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = await twin.job()
-    task = await twin.task(job)
+    job = await eternaltwin_db.job()
+    task = await eternaltwin_db.task(job)
     reader, asked = workspace.engines["eternaltwin"], list[list[str]]()
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
-    node_list.forest.expand(twin.id(job, "job"))
-    await node_list.below(twin.id(job, "job"))
+    node_list.forest.expand(eternaltwin_db.id(job, "job"))
+    await node_list.below(eternaltwin_db.id(job, "job"))
     nodes = reader.nodes
 
     async def counted(ids: Iterable[str]) -> Page:
@@ -142,17 +148,17 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
         raise SlowError("too slow")
 
     monkeypatch.setattr(reader, "nodes", counted)
-    seen = [twin.id(job, "job"), twin.id(task)]
-    await twin.sql("UPDATE task SET revision = revision + 1")
+    seen = [eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)]
+    await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     news = await node_list.refresh(seen)
     assert all("revision" in news.cells[node_id] for node_id in seen)
     assert asked == []
     monkeypatch.setattr(reader, "roots", broken_off)
-    before = node_list.forest.node(twin.id(task))
-    await twin.sql("UPDATE task SET revision = revision + 1")
+    before = node_list.forest.node(eternaltwin_db.id(task))
+    await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     with pytest.raises(SlowError):
         await node_list.refresh(seen)
-    after = node_list.forest.node(twin.id(task))
+    after = node_list.forest.node(eternaltwin_db.id(task))
     assert asked == [seen]
     assert before is not None
     assert after is not None
@@ -167,28 +173,34 @@ async def test_a_list_without_an_engine_reads_nothing() -> None:
     assert (await node_list.refresh([])).added == 0
 
 
-async def test_children_that_cost_a_scan_are_asked_for(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.task(kind="Hidden")
-    async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("Hidden v1")
-        reader = stage.app.session.engines["eternaltwin"]
+async def test_children_that_cost_a_scan_are_asked_for(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(kind="Hidden")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("Hidden v1")
+        reader = tui.app.session.engines["eternaltwin"]
         reader.found = msgspec.structs.replace(reader.found, have=reader.found.have - {"task_by_job"})
-        await stage.press("right")
-        await stage.until("costly: not read (")
-        await stage.press("down", "enter")
-        await stage.until("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx")
-        await stage.press("y")
-        await stage.until("DDL of the index")
-        await stage.press("enter")
-        await stage.until(lambda: stage.app.clipboard.startswith("CREATE INDEX"))
-        await stage.press("tab", "enter")
-        await stage.until("└", "○ Available", lambda: "costly" not in stage.text)
+        await tui.press("right")
+        await tui.wait_for("costly: not read (")
+        await tui.press("down", "enter")
+        await tui.wait_for("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx")
+        await tui.press("y")
+        await tui.wait_for("DDL of the index")
+        await tui.press("enter")
+        await tui.wait_for(lambda: tui.app.clipboard.startswith("CREATE INDEX"))
+        await tui.press("tab", "enter")
+        await tui.wait_for("└", "○ Available", lambda: "costly" not in tui.text)
 
 
-async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace: Workspace) -> None:
-    tasks = await twin.tasks(await twin.jobs(1200), status="Blocked", timer=60)
+async def test_a_work_in_chunks_can_be_stopped_between_two(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(1200), status="Blocked", timer=60)
     reader = workspace.engines["eternaltwin"]
-    nodes = [n for at in range(0, 1200, 400) for n in (await reader.nodes(map(twin.id, tasks[at : at + 400]))).nodes]
+    nodes = [
+        n
+        for at in range(0, 1200, 400)
+        for n in (await reader.nodes(map(eternaltwin_db.id, tasks[at : at + 400]))).nodes
+    ]
     seen = {node.id: node.version for node in nodes}
     dry_run = await perform.dry_run(workspace, "eternaltwin", "wake", seen, "test", {})
     steps: list[int] = []
@@ -203,34 +215,36 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(twin: Twin, workspace
     assert steps == [500, 1200]
     assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}
     assert work.told == "500 changed, 700 refused"
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 500
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 500
     assert "before its turn" in work.results[-1].why
 
 
-async def test_more_nodes_than_are_dry_run_of(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.tasks(await twin.jobs(600), status="Blocked", timer=60)
-    async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("100+")
-        while not stage.text.splitlines()[2].endswith(" 600 "):
-            await stage.press("end")
-            await stage.pilot.pause()
-        await stage.press("asterisk")
-        await stage.until("600 marked")
-        await stage.action("C")
-        await stage.until("The first 500 of 600 nodes were dry-run", "Would change 500 nodes")
-        await stage.press("C")
-        await stage.until("600 changed", "Close")
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600
+async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(600), status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("100+")
+        while not tui.text.splitlines()[2].endswith(" 600 "):
+            await tui.press("end")
+            await tui.pilot.pause()
+        await tui.press("asterisk")
+        await tui.wait_for("600 marked")
+        await tui.action("C")
+        await tui.wait_for("The first 500 of 600 nodes were dry-run", "Would change 500 nodes")
+        await tui.press("C")
+        await tui.wait_for("600 changed", "Close")
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600
 
 
-async def test_a_failing_page_can_be_asked_for_again(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    await twin.task(kind="Late")
-    async with staged(eternaltwin, tmp_path) as stage:
-        await stage.until("Late v1")
-        stage.app.session.pause()
-        await twin.sql("ALTER TABLE task RENAME TO hidden")
-        await stage.press("right")
-        await stage.until("not read; enter tries again")
-        await twin.sql("ALTER TABLE hidden RENAME TO task")
-        await stage.press("down", "enter")
-        await stage.until("○ Available")
+async def test_a_failing_page_can_be_asked_for_again(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(kind="Late")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("Late v1")
+        tui.app.session.pause()
+        await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
+        await tui.press("right")
+        await tui.wait_for("not read; enter tries again")
+        await eternaltwin_db.sql("ALTER TABLE hidden RENAME TO task")
+        await tui.press("down", "enter")
+        await tui.wait_for("○ Available")

@@ -12,9 +12,9 @@ import pytest
 from console.model.refresh_clock import SHARE
 from queries.db.server_load import Load
 from tests.command import unstick
-from tests.console.stage import Stage, staged
-from tests.queries.builders import Twin
-from tests.servers import TestbedServer
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 
 SLOW = """
     GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
@@ -37,7 +37,7 @@ class EarlyConnect:
 
 
 @pytest.fixture
-def slow(server: TestbedServer, eternaltwin: str) -> Iterator[str]:
+def slow(server: PostgresServer, eternaltwin: str) -> Iterator[str]:
     """The fresh database for a role that waits 2 ms for every task it looks at, whatever for."""
     role = server.unique("slow")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
@@ -47,49 +47,49 @@ def slow(server: TestbedServer, eternaltwin: str) -> Iterator[str]:
     server.sql(f"DROP ROLE {role}")
 
 
-async def look(stage: Stage, clock: EarlyConnect) -> None:
+async def look(tui: TuiDriver, clock: EarlyConnect) -> None:
     """Let the time pass until each part of a look is due, so that all work so far is paid for; have the next one."""
-    session = stage.app.session
+    session = tui.app.session
     seen, sought = session._fast.looks, session._slow.looks
     clock.skip(max(session._fast.wait(), session._slow.wait()))
     session._wake.set()
-    await stage.until(lambda: session._fast.looks > seen and session._slow.looks > sought)
+    await tui.wait_for(lambda: session._fast.looks > seen and session._slow.looks > sought)
 
 
-async def test_a_slow_server_is_looked_at_less_often(twin: Twin, slow: str, tmp_path: Path) -> None:
-    await twin.tasks(await twin.jobs(5), status="Blocked", timer=-900)
+async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: EternaltwinDb, slow: str, tmp_path: Path) -> None:
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(5), status="Blocked", timer=-900)
     clock = EarlyConnect()
-    async with staged(slow, tmp_path, now=clock, interval=0.2) as stage:
-        session = stage.app.session
-        await stage.until("● live", lambda: session._slow.looks > 0)
+    async with run_tui(slow, tmp_path, now=clock, interval=0.2) as tui:
+        session = tui.app.session
+        await tui.wait_for("● live", lambda: session._slow.looks > 0)
         assert session.workspace is not None
         load: Load = session.workspace.database.load
         assert session.pace > 2 * session.interval
         began, worked = clock(), load.worked
         while clock() - began < 2 * Load.WINDOW:
-            await look(stage, clock)
+            await look(tui, clock)
         clock.skip(max(session._fast.wait(), session._slow.wait()))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
-        stage.app.session.changed()
-        text = await stage.until("slowed down")
+        tui.app.session.changed()
+        text = await tui.wait_for("slowed down")
         told = re.search(r"load (\d\.\d)%", text)
         assert told is not None, text
         assert 0.5 < float(told[1]) <= 100 * SHARE
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await twin.task(status="Blocked", timer=-900)
-    async with staged(eternaltwin, tmp_path, interval=60) as stage:
-        session = stage.app.session
-        await stage.until("● live", "1 stuck")
-        await twin.sql("ALTER TABLE task RENAME TO hidden")
+    await eternaltwin_db.task(status="Blocked", timer=-900)
+    async with run_tui(eternaltwin, tmp_path, interval=60) as tui:
+        session = tui.app.session
+        await tui.wait_for("● live", "1 stuck")
+        await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
         before = session._fast.looks
-        await stage.press("2")
-        await stage.until("timer overdue", "page not read")
+        await tui.press("2")
+        await tui.wait_for("timer overdue", "page not read")
         for _ in range(50):
-            await stage.pilot.pause()
+            await tui.pilot.pause()
         assert session._fast.looks - before <= 3
 
 

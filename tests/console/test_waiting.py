@@ -15,9 +15,9 @@ import pytest
 from textual.widgets import Button, Input
 
 from tests.command import HOMES, environment
-from tests.console.stage import staged
-from tests.queries.estuary.rows import ZERO, Rows, digest
-from tests.servers import TestbedServer
+from tests.console.tui_driver import run_tui
+from tests.db.estuary import ZERO, EstuaryDb, digest
+from tests.servers import PostgresServer
 
 GOOD = f'["{ZERO}", {{"type": "shard_failed"}}]'
 POISON = '"poison"'
@@ -25,17 +25,17 @@ DROP = ("--arg", "position=1", "--arg", f"digest={digest(POISON)}", "--reason", 
 
 
 @pytest.fixture
-def estuary(server: TestbedServer) -> Iterator[str]:
+def estuary(server: PostgresServer) -> Iterator[str]:
     dsn = server.fresh("estuary")
     yield dsn
     server.drop(dsn)
 
 
 @pytest.fixture
-async def rows(estuary: str) -> AsyncIterator[Rows]:
-    rows = await Rows.open(estuary)
-    yield rows
-    await rows.connection.close()
+async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
+    estuary_db = await EstuaryDb.open(estuary)
+    yield estuary_db
+    await estuary_db.connection.close()
 
 
 async def started(*words: str, dsn: str) -> asyncio.subprocess.Process:
@@ -53,24 +53,26 @@ async def command(*words: str, dsn: str) -> tuple[int | None, str, str]:
     return program.returncode, out.decode(), err.decode()
 
 
-async def let_go(rows: Rows, task: str) -> None:
+async def let_go(estuary_db: EstuaryDb, task: str) -> None:
     """The retry is due: the heartbeat is older than the timeout."""
-    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '301 s' WHERE task_id = $1::text::macaddr8", task)
+    await estuary_db.sql(
+        "UPDATE tasks SET heartbeat = now() - interval '301 s' WHERE task_id = $1::text::macaddr8", task
+    )
 
 
 @pytest.mark.parametrize("page", ["stuck", "show"])
-async def test_a_suggested_command_runs_as_it_is_printed(rows: Rows, estuary: str, page: str) -> None:
-    task = await rows.task(wake=-900, beat=301, inbox=[GOOD, POISON])
-    _, out, _ = await command(page, *([rows.id(task)] if page == "show" else []), dsn=estuary)
+async def test_a_suggested_command_runs_as_it_is_printed(estuary_db: EstuaryDb, estuary: str, page: str) -> None:
+    task = await estuary_db.task(wake=-900, beat=301, inbox=[GOOD, POISON])
+    _, out, _ = await command(page, *([estuary_db.id(task)] if page == "show" else []), dsn=estuary)
     (line,) = [each.partition("→ ")[2] for each in out.splitlines() if "→ unstick do drop" in each]
     program, *words = shlex.split(line.replace('"..."', "poison"))
     assert program == "unstick"
     code, _, err = await command(*words, "--yes", dsn=estuary)
     assert code == 0, err
-    assert (await rows.row(task))["inbox"] == [GOOD]
+    assert (await estuary_db.row(task))["inbox"] == [GOOD]
 
 
-async def test_what_the_operator_decides_stays_open(server: TestbedServer) -> None:
+async def test_what_the_operator_decides_stays_open(server: PostgresServer) -> None:
     dsn = server.fresh("tasker", filled=True)
     _, out, _ = await command("stuck", dsn=dsn)
     lines = [each for each in out.splitlines() if "→ unstick do resolve" in each]
@@ -79,36 +81,36 @@ async def test_what_the_operator_decides_stays_open(server: TestbedServer) -> No
     server.drop(dsn)
 
 
-async def test_do_says_that_waiting_would_help(rows: Rows, estuary: str) -> None:
-    task = await rows.task(wake=-900, beat=20, inbox=[POISON])
-    code, out, err = await command("do", "drop", rows.id(task), *DROP, "--yes", dsn=estuary)
+async def test_do_says_that_waiting_would_help(estuary_db: EstuaryDb, estuary: str) -> None:
+    task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON])
+    code, out, err = await command("do", "drop", estuary_db.id(task), *DROP, "--yes", dsn=estuary)
     assert (code, out.startswith("refused")) == (3, True)
     assert "--wait" in err
-    code, _, err = await command("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "0.5", dsn=estuary)
+    code, _, err = await command("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "0.5", dsn=estuary)
     assert code == 3
-    assert (await rows.row(task))["inbox"] == [POISON]
+    assert (await estuary_db.row(task))["inbox"] == [POISON]
 
 
-async def test_do_waits_until_it_is_free(rows: Rows, estuary: str) -> None:
-    task = await rows.task(wake=-900, beat=20, inbox=[POISON, GOOD])
-    words = ("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "300", "--json")
+async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) -> None:
+    task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON, GOOD])
+    words = ("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "300", "--json")
     running = asyncio.create_task(command(*words, dsn=estuary))
     async with asyncio.timeout(60):
-        while not await rows.value(
+        while not await estuary_db.value(
             "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%FOR NO KEY UPDATE%' AND pid <> pg_backend_pid()"
         ):
             await asyncio.sleep(0.05)
     assert not running.done()
-    await let_go(rows, task)
+    await let_go(estuary_db, task)
     code, out, err = await asyncio.wait_for(running, 60)
     assert code == 0, err
     assert [r["outcome"] for r in json.loads(out)["results"]] == ["changed"]
-    assert (await rows.row(task))["inbox"] == [GOOD]
+    assert (await estuary_db.row(task))["inbox"] == [GOOD]
 
 
-async def test_waiting_is_broken_off_by_ctrl_c(rows: Rows, estuary: str) -> None:
-    task = await rows.task(wake=-900, beat=20, inbox=[POISON])
-    program = await started("do", "drop", rows.id(task), *DROP, "--yes", "--wait", "3000", dsn=estuary)
+async def test_waiting_is_broken_off_by_ctrl_c(estuary_db: EstuaryDb, estuary: str) -> None:
+    task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON])
+    program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "3000", dsn=estuary)
     assert program.stderr is not None
     async with asyncio.timeout(60):
         while b"Ctrl-C" not in await program.stderr.readline():
@@ -118,51 +120,53 @@ async def test_waiting_is_broken_off_by_ctrl_c(rows: Rows, estuary: str) -> None
     out, _ = await asyncio.wait_for(program.communicate(), 60)
     assert program.returncode == 130
     assert b"refused" in out
-    assert (await rows.row(task))["inbox"] == [POISON]
+    assert (await estuary_db.row(task))["inbox"] == [POISON]
 
 
 # On the screen
 
 
-async def test_the_screen_fills_in_what_the_finding_knows_and_waits(rows: Rows, estuary: str, tmp_path: Path) -> None:
-    task = await rows.task(wake=-900, beat=230, inbox=[GOOD, POISON])
-    async with staged(estuary, tmp_path, size=(140, 50)) as stage:
-        await stage.press("2")
-        await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
-        await stage.press("X")
-        await stage.until("Reason, for the audit log")
-        fields = {field.id: field.value for field in stage.app.screen.query(Input)}
+async def test_the_screen_fills_in_what_the_finding_knows_and_waits(
+    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
+) -> None:
+    task = await estuary_db.task(wake=-900, beat=230, inbox=[GOOD, POISON])
+    async with run_tui(estuary, tmp_path, size=(140, 50)) as tui:
+        await tui.press("2")
+        await tui.wait_for("undecodable message", lambda: tui.app.screen.targets())  # type: ignore[attr-defined]
+        await tui.press("X")
+        await tui.wait_for("Reason, for the audit log")
+        fields = {field.id: field.value for field in tui.app.screen.query(Input)}
         assert fields["argument-position"] == "2"
         assert fields["argument-digest"] == digest(POISON)
-        await stage.type("poison")
-        await stage.press("enter")
-        await stage.until("w waits")
-        assert stage.app.screen.query_one("#go", Button).disabled
-        await stage.press("w")
-        await stage.until("waiting up to")
-        assert not stage.app.screen.query_one("#go", Button).disabled
-        await stage.press("X")
-        await stage.until("Waiting for 1 to be free")
-        assert (await rows.row(task))["inbox"] == [GOOD, POISON]
-        await let_go(rows, task)
-        await stage.until("1 changed")
-        assert (await rows.row(task))["inbox"] == [GOOD]
+        await tui.type("poison")
+        await tui.press("enter")
+        await tui.wait_for("w waits")
+        assert tui.app.screen.query_one("#go", Button).disabled
+        await tui.press("w")
+        await tui.wait_for("waiting up to")
+        assert not tui.app.screen.query_one("#go", Button).disabled
+        await tui.press("X")
+        await tui.wait_for("Waiting for 1 to be free")
+        assert (await estuary_db.row(task))["inbox"] == [GOOD, POISON]
+        await let_go(estuary_db, task)
+        await tui.wait_for("1 changed")
+        assert (await estuary_db.row(task))["inbox"] == [GOOD]
 
 
-async def test_waiting_on_the_screen_can_be_stopped(rows: Rows, estuary: str, tmp_path: Path) -> None:
-    task = await rows.task(wake=-900, beat=230, inbox=[POISON])
-    async with staged(estuary, tmp_path, size=(140, 50)) as stage:
-        await stage.press("2")
-        await stage.until("undecodable message", lambda: stage.app.screen.targets())  # type: ignore[attr-defined]
-        await stage.press("X")
-        await stage.until("Reason, for the audit log")
-        await stage.type("poison")
-        await stage.press("enter")
-        await stage.until("w waits")
-        await stage.press("w")
-        await stage.until("waiting up to")
-        await stage.press("X")
-        await stage.until("Waiting for 1 to be free")
-        stage.app.screen.query_one("#stop", Button).press()
-        await stage.until("1 refused")
-        assert (await rows.row(task))["inbox"] == [POISON]
+async def test_waiting_on_the_screen_can_be_stopped(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
+    task = await estuary_db.task(wake=-900, beat=230, inbox=[POISON])
+    async with run_tui(estuary, tmp_path, size=(140, 50)) as tui:
+        await tui.press("2")
+        await tui.wait_for("undecodable message", lambda: tui.app.screen.targets())  # type: ignore[attr-defined]
+        await tui.press("X")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.type("poison")
+        await tui.press("enter")
+        await tui.wait_for("w waits")
+        await tui.press("w")
+        await tui.wait_for("waiting up to")
+        await tui.press("X")
+        await tui.wait_for("Waiting for 1 to be free")
+        tui.app.screen.query_one("#stop", Button).press()
+        await tui.wait_for("1 refused")
+        assert (await estuary_db.row(task))["inbox"] == [POISON]

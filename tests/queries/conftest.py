@@ -9,10 +9,10 @@ import pytest
 
 from queries.workspace import Workspace
 from queries.write import audit_log
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.uni2work import Uni2workDb
 from tests.queries.builders import opened
-from tests.queries.snak import Snak
-from tests.queries.uni import Uni
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace
 
 
 @pytest.fixture
-async def audited(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def audited(eternaltwin: str, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The same with the audit log's table in the database."""
     server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
@@ -33,35 +33,35 @@ async def audited(eternaltwin: str, server: TestbedServer, tmp_path: Path) -> As
 
 
 @pytest.fixture
-async def uni(server: TestbedServer) -> AsyncIterator[Uni]:
+async def uni2work_db(server: PostgresServer) -> AsyncIterator[Uni2workDb]:
     """Rows for a fresh database of uni2work."""
     dsn = server.fresh("uni2work")
-    uni = await Uni.open(dsn)
-    uni.dsn = dsn
-    yield uni
-    await uni.connection.close()
+    uni2work_db = await Uni2workDb.open(dsn)
+    uni2work_db.dsn = dsn
+    yield uni2work_db
+    await uni2work_db.connection.close()
     server.drop(dsn)
 
 
 @pytest.fixture
-async def uni_workspace(uni: Uni, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def uni2work_workspace(uni2work_db: Uni2workDb, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console's view of that database."""
-    workspace = await opened(uni.dsn, tmp_path)
+    workspace = await opened(uni2work_db.dsn, tmp_path)
     yield workspace
     await workspace.close()
 
 
 @pytest.fixture
-async def mirror(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def mirror(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console's view of that database as the mirror of a queue in Redis."""
-    workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "mirror"}})
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={"agent_jobs": {"profile": "mirror"}})
     yield workspace
     await workspace.close()
 
 
 @pytest.fixture
-async def table(snak: Snak, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def table(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console's view of that database as a queue that an executor polls."""
-    workspace = await opened(snak.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
     yield workspace
     await workspace.close()

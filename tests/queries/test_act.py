@@ -16,8 +16,9 @@ from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, seen, why
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, STALE, GONE, LOCKED, REFUSED, DENIED, CONFLICT = (
     Outcome.CHANGED, Outcome.STALE, Outcome.GONE, Outcome.LOCKED, Outcome.REFUSED, Outcome.DENIED, Outcome.CONFLICT
@@ -36,8 +37,8 @@ async def commit(workspace: Workspace, dry_run: DryRun) -> dict[str, Outcome]:
     return outcomes_of(await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR))
 
 
-def ids_of(twin: Twin, tasks: list[uuid.UUID]) -> list[str]:
-    return [twin.id(task) for task in tasks]
+def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
+    return [eternaltwin_db.id(task) for task in tasks]
 
 
 # How a node drops out
@@ -45,18 +46,18 @@ def ids_of(twin: Twin, tasks: list[uuid.UUID]) -> list[str]:
 
 @both_versions
 async def test_each_node_drops_out_by_name_and_the_others_go_on(
-    twin: Twin, workspace: Workspace, other: asyncpg.Connection
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
 ) -> None:
-    tasks = await twin.tasks(await twin.jobs(7), status="Blocked", timer=30)
-    fine, stale, gone, locked, complete, timed, timer_held = ids = ids_of(twin, tasks)
-    await twin.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", tasks[4])
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(7), status="Blocked", timer=30)
+    fine, stale, gone, locked, complete, timed, timer_held = ids = ids_of(eternaltwin_db, tasks)
+    await eternaltwin_db.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", tasks[4])
     dry_run = await dry_run_of(workspace, "cancel", ids)
     assert outcomes_of(dry_run) == {i: REFUSED if i == complete else CHANGED for i in ids}
 
-    await twin.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", tasks[1])
-    await twin.sql("DELETE FROM task WHERE task_id = $1", tasks[2])
-    await twin.timers([tasks[5]], 99)
-    before = {task: dict(row) for task in tasks if (row := await twin.row(task))}
+    await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", tasks[1])
+    await eternaltwin_db.sql("DELETE FROM task WHERE task_id = $1", tasks[2])
+    await eternaltwin_db.timers([tasks[5]], 99)
+    before = {task: dict(row) for task in tasks if (row := await eternaltwin_db.row(task))}
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR NO KEY UPDATE", tasks[3])
         await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
@@ -79,16 +80,16 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
     assert why(outcomes, timer_held) == "Another session holds a lock that is needed. Nothing was changed."
     for task in before:
         if task != tasks[0]:
-            assert dict(await twin.row(task)) == before[task]
+            assert dict(await eternaltwin_db.row(task)) == before[task]
     assert {c.id for c in outcomes.changes} == {fine}
 
 
 @pytest.mark.parametrize("held", ["task", "task_timer"])
 async def test_a_held_table_makes_all_locked_at_once(
-    twin: Twin, workspace: Workspace, other: asyncpg.Connection, held: str
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection, held: str
 ) -> None:
-    tasks = await twin.tasks(await twin.jobs(64), status="Blocked", timer=30)
-    versions = await seen(workspace, ids_of(twin, tasks))
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(64), status="Blocked", timer=30)
+    versions = await seen(workspace, ids_of(eternaltwin_db, tasks))
     async with other.transaction():
         await other.execute(f"LOCK TABLE {held} IN ACCESS EXCLUSIVE MODE")
         began = time.monotonic()
@@ -99,11 +100,14 @@ async def test_a_held_table_makes_all_locked_at_once(
 
 
 async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
-    twin: Twin, workspace: Workspace, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CREATE INDEX lets rows be locked but not written: that the whole table is held shows only at the change."""
     monkeypatch.setattr(perform, "NARROWING", 0.0)
-    versions = await seen(workspace, ids_of(twin, await twin.tasks(await twin.jobs(64), status="Blocked", timer=30)))
+    versions = await seen(
+        workspace,
+        ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(64), status="Blocked", timer=30)),
+    )
     async with other.transaction():
         await other.execute("LOCK TABLE task IN SHARE MODE")
         began = time.monotonic()
@@ -112,20 +116,22 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
 
 
 async def test_what_dropped_out_of_the_dry_run_stays_out(
-    twin: Twin, workspace: Workspace, other: asyncpg.Connection
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
 ) -> None:
     """Nobody was shown what would be done to it."""
-    held, free = await twin.tasks(await twin.jobs(2))
+    held, free = await eternaltwin_db.tasks(await eternaltwin_db.jobs(2))
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR UPDATE", held)
-        dry_run = await dry_run_of(workspace, "cancel", ids_of(twin, [held, free]))
-    assert outcomes_of(dry_run) == {twin.id(held): LOCKED, twin.id(free): CHANGED}
-    assert await commit(workspace, dry_run) == {twin.id(held): LOCKED, twin.id(free): CHANGED}
-    assert (await twin.row(held))["status"] == "Available"
+        dry_run = await dry_run_of(workspace, "cancel", ids_of(eternaltwin_db, [held, free]))
+    assert outcomes_of(dry_run) == {eternaltwin_db.id(held): LOCKED, eternaltwin_db.id(free): CHANGED}
+    assert await commit(workspace, dry_run) == {eternaltwin_db.id(held): LOCKED, eternaltwin_db.id(free): CHANGED}
+    assert (await eternaltwin_db.row(held))["status"] == "Available"
 
 
-async def test_an_id_that_cannot_be_one_does_not_stop_the_others(twin: Twin, workspace: Workspace) -> None:
-    good = twin.id(await twin.task())
+async def test_an_id_that_cannot_be_one_does_not_stop_the_others(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    good = eternaltwin_db.id(await eternaltwin_db.task())
     odd = f"{LABEL}/task:not-a-uuid"
     outcomes = await do(workspace, "cancel", {**await seen(workspace, [good]), odd: "1:Available:7"})
     assert outcomes_of(outcomes) == {good: CHANGED, odd: REFUSED}
@@ -134,9 +140,9 @@ async def test_an_id_that_cannot_be_one_does_not_stop_the_others(twin: Twin, wor
 
 @both_versions
 async def test_a_missing_privilege_is_named(
-    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
-    task = twin.id(await twin.task())
+    task = eternaltwin_db.id(await eternaltwin_db.task())
     role = server.unique("viewer")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin)
@@ -157,8 +163,8 @@ async def test_a_missing_privilege_is_named(
         await workspace.close()
 
 
-async def test_a_reason_must_be_given(twin: Twin, audited: Workspace) -> None:
-    versions = await seen(audited, [twin.id(await twin.task())])
+async def test_a_reason_must_be_given(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
+    versions = await seen(audited, [eternaltwin_db.id(await eternaltwin_db.task())])
     with pytest.raises(DatabaseError, match="A reason is needed"):
         await perform.dry_run(audited, LABEL, "cancel", versions, "  ", {})
     for reason, arguments in (("\udcff", {}), ("why\0", {}), ("why", {"untimed": "\udcff"})):
@@ -169,15 +175,17 @@ async def test_a_reason_must_be_given(twin: Twin, audited: Workspace) -> None:
     assert (await audited.audit_entries())[0][0].reason == odd.reason
 
 
-async def test_a_read_only_console_changes_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    task = twin.id(await twin.task())
-    before = await twin.digest()
+async def test_a_read_only_console_changes_nothing(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = eternaltwin_db.id(await eternaltwin_db.task())
+    before = await eternaltwin_db.digest()
     workspace = await opened(eternaltwin, tmp_path, read_only=True)
     outcomes = await do(workspace, "cancel", [task])
     await workspace.close()
     assert outcomes_of(outcomes) == {task: REFUSED}
     assert why(outcomes, task) == "this console is read-only"
-    assert await twin.digest() == before
+    assert await eternaltwin_db.digest() == before
 
 
 # The database breaks it off
@@ -194,47 +202,57 @@ CREATE TRIGGER poison BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION poison
 
 
 @both_versions
-async def test_one_poisoned_node_among_many_is_found_by_halving(twin: Twin, audited: Workspace) -> None:
-    await twin.sql(POISON)
-    fine = ids_of(twin, await twin.tasks(await twin.jobs(299)))
-    poisoned = twin.id(await twin.task(kind="Poisoned"))
+async def test_one_poisoned_node_among_many_is_found_by_halving(
+    eternaltwin_db: EternaltwinDb, audited: Workspace
+) -> None:
+    await eternaltwin_db.sql(POISON)
+    fine = ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(299)))
+    poisoned = eternaltwin_db.id(await eternaltwin_db.task(kind="Poisoned"))
     outcomes = await do(audited, "cancel", [*fine, poisoned])
     assert outcomes_of(outcomes) == {**dict.fromkeys(fine, CHANGED), poisoned: CONFLICT}
     assert why(outcomes, poisoned) == "No two alike. Nothing was changed."
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 299
-    assert await twin.value("SELECT sum(json_array_length(changes)) FROM unstick.audit_log") == 299
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 299
+    assert await eternaltwin_db.value("SELECT sum(json_array_length(changes)) FROM unstick.audit_log") == 299
     assert sorted(outcomes.xid.split()) == sorted(
-        r["xid"] for r in await twin.connection.fetch("SELECT xid::text FROM unstick.audit_log")
+        r["xid"] for r in await eternaltwin_db.connection.fetch("SELECT xid::text FROM unstick.audit_log")
     )
 
 
-async def test_a_row_that_the_change_does_not_reach_is_told(twin: Twin, workspace: Workspace) -> None:
-    await twin.sql(POISON)
-    fine, skipped = twin.id(await twin.task()), twin.id(await twin.task(kind="Skipped"))
+async def test_a_row_that_the_change_does_not_reach_is_told(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.sql(POISON)
+    fine, skipped = (
+        eternaltwin_db.id(await eternaltwin_db.task()),
+        eternaltwin_db.id(await eternaltwin_db.task(kind="Skipped")),
+    )
     outcomes = await do(workspace, "cancel", [fine, skipped])
     assert outcomes_of(outcomes) == {fine: CHANGED, skipped: STALE}
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_a_constraint_that_fails_at_commit_is_a_conflict(
-    twin: Twin, eternaltwin: str, tmp_path: Path, place: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str
 ) -> None:
-    await twin.sql(
+    await eternaltwin_db.sql(
         "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         " IF new.kind = 'Late' THEN RAISE check_violation USING MESSAGE = 'too late'; END IF; RETURN NULL; END $$;"
         "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON task DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION late()"
     )
     if place == "table":
-        await twin.sql(audit_log.ddl())
+        await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    late, fine = twin.id(await twin.task(kind="Late")), twin.id(await twin.task())
+    late, fine = (
+        eternaltwin_db.id(await eternaltwin_db.task(kind="Late")),
+        eternaltwin_db.id(await eternaltwin_db.task()),
+    )
     outcomes = await do(workspace, "cancel", [late, fine])
     entries, _ = await workspace.audit_entries()
     await workspace.close()
     assert outcomes_of(outcomes) == {late: CONFLICT, fine: CHANGED}
     assert why(outcomes, late) == "Too late. Nothing was changed."
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
     kept = [outcomes_of(e.results) for e in entries]
     assert {fine: CHANGED} in kept
     assert all(e.get(late) in (None, CONFLICT) for e in kept)
@@ -243,9 +261,9 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
 # Many at once
 
 
-async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, audited: Workspace) -> None:
-    tasks = await twin.tasks(await twin.jobs(1200), status="Blocked", timer=60)
-    dry_run = await dry_run_of(audited, "wake", await seen(audited, ids_of(twin, tasks)))
+async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(1200), status="Blocked", timer=60)
+    dry_run = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     assert len(dry_run.results) == 500
     stop = asyncio.Event()
     done = []
@@ -255,21 +273,21 @@ async def test_many_go_in_chunks_and_stop_between_two(twin: Twin, audited: Works
             if progress.done == 1000:
                 stop.set()
     assert done == [(500, 1200, 500), (1000, 1200, 500)]
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1000
-    assert await twin.value("SELECT count(*) FROM task_timer") == 200
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1000
+    assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 200
 
-    again = await dry_run_of(audited, "wake", await seen(audited, ids_of(twin, tasks)))
+    again = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     outcomes = await perform.commit(audited, LABEL, "wake", again, OPERATOR)
     assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
-    assert await twin.value("SELECT count(*) FROM unstick.audit_log") == 3
+    assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 3
 
 
-async def test_one_action_on_jobs_and_tasks_together(twin: Twin, workspace: Workspace) -> None:
-    job = await twin.job()
-    await twin.task(job)
-    ids = [twin.id(job, "job"), twin.id(await twin.task())]
+async def test_one_action_on_jobs_and_tasks_together(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job)
+    ids = [eternaltwin_db.id(job, "job"), eternaltwin_db.id(await eternaltwin_db.task())]
     assert set(outcomes_of(await do(workspace, "cancel", ids)).values()) == {CHANGED}
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 2
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 2
 
 
 # A dry run leaves no trace
@@ -287,25 +305,27 @@ async def test_one_action_on_jobs_and_tasks_together(twin: Twin, workspace: Work
     ],
 )
 async def test_a_dry_run_leaves_no_trace(
-    twin: Twin, audited: Workspace, action: str, kind: str, arguments: dict[str, object]
+    eternaltwin_db: EternaltwinDb, audited: Workspace, action: str, kind: str, arguments: dict[str, object]
 ) -> None:
-    job = await twin.job()
-    task = await twin.task(job, age=900, status="Blocked", timer=30)
-    await twin.task(job, age=90)
+    job = await eternaltwin_db.job()
+    task = await eternaltwin_db.task(job, age=900, status="Blocked", timer=30)
+    await eternaltwin_db.task(job, age=90)
     tables = ("users", "job", "task", "task_timer", "unstick.audit_log")
-    before = await twin.digest(tables)
-    dry_run = await dry_run_of(audited, action, [twin.id(task if kind == "task" else job, kind)], arguments)
+    before = await eternaltwin_db.digest(tables)
+    dry_run = await dry_run_of(audited, action, [eternaltwin_db.id(task if kind == "task" else job, kind)], arguments)
     assert list(outcomes_of(dry_run).values()) == [CHANGED]
     assert dry_run.changes
-    assert await twin.digest(tables) == before
+    assert await eternaltwin_db.digest(tables) == before
     held = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'unstick'"
-    assert await twin.value(held) == 0
+    assert await eternaltwin_db.value(held) == 0
     idle = "SELECT array_agg(DISTINCT state) FROM pg_stat_activity WHERE application_name = 'unstick'"
-    assert await twin.value(idle) == ["idle"]
+    assert await eternaltwin_db.value(idle) == ["idle"]
 
 
-async def test_times_are_the_servers(twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = twin.id(await twin.task())
+async def test_times_are_the_servers(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = eternaltwin_db.id(await eternaltwin_db.task())
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: 0.0)
     dry_run = await dry_run_of(workspace, "cancel", [task])
@@ -315,11 +335,11 @@ async def test_times_are_the_servers(twin: Twin, workspace: Workspace, monkeypat
     assert abs(entry.at - now) < 60
 
 
-async def test_a_commit_does_what_its_dry_run_showed(twin: Twin, workspace: Workspace) -> None:
-    job = await twin.job()
-    await twin.task(job, age=900, status="Blocked", timer=30)
-    await twin.task(job, age=90)
-    dry_run = await dry_run_of(workspace, "restart", [twin.id(job, "job")], {"confirm": "SendEmail v1"})
+async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job, age=900, status="Blocked", timer=30)
+    await eternaltwin_db.task(job, age=90)
+    dry_run = await dry_run_of(workspace, "restart", [eternaltwin_db.id(job, "job")], {"confirm": "SendEmail v1"})
     outcomes = await perform.commit(workspace, LABEL, "restart", dry_run, OPERATOR)
     assert outcomes.changes == dry_run.changes
 
@@ -328,16 +348,18 @@ async def test_a_commit_does_what_its_dry_run_showed(twin: Twin, workspace: Work
 
 
 @both_versions
-async def test_of_two_consoles_at_one_node_exactly_one_changes_it(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     """The other is told ``moved``, or ``busy`` where it came while the first had the lock."""
     consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
     met = []
     for _ in range(40):
-        task = await twin.task()
-        dry_runs = [await dry_run_of(console, "cancel", [twin.id(task)]) for console in consoles]
+        task = await eternaltwin_db.task()
+        dry_runs = [await dry_run_of(console, "cancel", [eternaltwin_db.id(task)]) for console in consoles]
         outcomes = await asyncio.gather(*(commit(c, r) for c, r in zip(consoles, dry_runs, strict=True)))
-        met.append(sorted(o[twin.id(task)] for o in outcomes))
-        assert (await twin.row(task))["revision"] == 4
+        met.append(sorted(o[eternaltwin_db.id(task)] for o in outcomes))
+        assert (await eternaltwin_db.row(task))["revision"] == 4
     for console in consoles:
         await console.close()
     assert all(pair in ([CHANGED, STALE], [CHANGED, LOCKED]) for pair in met)
@@ -345,11 +367,11 @@ async def test_of_two_consoles_at_one_node_exactly_one_changes_it(twin: Twin, et
 
 
 async def test_two_consoles_with_crossing_selections_never_deadlock(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
     for _ in range(10):
-        ids = ids_of(twin, await twin.tasks(await twin.jobs(30)))
+        ids = ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(30)))
         dry_runs = [
             await dry_run_of(consoles[0], "cancel", await seen(consoles[0], ids)),
             await dry_run_of(consoles[1], "cancel", await seen(consoles[1], reversed(ids))),
@@ -359,5 +381,5 @@ async def test_two_consoles_with_crossing_selections_never_deadlock(
             assert sorted((first[node], second[node])) in ([CHANGED, STALE], [CHANGED, LOCKED])
     for console in consoles:
         await console.close()
-    assert await twin.value("SELECT count(*) FROM task WHERE revision <> 4") == 0
-    assert await twin.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE revision <> 4") == 0
+    assert await eternaltwin_db.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0

@@ -18,39 +18,45 @@ from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, why
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 CHANGED, REFUSED, UNKNOWN = Outcome.CHANGED, Outcome.REFUSED, Outcome.UNKNOWN
 WENT_THROUGH: dict[Failure, bool] = {"before": False, "flying": True, "after": True, "late": True}
 
 
 @pytest.fixture
-async def proxy(server: TestbedServer) -> AsyncIterator[Proxy]:
+async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
     async with Proxy(server.port) as proxy:
         yield proxy
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_what_is_reported_is_what_is_in_the_table(
-    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    proxy: Proxy,
+    tmp_path: Path,
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Twice a hundred times."""
     if place == "table":
-        await twin.sql(audit_log.ddl())
+        await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
-    tasks = await twin.tasks(await twin.jobs(100), status="Blocked", timer=60)
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(100), status="Blocked", timer=60)
     failures = random.Random(7).choices(["before", "flying", "after", "late"], [8, 5, 6, 1], k=100)
     wrong = []
     for task, failure in zip(tasks, failures, strict=True):
-        dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
+        dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        outcome = outcomes_of(outcomes)[twin.id(task)]
-        row = await twin.row(task)
+        outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
+        row = await eternaltwin_db.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
         assert changed or (row["status"], row["timers"]) == ("Blocked", 1), "all of it or nothing"
         if failure != "flying":
@@ -63,34 +69,34 @@ async def test_what_is_reported_is_what_is_in_the_table(
     assert wrong == []
     entries, _ = await workspace.audit_entries(page=1000)
     changes = [r.id for e in entries for r in e.results if r.outcome is CHANGED]
-    available = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
-    assert sorted(changes) == sorted(twin.id(r[0]) for r in available), "the audit log says the same"
+    available = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert sorted(changes) == sorted(eternaltwin_db.id(r[0]) for r in available), "the audit log says the same"
     assert not any(r.outcome is UNKNOWN for e in entries for r in e.results)
     await workspace.close()
 
 
 async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gives_it_up(
-    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server goes on waiting for the rest of the transaction until its idle timeout: "in progress" till then."""
     monkeypatch.setattr(database, "IDLE_TIMEOUT", 0.3)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
-    task = await twin.task()
+    task = await eternaltwin_db.task()
     proxy.fail = "silent"
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-    assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.audit_log) == (None, (), None)
-    assert (await twin.row(task))["status"] == "Available"
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
     await workspace.close()
 
 
 async def test_unknown_only_where_nobody_answers(
-    twin: Twin, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_status, "DEADLINE", 0.2)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
-    task = await twin.task()
+    task = await eternaltwin_db.task()
 
     async def unplug() -> None:
         assert proxy._server is not None
@@ -98,29 +104,31 @@ async def test_unknown_only_where_nobody_answers(
         await proxy.cut()
 
     proxy.fail, proxy.meanwhile = "after", unplug
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): UNKNOWN}
-    xid = (await twin.row(task))["xmin"]
-    assert why(outcomes, twin.id(task)) == perform.UNSETTLED.format(xid=xid)
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNKNOWN}
+    xid = (await eternaltwin_db.row(task))["xmin"]
+    assert why(outcomes, eternaltwin_db.id(task)) == perform.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.audit_entries()
-    assert [outcomes_of(e.results) for e in entries] == [{twin.id(task): UNKNOWN}]
+    assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await workspace.close()
 
 
-async def test_a_connection_lost_before_commit_changes_nothing(twin: Twin, workspace: Workspace) -> None:
-    await twin.sql(SLOW)
-    task = await twin.task()
-    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
-    await twin.sql("UPDATE pace SET seconds = 4")
+async def test_a_connection_lost_before_commit_changes_nothing(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.sql(SLOW)
+    task = await eternaltwin_db.task()
+    dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
+    await eternaltwin_db.sql("UPDATE pace SET seconds = 4")
     at_it = asyncio.create_task(perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    while not await twin.value(end):
+    while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
     outcomes = await at_it
-    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-    assert why(outcomes, twin.id(task)).startswith("The server ended the connection: ")
-    assert why(outcomes, twin.id(task)).endswith(". Nothing was changed.")
-    assert (await twin.row(task))["status"] == "Available"
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert why(outcomes, eternaltwin_db.id(task)).startswith("The server ended the connection: ")
+    assert why(outcomes, eternaltwin_db.id(task)).endswith(". Nothing was changed.")
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
     assert (await workspace.audit_entries())[0] == ()
 
 
@@ -134,12 +142,12 @@ CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
 
-async def test_killed_while_reading_and_while_previewing(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_killed_while_reading_and_while_previewing(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    task = twin.id(await twin.task())
-    await twin.sql(f"{SLOW} UPDATE pace SET seconds = 4")
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    task = eternaltwin_db.id(await eternaltwin_db.task())
+    await eternaltwin_db.sql(f"{SLOW} UPDATE pace SET seconds = 4")
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
 
     async def reading() -> None:
@@ -174,16 +182,16 @@ async def until_active(dsn: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
-async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, place: str) -> None:
+async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, place: str) -> None:
     """After a crash the server gives the same transaction ids again: another's commit must not be taken for ours."""
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
+    eternaltwin_db = await EternaltwinDb.open(dsn)
     if place == "table":
-        await twin.sql(audit_log.ddl())
-    lost, forgotten, kept = await twin.tasks(await twin.jobs(3), status="Blocked", timer=60)
-    await twin.sql("CREATE TABLE mine (n int)")
-    await twin.sql("CHECKPOINT")
-    await twin.connection.close()
+        await eternaltwin_db.sql(audit_log.ddl())
+    lost, forgotten, kept = await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=60)
+    await eternaltwin_db.sql("CREATE TABLE mine (n int)")
+    await eternaltwin_db.sql("CHECKPOINT")
+    await eternaltwin_db.connection.close()
 
     async def crash(*, others: int = 0) -> None:
         await asyncio.to_thread(own_server.halt, "immediate")
@@ -197,33 +205,33 @@ async def test_killed_around_commit(own_server: TestbedServer, tmp_path: Path, p
     async with Proxy(own_server.port) as proxy:
         workspace = await opened(proxy.through(dsn), tmp_path)
         for task, others in ((lost, 20), (forgotten, 0)):
-            dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
+            dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
             outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-            assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-            assert why(outcomes, twin.id(task)) == commit_status.ROLLED_BACK
+            assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+            assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
 
-        dry_run = await dry_run_of(workspace, "wake", [twin.id(kept)])
+        dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        assert outcomes_of(outcomes) == {twin.id(kept): CHANGED}
+        assert outcomes_of(outcomes) == {eternaltwin_db.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.audit_entries()
-        assert outcomes_of(entries[0].results) == {twin.id(kept): CHANGED}
+        assert outcomes_of(entries[0].results) == {eternaltwin_db.id(kept): CHANGED}
         await workspace.close()
 
-    twin = await Twin.open(dsn)
-    assert [(await twin.row(task))["status"] for task in (lost, forgotten)] == ["Blocked"] * 2
-    assert (await twin.row(kept))["status"] == "Available"
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    assert [(await eternaltwin_db.row(task))["status"] for task in (lost, forgotten)] == ["Blocked"] * 2
+    assert (await eternaltwin_db.row(kept))["status"] == "Available"
+    await eternaltwin_db.connection.close()
 
 
 async def test_an_id_that_was_given_twice_settles_nothing(
-    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The id belongs to a committed transaction of somebody else's, and the server has crashed since."""
-    task = await twin.task()
-    theirs = await twin.value(
+    task = await eternaltwin_db.task()
+    theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
     )
     marked = commit_status.mark
@@ -237,20 +245,20 @@ async def test_an_id_that_was_given_twice_settles_nothing(
 
     monkeypatch.setattr(commit_status, "mark", stale)
     monkeypatch.setattr(perform, "_ended", lost)
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-    assert (await twin.row(task))["status"] == "Available"
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
 
 
 # The local audit log's disk
 
 
 async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
-    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert workspace.audit_log_file is not None
     append = workspace.audit_log_file.append
-    task = await twin.task()
+    task = await eternaltwin_db.task()
 
     def full(entry: audit_log.AuditLogEntry, *, intended: bool) -> None:
         if not intended:
@@ -258,22 +266,24 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
         append(entry, intended=True)
 
     monkeypatch.setattr(workspace.audit_log_file, "append", full)
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): CHANGED}
-    assert (await twin.row(task))["status"] == "Complete"
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): CHANGED}
+    assert (await eternaltwin_db.row(task))["status"] == "Complete"
     entries, _ = await workspace.audit_entries()
-    assert [outcomes_of(e.results) for e in entries] == [{twin.id(task): UNKNOWN}], "an intent alone proves nothing"
+    assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}], (
+        "an intent alone proves nothing"
+    )
 
 
 async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    task = await twin.task()
-    before = await twin.digest()
+    task = await eternaltwin_db.task()
+    before = await eternaltwin_db.digest()
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl")
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     await workspace.close()
-    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-    assert "audit_log.jsonl cannot be" in why(outcomes, twin.id(task))
-    assert await twin.digest() == before
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert "audit_log.jsonl cannot be" in why(outcomes, eternaltwin_db.id(task))
+    assert await eternaltwin_db.digest() == before

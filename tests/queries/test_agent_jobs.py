@@ -13,10 +13,10 @@ from queries.errors import DatabaseError
 from queries.model import Finding, Node, Page, Phase, Precision, Proof
 from queries.read.reader import Reader
 from queries.workspace import Workspace
+from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
 from tests.queries import plans
 from tests.queries.builders import opened
-from tests.queries.snak import ANNA, BERT, LABEL, STATUSES, Snak
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
 SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"
@@ -67,9 +67,9 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("change", DIFFERENT.values(), ids=DIFFERENT)
-async def test_lookalikes_are_declined_by_name(snak: Snak, tmp_path: Path, change: str) -> None:
-    await snak.sql(change)
-    workspace = await opened(snak.dsn, tmp_path)
+async def test_lookalikes_are_declined_by_name(agent_jobs_db: AgentJobsDb, tmp_path: Path, change: str) -> None:
+    await agent_jobs_db.sql(change)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert LABEL not in workspace.engines
     assert [d.engine for d in workspace.declined] == [LABEL]
     await workspace.close()
@@ -96,7 +96,7 @@ OTHERS = {
 
 
 @both_versions
-async def test_others_are_not_even_mentioned(server: TestbedServer, tmp_path: Path) -> None:
+async def test_others_are_not_even_mentioned(server: PostgresServer, tmp_path: Path) -> None:
     for name, tables in OTHERS.items():
         dsn = server.fresh()
         server.sql(tables, dsn)
@@ -120,11 +120,11 @@ ALIKE = {
 
 @both_versions
 @pytest.mark.parametrize("change", ALIKE.values(), ids=ALIKE)
-async def test_what_it_is_recognised_by(snak: Snak, tmp_path: Path, change: str) -> None:
-    job = await snak.job()
-    await snak.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE jobs SET SCHEMA app")
-    await snak.sql("ALTER TABLE IF EXISTS agents SET SCHEMA app")
-    workspace = await opened(snak.dsn, tmp_path)
+async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Path, change: str) -> None:
+    job = await agent_jobs_db.job()
+    await agent_jobs_db.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE jobs SET SCHEMA app")
+    await agent_jobs_db.sql("ALTER TABLE IF EXISTS agents SET SCHEMA app")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
     assert look.found.schema == "app"
     (agent,) = (await look.roots()).nodes
@@ -134,9 +134,9 @@ async def test_what_it_is_recognised_by(snak: Snak, tmp_path: Path, change: str)
     await workspace.close()
 
 
-async def test_two_schemas_are_both_reported(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
-    workspace = await opened(snak.dsn, tmp_path)
+async def test_two_schemas_are_both_reported(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert list(workspace.engines) == [f"{LABEL}@public", f"{LABEL}@old"]
     await workspace.close()
 
@@ -158,11 +158,11 @@ async def test_two_schemas_are_both_reported(snak: Snak, tmp_path: Path) -> None
     ],
 )
 async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_writes(
-    snak: Snak, tmp_path: Path, status: str, started: float | None, profile: str
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, status: str, started: float | None, profile: str
 ) -> None:
-    await snak.job("completed", ended=30, user=BERT)
-    await snak.job(status, started=started, ended=40 if status in ("completed", "failed") else None)
-    workspace = await opened(snak.dsn, tmp_path)
+    await agent_jobs_db.job("completed", ended=30, user=BERT)
+    await agent_jobs_db.job(status, started=started, ended=40 if status in ("completed", "failed") else None)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
     assert look.engine.limits["profile"] == profile
     assert [n for n in look.notes if n.startswith(f"profile: {profile} (")]
@@ -170,18 +170,20 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
     await workspace.close()
 
 
-async def test_the_operators_word_goes_before_what_is_recognised(snak: Snak, tmp_path: Path) -> None:
-    await snak.job("active")
-    workspace = await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "mirror"}})
+async def test_the_operators_word_goes_before_what_is_recognised(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.job("active")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "mirror"}})
     assert reader(workspace).notes == ("profile: mirror (as the settings say)",)
     await workspace.close()
     with pytest.raises(DatabaseError, match="it is one of mirror, table"):
-        await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "bull"}})
+        await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "bull"}})
 
 
-async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(snak: Snak, tmp_path: Path) -> None:
-    job = await snak.job()
-    workspace = await opened(snak.dsn, tmp_path)
+async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
+    agent_jobs_db: AgentJobsDb, tmp_path: Path
+) -> None:
+    job = await agent_jobs_db.job()
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await node(workspace, f"job:{job}")).parent_id != f"{LABEL}/user:{ANNA}"
     reader(workspace).choose("group", "user")
     assert local(await reader(workspace).roots()) == [f"user:{ANNA}"]
@@ -195,9 +197,9 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(snak: Sna
     await workspace.close()
 
 
-async def test_what_has_drifted_is_noted(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
-    workspace = await opened(snak.dsn, tmp_path)
+async def test_what_has_drifted_is_noted(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert "foreign key: missing (a job may name an agent that is gone)" in reader(workspace).notes
     await workspace.close()
 
@@ -207,20 +209,20 @@ async def test_what_has_drifted_is_noted(snak: Snak, tmp_path: Path) -> None:
 
 @both_versions
 @pytest.mark.parametrize("group", ["agent", "user"])
-async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: str) -> None:
-    agents = sorted([await snak.agent(user, f"agent {n}") for n, user in enumerate((ANNA, ANNA, BERT))])
+async def test_trees_by_agent_and_by_user(agent_jobs_db: AgentJobsDb, mirror: Workspace, group: str) -> None:
+    agents = sorted([await agent_jobs_db.agent(user, f"agent {n}") for n, user in enumerate((ANNA, ANNA, BERT))])
     jobs: dict[UUID, list[UUID]] = {}
     for n, status in enumerate(STATUSES * 3):
         agent = agents[n % 3]
         owner = ANNA if n % 2 else BERT
         ended = 10 if status in ("completed", "failed") else None
-        made = await snak.job(status, age=1000 - n * 10, agent=agent, user=owner, ended=ended)
+        made = await agent_jobs_db.job(status, age=1000 - n * 10, agent=agent, user=owner, ended=ended)
         jobs.setdefault(agent if group == "agent" else owner, []).append(made)
     reader(mirror).choose("group", group)
     assert await all_of(mirror, None) == [f"{group}:{key}" for key in sorted(jobs)]
     for key, made in jobs.items():
         assert await all_of(mirror, f"{group}:{key}", 4) == [f"job:{j}" for j in reversed(made)]
-    live = [j for made in jobs.values() for j in made if (await snak.row(j))["completed_at"] is None]
+    live = [j for made in jobs.values() for j in made if (await agent_jobs_db.row(j))["completed_at"] is None]
     first = await reader(mirror).live(page=5)
     rest = await reader(mirror).live(first.cursor)
     times = [n.created_at or 0 for n in (*first.nodes, *rest.nodes)]
@@ -232,17 +234,21 @@ async def test_trees_by_agent_and_by_user(snak: Snak, mirror: Workspace, group: 
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "2024-05-06 07:08:09", "2024-05-06 07:08:09.123456", "infinity"])
 @with_and_without
-async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path, time: str, index: str) -> None:
+async def test_a_list_tells_of_a_job_what_its_id_does(
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, time: str, index: str
+) -> None:
     for status in STATUSES:
-        await snak.job(status, error='"?" \\ \t' if status == "failed" else None, ended=1, number=f"no {status}")
-    await snak.sql(
+        await agent_jobs_db.job(
+            status, error='"?" \\ \t' if status == "failed" else None, ended=1, number=f"no {status}"
+        )
+    await agent_jobs_db.sql(
         "UPDATE jobs SET created_at = $1::text::timestamptz, updated_at = $1::text::timestamptz,"
         " completed_at = CASE WHEN completed_at IS NOT NULL THEN $1::text::timestamptz END",
         time,
     )
-    await snak.sql(index)
-    workspace = await opened(snak.dsn, tmp_path)
-    job = await snak.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
+    await agent_jobs_db.sql(index)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
+    job = await agent_jobs_db.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
     for group in ("agent", "user"):
         reader(workspace).choose("group", group)
         lists = [
@@ -260,13 +266,13 @@ async def test_a_list_tells_of_a_job_what_its_id_does(snak: Snak, tmp_path: Path
 
 
 @both_versions
-async def test_a_job_is_had_by_its_place_until_it_moves(snak: Snak, mirror: Workspace) -> None:
-    await snak.sql(
+async def test_a_job_is_had_by_its_place_until_it_moves(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id) SELECT n, $1, $2 FROM generate_series(1, 5000) AS n",
-        await snak.agent(),
+        await agent_jobs_db.agent(),
         ANNA,
     )
-    await snak.sql("VACUUM ANALYZE jobs")
+    await agent_jobs_db.sql("VACUUM ANALYZE jobs")
     ids = [n.id for n in (await reader(mirror).live(page=20)).nodes]
     keys = [UUID(i.partition(":")[2]) for i in ids]
 
@@ -274,24 +280,24 @@ async def test_a_job_is_had_by_its_place_until_it_moves(snak: Snak, mirror: Work
         """How many were found by their ids, all of them being told as they are."""
         with plans.recorded() as costs:
             read = (await reader(mirror).nodes(ids)).nodes
-        rows = await snak.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
+        rows = await agent_jobs_db.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
         assert sorted(n.title for n in read) == sorted(f"job {row['job_id']}" for row in rows)
         ways = [n for n in plans.nodes(costs["nodes"].plan) if n.get("Index Name") == "jobs_pkey"]
         return sum(round(n["Actual Rows"]) for n in ways)
 
     assert await looked_up() == 0
-    await snak.sql("UPDATE jobs SET error = '?' WHERE id = ANY ($1)", keys[:2])
+    await agent_jobs_db.sql("UPDATE jobs SET error = '?' WHERE id = ANY ($1)", keys[:2])
     assert await looked_up() == 2
     assert await looked_up() == 0
-    await snak.sql("DELETE FROM jobs WHERE id = $1 OR ctid = '(0,1)'", keys[2])
-    await snak.sql("VACUUM FULL jobs")  # where each was there is now another
+    await agent_jobs_db.sql("DELETE FROM jobs WHERE id = $1 OR ctid = '(0,1)'", keys[2])
+    await agent_jobs_db.sql("VACUUM FULL jobs")  # where each was there is now another
     assert await looked_up() > 10
     assert await looked_up() == 0
 
 
-async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
-    agent = await snak.agent(ANNA, "Paper reader")
-    jobs = {s: await snak.job(s, agent=agent, age=60 - n) for n, s in enumerate(STATUSES)}
+async def test_phases_and_names(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    agent = await agent_jobs_db.agent(ANNA, "Paper reader")
+    jobs = {s: await agent_jobs_db.job(s, agent=agent, age=60 - n) for n, s in enumerate(STATUSES)}
     phases = {s: (await node(mirror, f"job:{j}")).phase for s, j in jobs.items()}
     assert phases == dict(
         zip(STATUSES, (Phase.READY, Phase.RUNNING, Phase.DONE, Phase.FAILED, Phase.SCHEDULED, Phase.HELD), strict=True)
@@ -303,13 +309,13 @@ async def test_phases_and_names(snak: Snak, mirror: Workspace) -> None:
     assert counts == dict.fromkeys(phases.values(), (1, Precision.EXACT))
 
 
-async def test_agents_that_are_gone_or_have_no_name(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
+async def test_agents_that_are_gone_or_have_no_name(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
     gone = uuid4()
-    await snak.job(agent=gone)
-    nameless = await snak.agent(ANNA, "")
-    await snak.job(agent=nameless)
-    workspace = await opened(snak.dsn, tmp_path)
+    await agent_jobs_db.job(agent=gone)
+    nameless = await agent_jobs_db.agent(ANNA, "")
+    await agent_jobs_db.job(agent=nameless)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (gone) · 1 unfinished"
     assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
     (finding,) = await found(workspace, "agent_gone")
@@ -317,9 +323,9 @@ async def test_agents_that_are_gone_or_have_no_name(snak: Snak, tmp_path: Path) 
     await workspace.close()
 
 
-async def test_find(snak: Snak, mirror: Workspace) -> None:
-    job = await snak.job("failed", ended=1, error="Agent rag storage limit exceeded", number="4711")
-    agent = (await snak.row(job))["agent_id"]
+async def test_find(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    job = await agent_jobs_db.job("failed", ended=1, error="Agent rag storage limit exceeded", number="4711")
+    agent = (await agent_jobs_db.row(job))["agent_id"]
     for text, ids in (
         ("4711", {f"job:{job}"}),
         (str(job)[:13], {f"job:{job}"}),
@@ -334,17 +340,17 @@ async def test_find(snak: Snak, mirror: Workspace) -> None:
 
 
 async def test_without_the_indexes_a_large_table_is_not_scanned(
-    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
-    await snak.job()
-    workspace = await opened(snak.dsn, tmp_path)
+    await agent_jobs_db.job()
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
     assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {"late_end", "numbers_back"}
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
     assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
-    await snak.sql("DROP INDEX idx_jobs_user_status_created_at")
+    await agent_jobs_db.sql("DROP INDEX idx_jobs_user_status_created_at")
     await workspace.look()
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
         assert page.scan_required is not None
@@ -355,23 +361,25 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
 
 
 @with_and_without
-async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_path: Path, index: str) -> None:
+async def test_every_unfinished_job_comes_once_and_oldest_first(
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, index: str
+) -> None:
     """With an index that leads with the status, and without: then from one user's to the other's."""
     made = []
     for n in range(60):  # as old as five others, of other users and in other statuses
         status = ("pending", "active", "delayed", "paused", "completed")[n % 5]
-        job = await snak.job(status, age=10_000 - n // 6 * 100)
+        job = await agent_jobs_db.job(status, age=10_000 - n // 6 * 100)
         change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_trunc('minute', created_at)"
-        await snak.sql(f"{change} WHERE id::text = $2", str(n % 7), str(job))
+        await agent_jobs_db.sql(f"{change} WHERE id::text = $2", str(n % 7), str(job))
         made += [str(job)] if status != "completed" else []
     order = [
         f"job:{row['id']}"
-        for row in await snak.connection.fetch(
+        for row in await agent_jobs_db.connection.fetch(
             "SELECT id FROM jobs WHERE status <> 'completed' ORDER BY created_at, id"
         )
     ]
-    await snak.sql(index)
-    workspace = await opened(snak.dsn, tmp_path)
+    await agent_jobs_db.sql(index)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     live: list[str] = []
     cursor = None
     while True:
@@ -391,21 +399,21 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(snak: Snak, tmp_
 @pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
 @with_and_without
 async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
-    snak: Snak, mirror: Workspace, index: str, seed: float
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, index: str, seed: float
 ) -> None:
     """Up to some dozens of a user are read at once, of others each status by itself; many are as old as each other."""
-    await snak.sql(index)
+    await agent_jobs_db.sql(index)
     await mirror.look()
-    await snak.sql("SELECT setseed($1::float8)", seed)
-    await snak.sql(
+    await agent_jobs_db.sql("SELECT setseed($1::float8)", seed)
+    await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at)"
         " SELECT n, $1, lpad(((random() ^ 3) * 40)::int::text, 32, '0')::uuid, ($2::text[])[1 + (random() * 5)::int],"
         "        now() - make_interval(hours => (random() * 30)::int) FROM generate_series(1, 1500) AS n",
-        await snak.agent(),
+        await agent_jobs_db.agent(),
         list(STATUSES),
     )
-    await snak.sql("VACUUM ANALYZE jobs")
-    rows = await snak.connection.fetch("SELECT id, status FROM jobs ORDER BY created_at, id")
+    await agent_jobs_db.sql("VACUUM ANALYZE jobs")
+    rows = await agent_jobs_db.connection.fetch("SELECT id, status FROM jobs ORDER BY created_at, id")
     live = [f"job:{row['id']}" for row in rows if row["status"] not in ("completed", "failed")]
     dead = [f"job:{row['id']}" for row in rows if row["status"] == "failed"]
     for size in (3, 7, 40, 400, 2000):
@@ -427,20 +435,20 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
 
 
 @both_versions
-async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mirror: Workspace) -> None:
+async def test_whatever_statuses_a_users_jobs_have_each_is_found(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """Of the last status that a user has it is known without a look which others there are none in."""
-    await snak.sql(
+    await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
         " SELECT u || ' ' || s, $1, lpad(u::text, 32, '0')::uuid, s, t,"
         "        CASE WHEN s IN ('completed', 'failed') THEN t END"
         " FROM generate_series(1, 63) AS u, unnest($2::text[]) WITH ORDINALITY AS x(s, bit),"
         " LATERAL (SELECT now() - make_interval(hours => 100 - u) AS t) AS made WHERE u >> (bit::int - 1) & 1 = 1",
-        await snak.agent(),
+        await agent_jobs_db.agent(),
         list(STATUSES),
     )
 
     async def ids(*statuses: str) -> set[str]:
-        rows = await snak.connection.fetch("SELECT id FROM jobs WHERE status = ANY ($1::text[])", statuses)
+        rows = await agent_jobs_db.connection.fetch("SELECT id FROM jobs WHERE status = ANY ($1::text[])", statuses)
         assert len(rows) == 32 * len(statuses)
         return {f"{LABEL}/job:{row['id']}" for row in rows}
 
@@ -449,22 +457,22 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(snak: Snak, mir
     assert {x.node.id for x in (await look.dead(page=500)).dead_letters} == await ids("failed")
     late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "overtaken")]
     assert set(late) == await ids("pending")
-    await snak.sql("DELETE FROM jobs WHERE status = 'active'")
+    await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
-        workspace = await Workspace.open(snak.dsn)
+        workspace = await Workspace.open(agent_jobs_db.dsn)
         assert f"there are {status} jobs" in reader(workspace).notes[0]
         await workspace.close()
-        await snak.sql("DELETE FROM jobs WHERE status = $1", status)
+        await agent_jobs_db.sql("DELETE FROM jobs WHERE status = $1", status)
 
 
 async def test_many_active_jobs_of_a_user_are_all_counted(
-    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     for user, active in ((ANNA, 19), (BERT, 20), (UUID(int=0), 21), (UUID(int=2**128 - 1), 0)):
         for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
-            await snak.job(status, user=user, ended=1 if status == "completed" else None)
-    workspace = await opened(snak.dsn, tmp_path)
+            await agent_jobs_db.job(status, user=user, ended=1 if status == "completed" else None)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
     assert counts[Phase.RUNNING] == (60, Precision.EXACT)
     assert {counts[p] for p in (Phase.READY, Phase.SCHEDULED, Phase.HELD)} == {(4, Precision.EXACT)}
@@ -472,34 +480,36 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
 
 
 async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
-    snak: Snak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
 
     async def ready() -> tuple[int | None, Precision]:
-        workspace = await opened(snak.dsn, tmp_path)
+        workspace = await opened(agent_jobs_db.dsn, tmp_path)
         (count,) = [c for c in await reader(workspace).counts() if c.phase is Phase.READY]
         await workspace.close()
         return count.n, count.precision
 
     for n in range(16):
-        job = await snak.job()
-        await snak.sql("UPDATE jobs SET user_id = md5($1)::uuid WHERE id::text = $2", str(n), str(job))
+        job = await agent_jobs_db.job()
+        await agent_jobs_db.sql("UPDATE jobs SET user_id = md5($1)::uuid WHERE id::text = $2", str(n), str(job))
     assert await ready() == (16, Precision.EXACT)
-    await snak.sql("UPDATE jobs SET user_id = $1 WHERE user_id = md5('0')::uuid", UUID(int=2**128 - 1))
-    await snak.job()  # of a 17th
+    await agent_jobs_db.sql("UPDATE jobs SET user_id = $1 WHERE user_id = md5('0')::uuid", UUID(int=2**128 - 1))
+    await agent_jobs_db.job()  # of a 17th
     assert await ready() == (16, Precision.CAPPED)
-    await snak.sql("ANALYZE jobs")
+    await agent_jobs_db.sql("ANALYZE jobs")
     assert await ready() == (17, Precision.ESTIMATED)
 
 
 # Dead letters
-async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(snak: Snak, mirror: Workspace) -> None:
+async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace
+) -> None:
     for n in range(24):
-        job = await snak.job("failed", age=10_000 - n, ended=1)
+        job = await agent_jobs_db.job("failed", age=10_000 - n, ended=1)
         change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_bin('8 s', created_at, '2000-01-01')"
-        await snak.sql(f"{change} WHERE id::text = $2", str(n % 3), str(job))
-    order = await snak.connection.fetch("SELECT id FROM jobs ORDER BY created_at, id")
+        await agent_jobs_db.sql(f"{change} WHERE id::text = $2", str(n % 3), str(job))
+    order = await agent_jobs_db.connection.fetch("SELECT id FROM jobs ORDER BY created_at, id")
     for page in (1, 2, 5, 24, 50):
         dead_letters: list[str] = []
         cursor = None
@@ -515,20 +525,20 @@ async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(snak: Snak, mi
 # Findings
 
 
-async def test_a_healthy_mirror_has_none(snak: Snak, mirror: Workspace) -> None:
+async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     for n in range(20):
-        await snak.job("completed", age=1000 - n * 10, ended=980 - n * 10)
-    await snak.job("failed", age=500, ended=490, error="boom")
-    await snak.job("pending", age=590)
+        await agent_jobs_db.job("completed", age=1000 - n * 10, ended=980 - n * 10)
+    await agent_jobs_db.job("failed", age=500, ended=490, error="boom")
+    await agent_jobs_db.job("pending", age=590)
     assert (await reader(mirror).findings()).found == ()
 
 
 @both_versions
-async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
-    slow, lost = await snak.job(age=700, user=BERT), await snak.job(age=701)
-    await snak.job("completed", age=600, ended=580, number=99)
+async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    slow, lost = await agent_jobs_db.job(age=700, user=BERT), await agent_jobs_db.job(age=701)
+    await agent_jobs_db.job("completed", age=600, ended=580, number=99)
     (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "overtaken")
-    assert (overdue.node_id, overtaken.node_id) == (snak.id(slow), snak.id(lost))
+    assert (overdue.node_id, overtaken.node_id) == (agent_jobs_db.id(slow), agent_jobs_db.id(lost))
     assert "the newer job 99" in overtaken.sentence
     assert overdue.action == overtaken.action == "mark_failed"
     assert await found(mirror, "frozen") == []
@@ -536,28 +546,33 @@ async def test_overdue_and_overtaken(snak: Snak, mirror: Workspace) -> None:
 
 @pytest.mark.parametrize("end", ["completed", "failed"])
 async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
-    snak: Snak, mirror: Workspace, end: str
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, end: str
 ) -> None:
     """Its place in the queue is known by the jobs that were made before and after it, of whatever agent."""
-    await snak.job(end, age=5000, ended=4990, user=ANNA)
-    old, young = await snak.job(age=4000, user=BERT), await snak.job(age=3000, user=BERT)
-    assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {snak.id(old): None, snak.id(young): None}
-    detail = await reader(mirror).detail(snak.id(old))
+    await agent_jobs_db.job(end, age=5000, ended=4990, user=ANNA)
+    old, young = await agent_jobs_db.job(age=4000, user=BERT), await agent_jobs_db.job(age=3000, user=BERT)
+    assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {
+        agent_jobs_db.id(old): None,
+        agent_jobs_db.id(young): None,
+    }
+    detail = await reader(mirror).detail(agent_jobs_db.id(old))
     assert detail is not None
     assert [f.action for f in detail.findings if f.code == "overdue"] == [None]
-    await snak.job("failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck")
+    await agent_jobs_db.job(
+        "failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck"
+    )
     assert {f.action for f in await found(mirror, "overdue")} == {None}, "an operator's end is none of the queue's"
-    await snak.job(end, age=3500, ended=3490, user=ANNA)
+    await agent_jobs_db.job(end, age=3500, ended=3490, user=ANNA)
     actions = {f.node_id: f.action for f in await found(mirror, "overdue")}
-    assert actions == {snak.id(old): "mark_failed", snak.id(young): None}
+    assert actions == {agent_jobs_db.id(old): "mark_failed", agent_jobs_db.id(young): None}
 
 
-async def test_one_row_is_no_certain_standstill(snak: Snak, mirror: Workspace) -> None:
+async def test_one_row_is_no_certain_standstill(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """An end that was lost, and no upload since, looks the same."""
-    await snak.job("completed", age=9000, ended=8990)
-    await snak.job(age=4000, user=BERT)
+    await agent_jobs_db.job("completed", age=9000, ended=8990)
+    await agent_jobs_db.job(age=4000, user=BERT)
     (one,) = await found(mirror, "frozen")
-    await snak.job(age=3000, user=BERT)
+    await agent_jobs_db.job(age=3000, user=BERT)
     (two,) = await found(mirror, "frozen")
     assert one.severity < two.severity == 9
     assert one.proof == two.proof == Proof.ASSUMED
@@ -565,14 +580,14 @@ async def test_one_row_is_no_certain_standstill(snak: Snak, mirror: Workspace) -
     assert "1 jobs" not in one.sentence
 
 
-async def test_the_oldest_of_many_late_jobs_are_told_first(snak: Snak, mirror: Workspace) -> None:
+async def test_the_oldest_of_many_late_jobs_are_told_first(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """Judged until a page is full, whatever user or agent they are of."""
     made = []
     for n in range(24):
         user = UUID(int=n * 7 % 24 + 1)
-        made.append(snak.id(await snak.job(age=9000 - n * 10, user=user)))
+        made.append(agent_jobs_db.id(await agent_jobs_db.job(age=9000 - n * 10, user=user)))
         if n % 3 == 0:
-            await snak.job("completed", age=800, ended=790, user=user)
+            await agent_jobs_db.job("completed", age=800, ended=790, user=user)
     for page in (1, 2, 8, 30):
         seen = await reader(mirror).findings(page=page)
         for code, nodes in (("overtaken", made[::3]), ("overdue", [m for n, m in enumerate(made) if n % 3])):
@@ -580,80 +595,85 @@ async def test_the_oldest_of_many_late_jobs_are_told_first(snak: Snak, mirror: W
             assert (told, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
 
 
-async def test_what_operators_write_off_overtakes_nobody(snak: Snak, mirror: Workspace) -> None:
-    old = await snak.job(age=5000)
-    await snak.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
-    assert [f.node_id for f in await found(mirror, "overdue")] == [snak.id(old)]
+async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    old = await agent_jobs_db.job(age=5000)
+    await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
+    assert [f.node_id for f in await found(mirror, "overdue")] == [agent_jobs_db.id(old)]
     assert await found(mirror, "overtaken") == []
     assert len(await found(mirror, "frozen")) == 1, "nor does it end a standstill"
 
 
 @pytest.mark.parametrize(("profile", "says"), [("mirror", "meta-paused"), ("table", "no executor polls")])
-async def test_frozen(snak: Snak, mirror: Workspace, profile: str, says: str) -> None:
+async def test_frozen(agent_jobs_db: AgentJobsDb, mirror: Workspace, profile: str, says: str) -> None:
     for n in range(3):
-        await snak.job(age=4000 + n, user=BERT if n else ANNA)
+        await agent_jobs_db.job(age=4000 + n, user=BERT if n else ANNA)
     reader(mirror).choose("profile", profile)
     (finding,) = await found(mirror, "frozen")
     assert (finding.node_id, finding.severity) == (f"{LABEL}/queue:all", 9)
     assert says in finding.sentence
     assert "3 jobs are pending" in finding.sentence
-    await snak.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
+    await agent_jobs_db.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
     assert await found(mirror, "frozen") == []
 
 
 async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queue_moves(
-    snak: Snak, mirror: Workspace
+    agent_jobs_db: AgentJobsDb, mirror: Workspace
 ) -> None:
-    await snak.job(age=4000)
-    agent = await snak.agent()
-    await snak.sql(
+    await agent_jobs_db.job(age=4000)
+    agent = await agent_jobs_db.agent()
+    await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
         " SELECT 'of ' || n, $1, lpad(n::text, 32, '0')::uuid, 'completed', t, t"
         " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
     assert "frozen" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
-    await snak.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
+    await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings()
     assert "frozen" not in {*seen.capped, *(f.code for f in seen.found)}
 
 
-async def test_active_for_long_is_for_tables_only(snak: Snak, mirror: Workspace, table: Workspace) -> None:
-    by_start = await snak.job("active", age=9000, started=8000)
-    by_change = await snak.job("active", age=9000)
-    await snak.job("active", age=9000, started=60)
-    assert {f.node_id for f in await found(table, "long_active")} == {snak.id(by_start), snak.id(by_change)}
+async def test_active_for_long_is_for_tables_only(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace
+) -> None:
+    by_start = await agent_jobs_db.job("active", age=9000, started=8000)
+    by_change = await agent_jobs_db.job("active", age=9000)
+    await agent_jobs_db.job("active", age=9000, started=60)
+    assert {f.node_id for f in await found(table, "long_active")} == {
+        agent_jobs_db.id(by_start),
+        agent_jobs_db.id(by_change),
+    }
     assert all(f.action == "release" for f in await found(table, "long_active"))
     assert await found(mirror, "long_active") == []
 
 
-async def test_an_action_of_the_other_profile_is_not_advised(snak: Snak, table: Workspace) -> None:
-    await snak.job(age=5000)
+async def test_an_action_of_the_other_profile_is_not_advised(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    await agent_jobs_db.job(age=5000)
     assert [f.action for f in await found(table, "overdue")] == [None]
 
 
-async def test_contradictions(snak: Snak, mirror: Workspace) -> None:
-    left = await snak.job("completed", ended=50, error="boom")
-    over = await snak.job("completed", ended=50, error="marked failed by operator anna@laptop: x")
-    unended = await snak.job("failed")
+async def test_contradictions(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    left = await agent_jobs_db.job("completed", ended=50, error="boom")
+    over = await agent_jobs_db.job("completed", ended=50, error="marked failed by operator anna@laptop: x")
+    unended = await agent_jobs_db.job("failed")
     findings = {f.node_id: f.sentence for f in await found(mirror, "inconsistent")}
-    assert findings.keys() == {snak.id(j) for j in (left, over, unended)}
-    assert "it failed before" in findings[snak.id(left)]
-    assert "overwritten" in findings[snak.id(over)]
-    assert "no completed_at" in findings[snak.id(unended)]
+    assert findings.keys() == {agent_jobs_db.id(j) for j in (left, over, unended)}
+    assert "it failed before" in findings[agent_jobs_db.id(left)]
+    assert "overwritten" in findings[agent_jobs_db.id(over)]
+    assert "no completed_at" in findings[agent_jobs_db.id(unended)]
 
 
-async def test_numbers_that_began_again(snak: Snak, mirror: Workspace) -> None:
+async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     for n, number in enumerate((101, 103, 102, 104)):  # a little out of order, as usual
-        await snak.job("completed", age=1000 - n, ended=900, number=number)
-    await snak.job("completed", age=800, ended=700, number="not a number")
+        await agent_jobs_db.job("completed", age=1000 - n, ended=900, number=number)
+    await agent_jobs_db.job("completed", age=800, ended=700, number="not a number")
     assert await found(mirror, "numbers_back") == []
-    again = await snak.job("completed", age=500, ended=400, number=1)
-    reused = await snak.job("completed", age=90000, ended=300, number=2)
+    again = await agent_jobs_db.job("completed", age=500, ended=400, number=1)
+    reused = await agent_jobs_db.job("completed", age=90000, ended=300, number=2)
     (back,) = await found(mirror, "numbers_back")
-    assert (back.node_id, back.evidence["before"]) == (snak.id(again), "104")
+    assert (back.node_id, back.evidence["before"]) == (agent_jobs_db.id(again), "104")
     (late,) = await found(mirror, "late_end")
-    assert late.node_id == snak.id(reused)
+    assert late.node_id == agent_jobs_db.id(reused)
 
 
 # What is odd
@@ -661,9 +681,11 @@ async def test_numbers_that_began_again(snak: Snak, mirror: Workspace) -> None:
 
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
-async def test_times_that_most_programs_cannot_show(snak: Snak, mirror: Workspace, table: Workspace, time: str) -> None:
-    jobs = [await snak.job(s, age=900, ended=800 if s in ("completed", "failed") else None) for s in STATUSES]
-    await snak.sql(
+async def test_times_that_most_programs_cannot_show(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, time: str
+) -> None:
+    jobs = [await agent_jobs_db.job(s, age=900, ended=800 if s in ("completed", "failed") else None) for s in STATUSES]
+    await agent_jobs_db.sql(
         f"UPDATE jobs SET created_at = '{time}', updated_at = '{time}', started_at = CASE status WHEN 'active' THEN"
         f" timestamptz '{time}' END, completed_at = CASE WHEN completed_at IS NOT NULL THEN timestamptz '{time}' END"
     )
@@ -672,7 +694,7 @@ async def test_times_that_most_programs_cannot_show(snak: Snak, mirror: Workspac
         assert (await look.findings()).skipped_findings == ()
         assert len((await look.live()).nodes) == 4
         for job in jobs:
-            assert await look.detail(snak.id(job)) is not None
+            assert await look.detail(agent_jobs_db.id(job)) is not None
         (agent,) = (await look.roots()).nodes
         assert len(await all_of(workspace, agent.id.partition("/")[2])) == 6
 
@@ -682,16 +704,16 @@ async def test_ids_that_are_none(mirror: Workspace) -> None:
     assert (await reader(mirror).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
-async def test_a_number_that_is_a_command(snak: Snak, mirror: Workspace) -> None:
-    job = await snak.job(number="1; rm -rf /")
-    detail = await reader(mirror).detail(snak.id(job))
+async def test_a_number_that_is_a_command(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    job = await agent_jobs_db.job(number="1; rm -rf /")
+    detail = await reader(mirror).detail(agent_jobs_db.id(job))
     assert detail is not None
     (work,) = [s for s in detail.sections if s.name == "work"]
     assert work.rows[0][-1] is None, "what is to be copied into a shell holds nothing but a plain number"
 
 
 @pytest.fixture
-async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspace]:
     dsn = server.fresh("agent_jobs", filled=True)
     workspace = await opened(dsn, tmp_path)
     yield workspace

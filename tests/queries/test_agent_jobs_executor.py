@@ -16,8 +16,8 @@ from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
+from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of
-from tests.queries.snak import ANNA, BERT, LABEL, Snak
 from tests.servers import both_versions
 
 CHANGED = Outcome.CHANGED
@@ -27,21 +27,21 @@ CHANGED = Outcome.CHANGED
 
 
 @both_versions
-async def test_a_row_comes_after_the_enqueuing_and_ends_once(snak: Snak) -> None:
-    bull, agent = Bull(snak.connection), await snak.agent()
+async def test_a_row_comes_after_the_enqueuing_and_ends_once(agent_jobs_db: AgentJobsDb) -> None:
+    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
     numbers = [await bull.add(agent, ANNA, error=error) for error in (None, "File ingestion failed")]
-    assert await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 2
+    assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 2
     await bull.tick()
     await bull.tick()
-    rows = await snak.connection.fetch("SELECT * FROM jobs ORDER BY job_id")
+    rows = await agent_jobs_db.connection.fetch("SELECT * FROM jobs ORDER BY job_id")
     assert [r["job_id"] for r in rows] == numbers
     assert [(r["status"], r["error"]) for r in rows] == [("completed", None), ("failed", "File ingestion failed")]
     assert all(r["completed_at"] and r["started_at"] is None for r in rows)
 
 
-async def test_how_rows_stay_pending(snak: Snak, mirror: Workspace) -> None:
+async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """A stalled job, a clock that is behind, a paused queue: the row's end never comes."""
-    bull, agent = Bull(snak.connection, skew=timedelta(seconds=-60)), await snak.agent()
+    bull, agent = Bull(agent_jobs_db.connection, skew=timedelta(seconds=-60)), await agent_jobs_db.agent()
     await bull.add(agent, ANNA)
     await bull.add(agent, ANNA, stalls=True)
     await bull.tick()
@@ -50,19 +50,19 @@ async def test_how_rows_stay_pending(snak: Snak, mirror: Workspace) -> None:
     await bull.add(agent, ANNA)
     await bull.tick()
     assert bull.swallowed == 1, "the CHECK refuses an end before the beginning, and nobody hears of it"
-    assert await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
-    await snak.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
+    assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
+    await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
     codes = {f.code for f in (await mirror.engines[LABEL].findings()).found}
     assert codes == {"overdue", "frozen"}
 
 
-async def test_an_emptied_redis_ends_old_rows(snak: Snak, mirror: Workspace) -> None:
-    bull, agent = Bull(snak.connection), await snak.agent()
+async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
     for _ in range(12):
         await bull.add(agent, ANNA)
-    while await bull.tick() or await snak.value("SELECT count(*) FROM jobs WHERE status = 'pending'"):
+    while await bull.tick() or await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'"):
         pass
-    await snak.sql(
+    await agent_jobs_db.sql(
         "UPDATE jobs SET created_at = created_at - interval '2 days', completed_at = completed_at - interval '2 days'"
     )
     bull.flush()
@@ -75,24 +75,26 @@ async def test_an_emptied_redis_ends_old_rows(snak: Snak, mirror: Workspace) -> 
 
 
 @both_versions
-async def test_a_live_job_overwrites_what_an_operator_marked(snak: Snak, mirror: Workspace) -> None:
-    bull, agent = Bull(snak.connection), await snak.agent()
+async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
     await bull.add(agent, ANNA)
     await bull.tick()
-    job = await snak.value("SELECT id FROM jobs")
-    assert outcomes_of(await do(mirror, "mark_failed", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    job = await agent_jobs_db.value("SELECT id FROM jobs")
+    assert outcomes_of(await do(mirror, "mark_failed", [agent_jobs_db.id(job)], {}, LABEL)) == {
+        agent_jobs_db.id(job): CHANGED
+    }
     await bull.tick()
-    row = await snak.row(job)
+    row = await agent_jobs_db.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
     (finding,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "inconsistent"]
     assert "the worker has overwritten that" in finding.sentence
 
 
-async def test_actions_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql(audit_log.ddl())
+async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.sql(audit_log.ddl())
     rng = Random(5)
-    bull, agents = Bull(snak.connection), [await snak.agent() for _ in range(3)]
-    workspace = await opened(snak.dsn, tmp_path)
+    bull, agents = Bull(agent_jobs_db.connection), [await agent_jobs_db.agent() for _ in range(3)]
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     tally: dict[tuple[str, Outcome], int] = {}
     for step in range(250):
         if step % 2 == 0:
@@ -106,7 +108,7 @@ async def test_actions_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
     while await bull.tick():
         pass
     assert bull.swallowed == 0, "nothing that we write makes a worker's end fail"
-    rows = await snak.connection.fetch("SELECT * FROM jobs")
+    rows = await agent_jobs_db.connection.fetch("SELECT * FROM jobs")
     assert {r["status"] for r in rows} <= {"pending", "completed", "failed"}
     assert all((r["completed_at"] is None) == (r["status"] == "pending") for r in rows)
     assert all(r["started_at"] is None for r in rows)
@@ -118,9 +120,9 @@ async def test_actions_rain_on_the_mirror(snak: Snak, tmp_path: Path) -> None:
 
 
 @both_versions
-async def test_two_pollers_never_hold_the_same_job(snak: Snak) -> None:
-    jobs = [await snak.job(age=100 - n) for n in range(6)]
-    connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
+async def test_two_pollers_never_hold_the_same_job(agent_jobs_db: AgentJobsDb) -> None:
+    jobs = [await agent_jobs_db.job(age=100 - n) for n in range(6)]
+    connections = [await asyncpg.connect(agent_jobs_db.dsn) for _ in range(2)]
     pollers = [Poller(c) for c in connections]
     claims = [c for _ in range(4) for c in await asyncio.gather(*(p.claim() for p in pollers)) if c]
     assert sorted(c.id for c in claims) == sorted(jobs)
@@ -128,16 +130,16 @@ async def test_two_pollers_never_hold_the_same_job(snak: Snak) -> None:
         await connection.close()
 
 
-async def test_actions_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
-    await snak.sql(audit_log.ddl())
+async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.sql(audit_log.ddl())
     rng = Random(3)
-    connections = [await asyncpg.connect(snak.dsn) for _ in range(2)]
+    connections = [await asyncpg.connect(agent_jobs_db.dsn) for _ in range(2)]
     pollers = [Poller(c) for c in connections]
     for n in range(6):
-        await snak.job("active", age=9000, started=8000 + n)  # of an executor that is gone
+        await agent_jobs_db.job("active", age=9000, started=8000 + n)  # of an executor that is gone
     for n in range(60):
-        await snak.job("delayed" if n % 5 == 0 else "pending", age=400 - n, user=rng.choice((ANNA, BERT)))
-    workspace = await opened(snak.dsn, tmp_path, overrides={LABEL: {"profile": "table"}})
+        await agent_jobs_db.job("delayed" if n % 5 == 0 else "pending", age=400 - n, user=rng.choice((ANNA, BERT)))
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "table"}})
     going = True
 
     async def run(poller: Poller) -> None:
@@ -165,7 +167,7 @@ async def test_actions_rain_on_the_table(snak: Snak, tmp_path: Path) -> None:
         await asyncio.gather(*running)
         await workspace.close()
     assert [p.lost for p in pollers] == [[], []], "nobody's job was taken away while it was at it"
-    for row in await snak.connection.fetch("SELECT * FROM jobs"):
+    for row in await agent_jobs_db.connection.fetch("SELECT * FROM jobs"):
         ended = row["status"] in ("completed", "failed")
         assert (row["completed_at"] is not None) == ended, dict(row)
         assert row["status"] != "pending" or (row["error"], row["started_at"]) == (None, None)

@@ -17,10 +17,11 @@ from queries.db.database import Database, Transaction
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
+from tests.db.estuary import digest
+from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries import plans
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, reader, seen
-from tests.queries.estuary.rows import digest
-from tests.servers import TestbedServer
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.servers import PostgresServer
 
 CHANGED = Outcome.CHANGED
 ROWS = 600
@@ -36,18 +37,20 @@ ARGUMENTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 
 @pytest.fixture
-async def many(twin: Twin, eternaltwin: str, tmp_path: Path) -> AsyncIterator[tuple[Workspace, DryRun]]:
+async def many(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> AsyncIterator[tuple[Workspace, DryRun]]:
     """Sixty tasks of one job, and the dry run of waking them."""
-    await twin.sql(audit_log.ddl())
+    await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await twin.tasks([await twin.job()] * 60, status="Blocked", timer=60)
-    yield workspace, await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 60, status="Blocked", timer=60)
+    yield workspace, await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
     await workspace.close()
 
 
 @pytest.mark.parametrize(("name", "action"), APART)
 async def test_two_chunks_side_by_side(
-    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
 ) -> None:
     """Both have done everything but COMMIT before either commits; most of the nodes have a parent in common."""
     dsn = server.fresh(name)
@@ -78,13 +81,13 @@ async def test_two_chunks_side_by_side(
 
 
 async def test_what_has_rows_in_common_goes_one_by_one(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Jobs with their tasks, cancelled beside other tasks of theirs."""
     workspace = await opened(eternaltwin, tmp_path)
-    jobs = await twin.jobs(6)
-    pairs = zip(jobs, await twin.tasks(jobs), strict=True)
-    ids = [id_ for job, task in pairs for id_ in (twin.id(job, "job"), twin.id(task))]
+    jobs = await eternaltwin_db.jobs(6)
+    pairs = zip(jobs, await eternaltwin_db.tasks(jobs), strict=True)
+    ids = [id_ for job, task in pairs for id_ in (eternaltwin_db.id(job, "job"), eternaltwin_db.id(task))]
     dry_run = await dry_run_of(workspace, "cancel", ids)
     monkeypatch.setattr(perform, "CHUNK", 2)
     most = await transactions(workspace, dry_run, monkeypatch)
@@ -111,14 +114,14 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
 
 
 async def test_whoever_reads_goes_first(
-    twin: Twin, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While somebody reads there is one chunk at a time, and it waits for nobody."""
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     async with asyncio.timeout(30), workspace.database.reading():
         assert await transactions(workspace, dry_run, monkeypatch) == 1
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
 
 
 async def test_reading_gets_its_turn_between_chunks(
@@ -151,7 +154,9 @@ async def test_reading_gets_its_turn_between_chunks(
     assert done[-1] == 60
 
 
-async def test_stop_lets_both_end(twin: Twin, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stop_lets_both_end(
+    eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     stop, ids = asyncio.Event(), []
@@ -159,13 +164,13 @@ async def test_stop_lets_both_end(twin: Twin, many: tuple[Workspace, DryRun], mo
         stop.set()
         ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
     assert len(ids) == 20
-    woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
-    assert {twin.id(row[0]) for row in woken} == set(ids)
+    woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert {eternaltwin_db.id(row[0]) for row in woken} == set(ids)
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_what_is_told_is_so_when_both_connections_are_lost(
-    twin: Twin,
+    eternaltwin_db: EternaltwinDb,
     eternaltwin: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -173,10 +178,10 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
 ) -> None:
     """Again and again, at no particular moment."""
     if place == "table":
-        await twin.sql(audit_log.ddl())
+        await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await twin.tasks([await twin.job()] * 400, status="Blocked", timer=60)
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 400, status="Blocked", timer=60)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
     monkeypatch.setattr(perform, "CHUNK", 5)
     over = asyncio.Event()
 
@@ -194,7 +199,7 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
     entries, _ = await workspace.audit_entries(page=1000)
     await workspace.close()
     changed = {id_ for id_, outcome in outcomes_of(outcomes).items() if outcome is CHANGED}
-    woken = await twin.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
-    assert {twin.id(row[0]) for row in woken} == changed
+    woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert {eternaltwin_db.id(row[0]) for row in woken} == changed
     assert set(outcomes_of(outcomes).values()) == {CHANGED}, "what a lost connection has left is done over the next"
     assert {r.id for e in entries for r in e.results if r.outcome is CHANGED} == changed

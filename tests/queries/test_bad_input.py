@@ -16,7 +16,7 @@ import asyncpg
 import pytest
 
 from tests.command import Answer, fetch, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 JOB = uuid.UUID("10000000-0000-4000-8000-000000000001")
 TASK = uuid.UUID("20000000-0000-4000-8000-000000000001")
@@ -33,7 +33,7 @@ SNAPSHOT = (
 
 
 @pytest.fixture
-def stuck(eternaltwin: str, server: TestbedServer) -> str:
+def stuck(eternaltwin: str, server: PostgresServer) -> str:
     """A database with one task whose timer is overdue."""
     server.sql(ROWS, eternaltwin)
     return eternaltwin
@@ -88,7 +88,7 @@ def test_a_connection_string_that_is_none(dsn: str) -> None:
     few_lines(answer)
 
 
-def test_a_wrong_password(server: TestbedServer) -> None:
+def test_a_wrong_password(server: PostgresServer) -> None:
     answer = unstick("stuck", dsn=server.dsn(user="postgres", password="guess-me"))
     assert answer.code == 1
     said = few_lines(answer)
@@ -96,7 +96,7 @@ def test_a_wrong_password(server: TestbedServer) -> None:
     assert "guess-me" not in said
 
 
-def test_an_unknown_database(server: TestbedServer) -> None:
+def test_an_unknown_database(server: PostgresServer) -> None:
     answer = unstick("stuck", dsn=server.dsn("nowhere"))
     assert answer.code == 1
     assert 'database "nowhere" does not exist' in few_lines(answer).lower()
@@ -173,7 +173,7 @@ def test_what_is_no_postgresql_at_all(what: Callable[[socket.socket], None]) -> 
     assert f"127.0.0.1:{port}" in few_lines(answer)
 
 
-def test_a_standby_is_read_and_not_written_to(own_server: TestbedServer) -> None:
+def test_a_standby_is_read_and_not_written_to(own_server: PostgresServer) -> None:
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(ROWS, dsn)
     own_server.standby()
@@ -215,7 +215,7 @@ LOOKALIKES = {
 
 
 @pytest.mark.parametrize("change", LOOKALIKES)
-def test_a_lookalike_is_declined_with_the_reason(eternaltwin: str, server: TestbedServer, change: str) -> None:
+def test_a_lookalike_is_declined_with_the_reason(eternaltwin: str, server: PostgresServer, change: str) -> None:
     sql, reason = LOOKALIKES[change]
     server.sql(sql, eternaltwin)
     answer = unstick("stuck", dsn=eternaltwin)
@@ -226,7 +226,7 @@ def test_a_lookalike_is_declined_with_the_reason(eternaltwin: str, server: Testb
 
 
 @pytest.fixture
-def role(server: TestbedServer, stuck: str) -> Callable[[str], str]:
+def role(server: PostgresServer, stuck: str) -> Callable[[str], str]:
     """Makes a role with these rights and gives its DSN."""
 
     def make(grants: str) -> str:
@@ -304,7 +304,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("column", ["state", "output"])
-def test_stored_values_are_shown_and_not_obeyed(server: TestbedServer, stuck: str, value: str, column: str) -> None:
+def test_stored_values_are_shown_and_not_obeyed(server: PostgresServer, stuck: str, value: str, column: str) -> None:
     server.sql(f"UPDATE task SET {column} = '\\x{HOSTILE[value].hex()}'", stuck)
     answer = unstick("show", NODE, dsn=stuck)  # which checks that no control character comes out
     assert answer.code == 0
@@ -314,7 +314,7 @@ def test_stored_values_are_shown_and_not_obeyed(server: TestbedServer, stuck: st
     assert not any(ord(c) in {*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066} for c in exact.out.rstrip("\n"))
 
 
-def test_ten_megabytes_of_json(server: TestbedServer, stuck: str) -> None:
+def test_ten_megabytes_of_json(server: PostgresServer, stuck: str) -> None:
     server.sql("UPDATE task SET state = convert_to('[' || repeat('\"abcdefg\",', 1048576) || '1]', 'UTF8')", stuck)
     answer = unstick("show", NODE, dsn=stuck)
     assert answer.code == 0
@@ -345,7 +345,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("when", TIMES)
-def test_times_at_the_ends_of_the_range(server: TestbedServer, stuck: str, when: str) -> None:
+def test_times_at_the_ends_of_the_range(server: PostgresServer, stuck: str, when: str) -> None:
     written, shown, number = TIMES[when]
     server.sql(f"UPDATE job SET created_at = '{written}'; UPDATE task SET created_at = '{written}'", stuck)
     server.sql(f"UPDATE task_timer SET deadline = '{written}'", stuck)
@@ -362,7 +362,7 @@ def test_times_at_the_ends_of_the_range(server: TestbedServer, stuck: str, when:
     assert wake(stuck).code == 0
 
 
-def test_intervals_with_months(server: TestbedServer, stuck: str) -> None:
+def test_intervals_with_months(server: PostgresServer, stuck: str) -> None:
     server.sql(
         "UPDATE task SET cpu_duration = '1 mon 2 days 03:04:05', poll_duration = '-3 mons 178000000 years'", stuck
     )
@@ -375,7 +375,7 @@ def test_intervals_with_months(server: TestbedServer, stuck: str) -> None:
         assert unstick(*command, dsn=stuck).code == 0
 
 
-def test_a_role_with_a_strange_name(server: TestbedServer, stuck: str) -> None:
+def test_a_role_with_a_strange_name(server: PostgresServer, stuck: str) -> None:
     name = f'an "odd" \x1b[31m {server.unique()}'
     quoted = '"' + name.replace('"', '""') + '"'
     server.sql(f"CREATE ROLE {quoted} LOGIN PASSWORD 'x'")

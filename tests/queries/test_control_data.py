@@ -9,18 +9,19 @@ import pytest
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, outcomes_of
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of
+from tests.servers import PostgresServer, both_versions
 
 FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recovery()"]
 
 
 @both_versions
 async def test_the_identifier_is_the_servers(
-    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
-    ((known,),) = await twin.connection.fetch("SELECT system_identifier::text FROM pg_control_system()")
+    ((known,),) = await eternaltwin_db.connection.fetch("SELECT system_identifier::text FROM pg_control_system()")
     assert workspace.server.system_identifier == known
     assert workspace.server.timeline == 1
     await workspace.close()
@@ -29,24 +30,24 @@ async def test_the_identifier_is_the_servers(
 @both_versions
 @pytest.mark.parametrize("function", FUNCTIONS)
 async def test_revoked_control_functions(
-    server: TestbedServer, twin: Twin, eternaltwin: str, tmp_path: Path, function: str
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, function: str
 ) -> None:
     role = server.unique("op")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    await twin.sql(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
-    await twin.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
-    task = await twin.task()
+    await eternaltwin_db.sql(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
+    await eternaltwin_db.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
+    task = await eternaltwin_db.task()
     dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
     workspace = await Workspace.open(dsn, file=tmp_path / "audit_log.jsonl")
     try:
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
-        dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
+        dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
         outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
-        assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
+        assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.audit_entries()
         assert entry.origin is not None
     finally:
         await workspace.close()
-        await twin.sql(f"DROP OWNED BY {role}")
+        await eternaltwin_db.sql(f"DROP OWNED BY {role}")
         server.sql(f"DROP ROLE {role}")

@@ -23,9 +23,10 @@ from queries.errors import ConflictError, DatabaseError, DeniedError, LostError,
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, why
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Proxy
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 ACTIVITY = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick'"
 
@@ -45,7 +46,7 @@ async def db(eternaltwin: str) -> AsyncIterator[Database]:
 
 
 @both_versions
-async def test_a_read_cannot_write_and_a_write_can(db: Database, twin: Twin) -> None:
+async def test_a_read_cannot_write_and_a_write_can(db: Database, eternaltwin_db: EternaltwinDb) -> None:
     with pytest.raises(ConflictError, match="read-only transaction"):
         async with db.reading() as transaction:
             await transaction.rows(sql("DELETE FROM public.job"), {})
@@ -54,11 +55,11 @@ async def test_a_read_cannot_write_and_a_write_can(db: Database, twin: Twin) -> 
             await transaction.rows(sql("SELECT 1 FROM public.job FOR UPDATE"), {})
     async with db.writing() as transaction:
         await transaction.rows(sql("INSERT INTO public.users VALUES (gen_random_uuid(), now())"), {})
-    assert await twin.value("SELECT count(*) FROM users") == 0, "rolled back unless committed"
+    assert await eternaltwin_db.value("SELECT count(*) FROM users") == 0, "rolled back unless committed"
     async with db.writing() as transaction:
         await transaction.rows(sql("INSERT INTO public.users VALUES (gen_random_uuid(), now())"), {})
         assert await transaction.control("COMMIT") == "COMMIT"
-    assert await twin.value("SELECT count(*) FROM users") == 1
+    assert await eternaltwin_db.value("SELECT count(*) FROM users") == 1
 
 
 @both_versions
@@ -91,7 +92,9 @@ async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Dat
         assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
 
 
-async def test_a_read_that_is_given_up_leaves_the_connection_usable(db: Database, twin: Twin) -> None:
+async def test_a_read_that_is_given_up_leaves_the_connection_usable(
+    db: Database, eternaltwin_db: EternaltwinDb
+) -> None:
     """The screen cancels reads that nobody waits for any more."""
 
     async def slow() -> None:
@@ -100,24 +103,24 @@ async def test_a_read_that_is_given_up_leaves_the_connection_usable(db: Database
 
     for _ in range(5):
         task = asyncio.create_task(slow())
-        while await twin.value(f"{ACTIVITY} AND wait_event = 'PgSleep'") == 0:
+        while await eternaltwin_db.value(f"{ACTIVITY} AND wait_event = 'PgSleep'") == 0:
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         async with db.reading() as transaction:
             assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
-    assert await twin.value(f"{ACTIVITY} AND state <> 'idle'") == 0
+    assert await eternaltwin_db.value(f"{ACTIVITY} AND state <> 'idle'") == 0
 
 
-async def test_two_connections_at_most(twin: Twin, workspace: Workspace, eternaltwin: str) -> None:
-    tasks = await twin.tasks(await twin.jobs(12))
+async def test_two_connections_at_most(eternaltwin_db: EternaltwinDb, workspace: Workspace, eternaltwin: str) -> None:
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(12))
     most = 0
     over = asyncio.Event()
 
     async def watch() -> None:
         nonlocal most
-        watcher = await Twin.open(eternaltwin)
+        watcher = await EternaltwinDb.open(eternaltwin)
         while not over.is_set():
             most = max(most, await watcher.value(ACTIVITY))
         await watcher.connection.close()
@@ -127,16 +130,16 @@ async def test_two_connections_at_most(twin: Twin, workspace: Workspace, eternal
     await asyncio.gather(
         *(looks.live() for _ in range(8)),
         *(looks.findings() for _ in range(8)),
-        *(do(workspace, "cancel", [twin.id(task)]) for task in tasks),
+        *(do(workspace, "cancel", [eternaltwin_db.id(task)]) for task in tasks),
         *(workspace.audit_entries() for _ in range(8)),
     )
     over.set()
     await watching
     assert most == 2
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 12
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 12
     await workspace.close()
     async with asyncio.timeout(5):
-        while await twin.value(ACTIVITY):
+        while await eternaltwin_db.value(ACTIVITY):
             pass
 
 
@@ -144,22 +147,26 @@ async def test_two_connections_at_most(twin: Twin, workspace: Workspace, eternal
 
 
 @both_versions
-async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(twin: Twin, workspace: Workspace) -> None:
-    task = await twin.task(status="Blocked", timer=9)
-    await do(workspace, "wake", [twin.id(task)])
-    await twin.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'unstick'")
+async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=9)
+    await do(workspace, "wake", [eternaltwin_db.id(task)])
+    await eternaltwin_db.sql(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'unstick'"
+    )
     assert len((await reader(workspace).live()).nodes) == 1
-    assert set(outcomes_of(await do(workspace, "cancel", [twin.id(task)])).values()) == {Outcome.CHANGED}
+    assert set(outcomes_of(await do(workspace, "cancel", [eternaltwin_db.id(task)])).values()) == {Outcome.CHANGED}
 
 
-async def test_a_connection_that_dies_at_work_is_told_and_replaced(twin: Twin, db: Database) -> None:
+async def test_a_connection_that_dies_at_work_is_told_and_replaced(eternaltwin_db: EternaltwinDb, db: Database) -> None:
     async def slow() -> None:
         async with db.reading() as transaction:
             await transaction.rows(sql("SELECT pg_sleep(2)"), {})
 
     task = asyncio.create_task(slow())
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    while not await twin.value(end):
+    while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
     with pytest.raises(LostError, match="The server ended the connection"):
         await task
@@ -168,7 +175,7 @@ async def test_a_connection_that_dies_at_work_is_told_and_replaced(twin: Twin, d
 
 
 async def test_a_network_that_is_cut_is_told_and_mended(
-    eternaltwin: str, server: TestbedServer, tmp_path: Path
+    eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     async with Proxy(server.port) as proxy:
         workspace = await opened(proxy.through(eternaltwin), tmp_path)
@@ -236,7 +243,7 @@ async def refusal(text: str) -> str:
 
 
 @both_versions
-async def test_who_cannot_come_in_is_told_why(server: TestbedServer, eternaltwin: str) -> None:
+async def test_who_cannot_come_in_is_told_why(server: PostgresServer, eternaltwin: str) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
     name = eternaltwin.rpartition("/")[2]
@@ -261,7 +268,7 @@ async def test_an_old_server_is_refused(eternaltwin: str, monkeypatch: pytest.Mo
 
 
 async def test_a_role_without_select_is_denied_in_words(
-    server: TestbedServer, eternaltwin: str, tmp_path: Path
+    server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
@@ -273,7 +280,7 @@ async def test_a_role_without_select_is_denied_in_words(
 
 
 async def test_several_hosts_a_password_file_and_a_standby(
-    own_server: TestbedServer, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: PostgresServer, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first that answers, or the first that can be written to; each with its own password from the file."""
     name = server.unique("twins")
@@ -282,9 +289,9 @@ async def test_several_hosts_a_password_file_and_a_standby(
         one.sql(f"CREATE DATABASE {name}")
     one_dsn = own_server.dsn(name)
     own_server.sql((Path(database.__file__).parents[1] / "engines/eternaltwin/schema.sql").read_text(), one_dsn)
-    twin = await Twin.open(one_dsn)
-    task = twin.id(await twin.task())
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(one_dsn)
+    task = eternaltwin_db.id(await eternaltwin_db.task())
+    await eternaltwin_db.connection.close()
     own_server.standby()
     passfile = tmp_path / "pgpass"
     passfile.write_text(f"# comment\n127.0.0.1:*:*:somebody:else\n127.0.0.1:*:{name}:{name}:from the file\n")
@@ -319,7 +326,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
 
 
 @pytest.fixture
-def pooler(server: TestbedServer) -> Iterator[str]:
+def pooler(server: PostgresServer) -> Iterator[str]:
     """A pgbouncer with two server connections for each database; the text is ``host:port``."""
     binary = shutil.which("pgbouncer")
     if binary is None:
@@ -361,7 +368,7 @@ async def through(pooler: str, dsn: str) -> asyncpg.Connection:
 
 
 async def test_behind_a_pooler_each_transaction_may_have_another_backend(
-    twin: Twin, pooler: str, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, pooler: str, eternaltwin: str, tmp_path: Path
 ) -> None:
     """And the backends carry the settings of whoever had them before."""
     rude = [await through(pooler, eternaltwin) for _ in range(2)]
@@ -384,10 +391,10 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
     for n in range(12):
         async with workspace.database.reading() as transaction:
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
-        task = await twin.task(status="Blocked", timer=60, cpu=99.5)
-        dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
+        task = await eternaltwin_db.task(status="Blocked", timer=60, cpu=99.5)
+        dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
         outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
-        assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
+        assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None
         while True:

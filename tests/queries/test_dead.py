@@ -16,18 +16,18 @@ from queries.model import DeadLetter
 from queries.read.dead_letters import order
 from queries.read.reader import Reader
 from queries.workspace import Workspace
+from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
+from tests.db.estuary import ZERO, EstuaryDb
+from tests.db.tasker import TaskerDb
+from tests.db.uni2work import LIVE, Uni2workDb
 from tests.queries.builders import do, opened
-from tests.queries.estuary.rows import ZERO, Rows
-from tests.queries.snak import ANNA, BERT, Snak
-from tests.queries.tasker_rows import Shop
-from tests.queries.uni import LIVE, Uni
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
 
 
 @pytest.fixture(params=[each.name for each in loader.builtin()])
-async def demo(request: pytest.FixtureRequest, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Reader]:
+async def demo(request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Reader]:
     """Each engine with the demo's data, nobody at work."""
     dsn = server.fresh(request.param, filled=True)
     workspace = await opened(dsn, tmp_path)
@@ -75,103 +75,103 @@ async def test_those_asked_for_are_those_that_are_still_there(demo: Reader) -> N
 # tasker
 
 
-async def test_failed_for_good_is_dead_until_somebody_acts(shop: Shop) -> None:
+async def test_failed_for_good_is_dead_until_somebody_acts(tasker_db: TaskerDb) -> None:
     data = Data(1)
     blocked = data.task("refund", state="blocked_by_failures", ago=900, steps=BLOCKED)
     data.task("refund", state="steps_in_process")
     data.task("refund", state="cancelled")
-    await shop.write(data)
-    (dead_letter,) = (await shop.reader.dead()).dead_letters
-    assert dead_letter.node.id == shop.task(blocked)
+    await tasker_db.write(data)
+    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
+    assert dead_letter.node.id == tasker_db.task(blocked)
     assert dead_letter.fingerprint == "failed for good · shop/refund · refund_card: <n> after <n> ms"
     assert (dead_letter.was, dead_letter.is_now, dead_letter.error) == (None, "blocked_by_failures", "503 after 512 ms")
-    await shop.do("bury", shop.task(blocked))
-    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    await tasker_db.do("bury", tasker_db.task(blocked))
+    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
     assert dead_letter.node.kind == "dead_letter", "a task with a dead letter stands there once"
     assert (dead_letter.was, dead_letter.is_now) == ("blocked_by_failures", "blocked_by_failures")
-    await shop.do("resolve", dead_letter.node.id, status="permanently_failed")
-    await shop.do("give_up", shop.task(blocked))
-    assert (await shop.reader.dead()).dead_letters == ()
+    await tasker_db.do("resolve", dead_letter.node.id, status="permanently_failed")
+    await tasker_db.do("give_up", tasker_db.task(blocked))
+    assert (await tasker_db.reader.dead()).dead_letters == ()
 
 
-async def test_a_dead_letter_tells_what_has_become_of_its_task_since(shop: Shop) -> None:
+async def test_a_dead_letter_tells_what_has_become_of_its_task_since(tasker_db: TaskerDb) -> None:
     data = Data(1)
     data.dead_letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
-    await shop.write(data)
-    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    await tasker_db.write(data)
+    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
     assert (dead_letter.was, dead_letter.is_now) == ("steps_in_process", "complete")
 
 
 # the others
 
 
-async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: TestbedServer, tmp_path: Path) -> None:
+async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("agent_jobs")
-    snak = await Snak.open(dsn)
+    agent_jobs_db = await AgentJobsDb.open(dsn)
     jobs: list[UUID] = []
     for n, (user, age) in enumerate(((ANNA, 900), (BERT, 800), (ANNA, 700), (ANNA, 600), (BERT, 500))):
-        jobs.append(await snak.job("failed", user=user, age=age, ended=age - 1, error=f"chunk {n} of {ANNA}"))
+        jobs.append(await agent_jobs_db.job("failed", user=user, age=age, ended=age - 1, error=f"chunk {n} of {ANNA}"))
     for status in ("pending", "completed"):
-        await snak.job(status, age=1000)
+        await agent_jobs_db.job(status, age=1000)
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["agent_jobs"]
-    assert [x.node.id for x in await all_of(reader, 2)] == [snak.id(job) for job in jobs]
+    assert [x.node.id for x in await all_of(reader, 2)] == [agent_jobs_db.id(job) for job in jobs]
     assert {x.fingerprint for x in await all_of(reader, 2)} == {"failed: chunk <n> of <id>"}
     assert {x.is_now for x in await all_of(reader, 2)} == {"failed"}
-    await do(workspace, "delete", [snak.id(jobs[0])], {}, "agent_jobs")
-    assert [x.node.id for x in (await reader.dead()).dead_letters] == [snak.id(job) for job in jobs[1:]]
-    await snak.connection.close()
+    await do(workspace, "delete", [agent_jobs_db.id(jobs[0])], {}, "agent_jobs")
+    assert [x.node.id for x in (await reader.dead()).dead_letters] == [agent_jobs_db.id(job) for job in jobs[1:]]
+    await agent_jobs_db.connection.close()
     await workspace.close()
     server.drop(dsn)
 
 
-async def test_estuary_what_no_executor_will_bring_on(server: TestbedServer, tmp_path: Path) -> None:
+async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("estuary")
-    rows = await Rows.open(dsn)
-    poison = await rows.task(2, wake=-900, inbox=['"text 7"', (ZERO, {"type": "shard_failed"})])
-    zombie = await rows.task(2, wake=None, beat=4000)
-    stale_engines = await rows.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
-    await rows.task(2, wake=-900, inbox=[(ZERO, {"type": "shard_failed"})])
-    await rows.task(2, wake=-900, beat=4000)
-    await rows.task(2, wake=None)
+    estuary_db = await EstuaryDb.open(dsn)
+    poison = await estuary_db.task(2, wake=-900, inbox=['"text 7"', (ZERO, {"type": "shard_failed"})])
+    zombie = await estuary_db.task(2, wake=None, beat=4000)
+    stale_engines = await estuary_db.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
+    await estuary_db.task(2, wake=-900, inbox=[(ZERO, {"type": "shard_failed"})])
+    await estuary_db.task(2, wake=-900, beat=4000)
+    await estuary_db.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
     dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [rows.id(task) for task in (zombie, poison, stale_engines)]
+    assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (zombie, poison, stale_engines)]
     assert [x.fingerprint for x in dead_letters] == [
         "held by nobody and not due · LIVE_SPEC_CONTROLLER",
         'a message it cannot take · LIVE_SPEC_CONTROLLER: "text <n>"',
         "messages that nothing will have read · LIVE_SPEC_CONTROLLER",
     ]
     assert [(x.was, x.is_now) for x in dead_letters] == [(None, "zombie"), (None, "ready"), (None, "suspended")]
-    await rows.connection.close()
+    await estuary_db.connection.close()
     await workspace.close()
     server.drop(dsn)
 
 
-async def test_uni2work_what_no_instance_will_take_up(uni: Uni, uni_workspace: Workspace) -> None:
-    orphaned = await uni.job(held=9 * 3600.0, age=9 * 3600.0)
-    half = await uni.job(held=60)
-    await uni.sql("UPDATE queued_job SET lock_instance = NULL WHERE id = $1", half)
-    nonsense = await uni.job('["not", "a", "job"]', age=60)
-    await uni.job(held_by=LIVE, held=10)
-    await uni.job()
-    dead_letters = (await uni_workspace.engines["uni2work"].dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [uni.id(job) for job in (orphaned, half, nonsense)]
+async def test_uni2work_what_no_instance_will_take_up(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    orphaned = await uni2work_db.job(held=9 * 3600.0, age=9 * 3600.0)
+    half = await uni2work_db.job(held=60)
+    await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL WHERE id = $1", half)
+    nonsense = await uni2work_db.job('["not", "a", "job"]', age=60)
+    await uni2work_db.job(held_by=LIVE, held=10)
+    await uni2work_db.job()
+    dead_letters = (await uni2work_workspace.engines["uni2work"].dead()).dead_letters
+    assert [x.node.id for x in dead_letters] == [uni2work_db.id(job) for job in (orphaned, half, nonsense)]
     assert [x.fingerprint for x in dead_letters] == [
         "locked by an instance without a sign of life · send-notification",
         "locked by half · send-notification: no lock_instance",
         'content that no application can read: ["not", "a", "job"]',
     ]
     assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]
-    await uni.sql("DELETE FROM queued_job WHERE id = $1", orphaned)
-    assert len((await uni_workspace.engines["uni2work"].dead()).dead_letters) == 2
+    await uni2work_db.sql("DELETE FROM queued_job WHERE id = $1", orphaned)
+    assert len((await uni2work_workspace.engines["uni2work"].dead()).dead_letters) == 2
 
 
 # What may not be read
 
 
 async def test_without_an_index_a_large_table_is_not_scanned(
-    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
     dsn = server.fresh("agent_jobs", filled=True)

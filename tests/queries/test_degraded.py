@@ -13,16 +13,17 @@ from queries.contract import loader
 from queries.errors import DatabaseError
 from queries.model import Node, Phase
 from tests.command import Answer, unstick
-from tests.queries.builders import Twin, opened, reader
-from tests.queries.snak import Snak
-from tests.servers import TestbedServer
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import opened, reader
+from tests.servers import PostgresServer
 
 ENGINES = Path(loader.__file__).parents[1] / "engines"
 COMMANDS = ("engines", "tree", "stuck", "dead")
 
 
 @pytest.fixture
-def half(server: TestbedServer, eternaltwin: str) -> str:
+def half(server: PostgresServer, eternaltwin: str) -> str:
     """DSN for a role that may read eternaltwin in `public`, and has no USAGE on the schemas of two other engines."""
     role = server.unique("role")
     server.sql(
@@ -40,8 +41,10 @@ async def ask(*words: str, dsn: str) -> Answer:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_a_schema_without_usage_costs_its_own_engines_alone(twin: Twin, half: str, command: str) -> None:
-    await twin.task(status="Blocked", timer=-600)
+async def test_a_schema_without_usage_costs_its_own_engines_alone(
+    eternaltwin_db: EternaltwinDb, half: str, command: str
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
     answer = await ask(command, "--json", dsn=half)
     assert answer.code == 1
     assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
@@ -79,26 +82,26 @@ def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[l
 
 
 async def test_an_options_statement_that_fails_costs_the_variant_alone(
-    snak: Snak, server: TestbedServer, failing: None
+    agent_jobs_db: AgentJobsDb, server: PostgresServer, failing: None
 ) -> None:
     ddl = (ENGINES / "eternaltwin" / "schema.sql").read_text()
-    server.sql(f"CREATE SCHEMA twin; SET search_path = twin; {ddl}", snak.dsn)
-    await snak.job("failed")
+    server.sql(f"CREATE SCHEMA twin; SET search_path = twin; {ddl}", agent_jobs_db.dsn)
+    await agent_jobs_db.job("failed")
     for command in COMMANDS:
-        answer = await ask(command, "--json", dsn=snak.dsn)
+        answer = await ask(command, "--json", dsn=agent_jobs_db.dsn)
         assert answer.code == 1, command
         assert "division by zero" in answer.err, command
         assert all(line.startswith("agent_jobs: ") for line in answer.err.splitlines()), command
-    counted = {s["label"]: s["counts"] for s in (await ask("engines", "--json", dsn=snak.dsn)).json["engines"]}
+    counted = {s["label"]: s["counts"] for s in (await ask("engines", "--json", dsn=agent_jobs_db.dsn)).json["engines"]}
     assert counted["agent_jobs"]
     assert "eternaltwin" in counted
 
 
 async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
-    snak: Snak, failing: None, tmp_path: Path
+    agent_jobs_db: AgentJobsDb, failing: None, tmp_path: Path
 ) -> None:
-    await snak.job("failed")
-    workspace = await opened(snak.dsn, tmp_path)
+    await agent_jobs_db.job("failed")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
     jobs = reader(workspace, "agent_jobs")
     conditional = [
         action for kind in jobs.engine.spec.kinds for action in jobs.actions(kind.name) if action.when and action.writes
@@ -108,14 +111,14 @@ async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
     await workspace.close()
 
 
-async def test_the_variant_is_found_out_as_soon_as_it_can_be(snak: Snak, tmp_path: Path) -> None:
-    await snak.job("active")
-    workspace = await opened(snak.dsn, tmp_path, later=True)
-    await snak.connection.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.job("active")
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, later=True)
+    await agent_jobs_db.connection.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     jobs = reader(workspace, "agent_jobs")
     await jobs.recognise()
     assert jobs.unrecognised
-    await snak.connection.execute("ROLLBACK")
+    await agent_jobs_db.connection.execute("ROLLBACK")
     await jobs.counts()
     assert not jobs.unrecognised
     assert jobs.engine.limits["profile"] == "table"
@@ -136,10 +139,10 @@ BAD = {
 
 @pytest.mark.parametrize("column", BAD)
 async def test_a_bad_value_in_a_row_costs_that_row_alone(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
 ) -> None:
-    job = await twin.job()
-    good, odd = await twin.task(job, kind="Good"), await twin.task(job, kind="Odd")
+    job = await eternaltwin_db.job()
+    good, odd = await eternaltwin_db.task(job, kind="Good"), await eternaltwin_db.task(job, kind="Odd")
     columns = [c for c in msgspec.structs.fields(Node) if c.name not in ("engine", "findings")]
     names = ", ".join(c.name for c in columns if c.name != column)
     bad = _changed(
@@ -154,12 +157,12 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
     )
     monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
-    page = await reader(workspace).nodes([twin.id(good), twin.id(odd)])
+    page = await reader(workspace).nodes([eternaltwin_db.id(good), eternaltwin_db.id(odd)])
     shown = {node.id: node for node in page.nodes}
-    assert shown[twin.id(odd)].phase is Phase.UNKNOWN
-    assert "cannot be read" in str(shown[twin.id(odd)].error)
+    assert shown[eternaltwin_db.id(odd)].phase is Phase.UNKNOWN
+    assert "cannot be read" in str(shown[eternaltwin_db.id(odd)].error)
     if column in ("phase", "title", "version"):
-        assert shown[twin.id(good)].phase is Phase.READY
+        assert shown[eternaltwin_db.id(good)].phase is Phase.READY
     await workspace.close()
 
 
@@ -172,9 +175,15 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
     ],
 )
 async def test_a_bad_value_is_an_error_of_its_part(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, text: str, part: str
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    text: str,
+    part: str,
 ) -> None:
-    await twin.task()
+    await eternaltwin_db.task()
     bad = _changed("eternaltwin", key, text)
     monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
@@ -185,9 +194,9 @@ async def test_a_bad_value_is_an_error_of_its_part(
 
 
 async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await twin.task(status="Blocked", timer=-6000)
+    await eternaltwin_db.task(status="Blocked", timer=-6000)
     bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
     monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
@@ -201,15 +210,15 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
 
 @pytest.mark.parametrize("value", ["'294276-12-31'::timestamptz", "'5874897-01-01'::date"])
 async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
-    task = await twin.task()
+    task = await eternaltwin_db.task()
     bad = _changed("eternaltwin", "detail/times", f"SELECT {value} AS at")
     monkeypatch.setattr(loader, "builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
-    before = await twin.value(pids)
-    detail = await reader(workspace).detail(twin.id(task))
+    before = await eternaltwin_db.value(pids)
+    detail = await reader(workspace).detail(eternaltwin_db.id(task))
     assert detail is not None
     stale_engines = {
         section.name: section.scan_required.why
@@ -218,5 +227,5 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
     }
     assert "out of range" in stale_engines["times"]
     assert len(detail.sections) > 1
-    assert await twin.value(pids) == before
+    assert await eternaltwin_db.value(pids) == before
     await workspace.close()

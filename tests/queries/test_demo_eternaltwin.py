@@ -20,7 +20,7 @@ from console.demo.eternaltwin.data import make
 from console.demo.eternaltwin.kinds import KINDS, CannotPoll, poll
 from console.demo.eternaltwin.runner import Polled, Runner, Tick
 from console.demo.run import Demo
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 
 class Steady(Random):
@@ -64,7 +64,7 @@ async def row(db: Connection, task: UUID) -> Any:
     return found
 
 
-async def until(true: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
+async def wait_for(true: Callable[[], Awaitable[bool]], seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while not await true():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -363,7 +363,7 @@ async def test_new_jobs_keep_arriving(db: Connection) -> None:
 # The whole demo
 
 
-async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(own_server: TestbedServer) -> None:
+async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(own_server: PostgresServer) -> None:
     demo = Demo(5, server=own_server)
     await demo.start()
 
@@ -380,11 +380,11 @@ async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(ow
         return bool(await polled() > since)
 
     first = await polled()
-    await until(lambda: works_on(first))
+    await wait_for(lambda: works_on(first))
     await asyncio.to_thread(own_server.halt, "immediate")
     await asyncio.to_thread(own_server.start)
     later = await polled()
-    await until(lambda: works_on(later))
+    await wait_for(lambda: works_on(later))
     demo.pause()
     connection = await asyncpg.connect(demo.dsn)
     idle = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'eternaltwin worker' AND state <> 'idle'"
@@ -392,9 +392,9 @@ async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(ow
     async def quiet() -> bool:
         return bool(await connection.fetchval(idle) == 0)
 
-    await until(quiet)
+    await wait_for(quiet)
     await connection.close()
     demo.resume()
     latest = await polled()
-    await until(lambda: works_on(latest))
+    await wait_for(lambda: works_on(latest))
     await demo.stop()

@@ -20,14 +20,14 @@ import pytest
 
 from console.demo.run import ENGINES
 from console.demo.server import DemoUnavailable, Server, wheel_binaries
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 ROOT = Path(__file__).parents[2]
 SERVE = "import sys; from console.demo.run import headless; sys.exit(headless(3))"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="about what root must do")
 
 
-def until(true: Callable[[], bool], seconds: float = 15) -> None:
+def wait_for(true: Callable[[], bool], seconds: float = 15) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -40,14 +40,14 @@ def answers(port: int) -> bool:
 
 
 @both_versions
-async def test_a_fresh_database_has_the_engines_tables(server: TestbedServer, eternaltwin: str) -> None:
+async def test_a_fresh_database_has_the_engines_tables(server: PostgresServer, eternaltwin: str) -> None:
     connection = await asyncpg.connect(eternaltwin)
     assert connection.get_server_version().major == server.version
     assert await connection.fetchval("SELECT count(*) FROM task") == 0
     await connection.close()
 
 
-async def test_it_keeps_port_and_data_while_halted(own_server: TestbedServer) -> None:
+async def test_it_keeps_port_and_data_while_halted(own_server: PostgresServer) -> None:
     port = own_server.port
     own_server.sql("CREATE TABLE kept AS SELECT 1")
     for how in ("fast", "immediate"):
@@ -68,7 +68,7 @@ def test_stopping_removes_everything_and_can_be_repeated() -> None:
     assert not answers(port)
 
 
-async def test_tcp_asks_for_the_password_and_the_socket_is_ours_alone(server: TestbedServer) -> None:
+async def test_tcp_asks_for_the_password_and_the_socket_is_ours_alone(server: PostgresServer) -> None:
     with pytest.raises(asyncpg.InvalidPasswordError):
         await asyncpg.connect(server.dsn(user="postgres", password="guess"))
     connection = await asyncpg.connect(server.socket_dsn())
@@ -77,7 +77,7 @@ async def test_tcp_asks_for_the_password_and_the_socket_is_ours_alone(server: Te
     assert server.folder.stat().st_mode & 0o077 == 0
 
 
-async def test_a_standby_is_read_only(own_server: TestbedServer) -> None:
+async def test_a_standby_is_read_only(own_server: PostgresServer) -> None:
     own_server.standby()
     connection = await asyncpg.connect(own_server.dsn())
     assert await connection.fetchval("SELECT pg_is_in_recovery()")
@@ -204,7 +204,7 @@ async def test_the_headless_demo_serves_and_leaves_nothing_however_it_ends(headl
     assert out == ""
     filled = "".join(f"filling {engine.name} ... " for engine in ENGINES)
     assert err == f"demo: starting PostgreSQL ... {filled}ready\n"
-    until(lambda: not folder.exists())
+    wait_for(lambda: not folder.exists())
     assert not answers(port)
 
 

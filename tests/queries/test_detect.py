@@ -12,9 +12,10 @@ import pytest
 from queries.contract import detect, loader
 from queries.model import split_id
 from queries.workspace import Workspace
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import plans
-from tests.queries.builders import Twin, do, opened, outcomes_of, reader
-from tests.servers import TestbedServer, both_versions
+from tests.queries.builders import do, opened, outcomes_of, reader
+from tests.servers import PostgresServer, both_versions
 
 SCHEMA = next(s for s in loader.builtin() if s.name == "eternaltwin")
 DDL = Path(loader.__file__).parents[1] / "engines" / "eternaltwin" / "schema.sql"
@@ -22,7 +23,7 @@ Open = Callable[..., Awaitable[Workspace]]
 
 
 @pytest.fixture
-async def look(database: str, server: TestbedServer, tmp_path: Path) -> AsyncIterator[Open]:
+async def look(database: str, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Open]:
     """``await look("SQL", role=...)``: run SQL in an empty database, then open a workspace on it."""
     open_: list[Workspace] = []
 
@@ -58,14 +59,14 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database
     assert [r.found.schema for r in workspace.engines.values()] == ["public", odd, "games"]
     assert workspace.declined == ()
     for label, schema in zip(workspace.engines, ["public", odd.replace('"', '""'), "games"], strict=True):
-        twin = await Twin.open(database, schema)
-        task = twin.id(await twin.task(), label=label)
+        eternaltwin_db = await EternaltwinDb.open(database, schema)
+        task = eternaltwin_db.id(await eternaltwin_db.task(), label=label)
         assert (await reader(workspace, label).nodes([task])).nodes[0].id == task
         assert workspace.reader(task) is workspace.engines[label]
         assert split_id(task)[0] == label
         assert set(outcomes_of(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
-        assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
-        await twin.connection.close()
+        assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 1
+        await eternaltwin_db.connection.close()
 
 
 async def test_it_alone_elsewhere_has_the_plain_name(look: Open) -> None:
@@ -149,7 +150,7 @@ async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
 
 
 @both_versions
-async def test_privileges_make_actions_available_one_by_one(look: Open, server: TestbedServer) -> None:
+async def test_privileges_make_actions_available_one_by_one(look: Open, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     workspace = await look(tables(change=f"GRANT SELECT ON job, task, task_timer TO {role}"), role)
@@ -185,7 +186,7 @@ async def test_privileges_make_actions_available_one_by_one(look: Open, server: 
     assert everything == {**ok, "restart job": "", "delete job": ""}
 
 
-async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: Open, server: TestbedServer) -> None:
+async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: Open, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     grants = f"GRANT SELECT ON task TO {role}; GRANT USAGE ON SCHEMA open TO {role}"
@@ -245,7 +246,7 @@ async def test_a_large_table_wants_an_index(
 @both_versions
 @pytest.mark.parametrize("name", sorted(s.name for s in loader.builtin()))
 async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
-    server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """One of other rows, or with its columns in another order, would be read from end to end."""
     monkeypatch.setattr(detect, "SMALL", -1)
@@ -282,9 +283,9 @@ async def test_a_partitioned_table_is_as_large_as_its_partitions(look: Open, dat
         " CREATE TABLE part PARTITION OF task FOR VALUES WITH (modulus 1, remainder 0)"
     )
     await look(tables(change=change))
-    twin = await Twin.open(database)
-    await twin.tasks([await twin.job()] * 300)
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(database)
+    await eternaltwin_db.tasks([await eternaltwin_db.job()] * 300)
+    await eternaltwin_db.connection.close()
     assert reader(await look()).found.relations["task"].pages > 3
 
 

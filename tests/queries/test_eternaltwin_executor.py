@@ -20,7 +20,8 @@ from queries.actions import perform
 from queries.model import Outcome, Outcomes
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, opened, outcomes_of, reader
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, opened, outcomes_of, reader
 from tests.servers import both_versions
 
 CHANGED, STALE = Outcome.CHANGED, Outcome.STALE
@@ -58,54 +59,62 @@ async def runner(eternaltwin: str) -> AsyncIterator[Runner]:
 
 
 @both_versions
-async def test_a_poll_in_flight_is_discarded_by_cancel(twin: Twin, workspace: Workspace, runner: Runner) -> None:
-    task = await twin.task(state=STATE, **KIND)
+async def test_a_poll_in_flight_is_discarded_by_cancel(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
+) -> None:
+    task = await eternaltwin_db.task(state=STATE, **KIND)
     polled = await runner.read(task)
     assert polled is not None
-    assert outcomes_of(await do(workspace, "cancel", [twin.id(task)])) == {twin.id(task): CHANGED}
-    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
-    row = await twin.row(task)
+    assert outcomes_of(await do(workspace, "cancel", [eternaltwin_db.id(task)])) == {eternaltwin_db.id(task): CHANGED}
+    assert not await runner.write(polled, Tick(await eternaltwin_db.value(SQL["clock"]), 1))
+    row = await eternaltwin_db.row(task)
     assert (row["status"], row["revision"], row["state"], row["output"]) == ("Complete", 4, STATE, None)
     assert runner.misses == 1
 
 
-async def test_a_poll_in_flight_is_discarded_by_restart(twin: Twin, workspace: Workspace, runner: Runner) -> None:
-    job = await twin.job(state=encode({"phase": "Compose", "first": True}))
-    task = await twin.task(job, state=STATE, **KIND)
+async def test_a_poll_in_flight_is_discarded_by_restart(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
+) -> None:
+    job = await eternaltwin_db.job(state=encode({"phase": "Compose", "first": True}))
+    task = await eternaltwin_db.task(job, state=STATE, **KIND)
     polled = await runner.read(task)
     assert polled is not None
-    await do(workspace, "restart", [twin.id(job, "job")], {"confirm": "SendEmail v2"})
-    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
-    row = await twin.row(task)
+    await do(workspace, "restart", [eternaltwin_db.id(job, "job")], {"confirm": "SendEmail v2"})
+    assert not await runner.write(polled, Tick(await eternaltwin_db.value(SQL["clock"]), 1))
+    row = await eternaltwin_db.row(task)
     assert (row["status"], row["revision"]) == ("Available", 4)
     assert row["state"] == encode({"phase": "Compose", "first": True})
 
 
-async def test_a_poll_in_flight_of_a_deleted_job_is_discarded(twin: Twin, workspace: Workspace, runner: Runner) -> None:
-    job = await twin.job()
-    polled = await runner.read(await twin.task(job, state=STATE, **KIND))
+async def test_a_poll_in_flight_of_a_deleted_job_is_discarded(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
+) -> None:
+    job = await eternaltwin_db.job()
+    polled = await runner.read(await eternaltwin_db.task(job, state=STATE, **KIND))
     assert polled is not None
-    await do(workspace, "delete", [twin.id(job, "job")])
-    assert not await runner.write(polled, Tick(await twin.value(SQL["clock"]), 1))
-    assert await twin.value("SELECT count(*) FROM task") == 0
+    await do(workspace, "delete", [eternaltwin_db.id(job, "job")])
+    assert not await runner.write(polled, Tick(await eternaltwin_db.value(SQL["clock"]), 1))
+    assert await eternaltwin_db.value("SELECT count(*) FROM task") == 0
 
 
 async def test_a_poll_written_between_dry_run_and_commit_makes_it_stale(
-    twin: Twin, workspace: Workspace, runner: Runner
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
 ) -> None:
-    task = await twin.task(state=STATE, **KIND)
-    versions = {n.id: n.version for n in (await reader(workspace).nodes([twin.id(task)])).nodes}
+    task = await eternaltwin_db.task(state=STATE, **KIND)
+    versions = {n.id: n.version for n in (await reader(workspace).nodes([eternaltwin_db.id(task)])).nodes}
     assert await runner.tick() == 1
-    assert outcomes_of(await do(workspace, "cancel", versions)) == {twin.id(task): STALE}
-    assert (await twin.row(task))["revision"] == 4
+    assert outcomes_of(await do(workspace, "cancel", versions)) == {eternaltwin_db.id(task): STALE}
+    assert (await eternaltwin_db.row(task))["revision"] == 4
 
 
-async def test_a_woken_task_is_polled_at_the_next_tick(twin: Twin, workspace: Workspace, runner: Runner) -> None:
-    task = await twin.task(status="Blocked", timer=9999, state=STATE, **KIND)
+async def test_a_woken_task_is_polled_at_the_next_tick(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=9999, state=STATE, **KIND)
     assert await runner.tick() == 0
-    await do(workspace, "wake", [twin.id(task)])
+    await do(workspace, "wake", [eternaltwin_db.id(task)])
     assert await runner.tick() == 1
-    row = await twin.row(task)
+    row = await eternaltwin_db.row(task)
     assert (row["revision"], row["status"], row["timers"]) == (4, "Available", 0)
 
 
@@ -143,10 +152,10 @@ class Rain:
 
 @both_versions
 async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
-    twin = await Twin.open(eternaltwin_demo)
-    await twin.sql(AUDIT)
-    await twin.sql(audit_log.ddl())
-    await twin.sql("CREATE INDEX ON task (job_id); CREATE INDEX ON task_timer (task_id)")
+    eternaltwin_db = await EternaltwinDb.open(eternaltwin_demo)
+    await eternaltwin_db.sql(AUDIT)
+    await eternaltwin_db.sql(audit_log.ddl())
+    await eternaltwin_db.sql("CREATE INDEX ON task (job_id); CREATE INDEX ON task_timer (task_id)")
     engine = await asyncpg.connect(eternaltwin_demo, server_settings={"application_name": "runner"})
     polls: list[Polled] = []
     runner = Runner(engine, Random(5), batch=25, on_poll=polls.append)
@@ -156,7 +165,7 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
 
     async def run() -> None:
         nonlocal written
-        start, ticks = await twin.value(SQL["clock"]), 0
+        start, ticks = await eternaltwin_db.value(SQL["clock"]), 0
         while not over.is_set():
             ticks += 1
             written += await runner.tick(start + timedelta(seconds=3 * ticks))
@@ -170,12 +179,12 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
     for console in consoles:
         await console.workspace.close()
 
-    audit = await twin.connection.fetch("SELECT * FROM audit ORDER BY n")
-    entries = await twin.connection.fetch("SELECT xid::text, action, results, changes FROM unstick.audit_log")
-    assert await twin.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
+    audit = await eternaltwin_db.connection.fetch("SELECT * FROM audit ORDER BY n")
+    entries = await eternaltwin_db.connection.fetch("SELECT xid::text, action, results, changes FROM unstick.audit_log")
+    assert await eternaltwin_db.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
     assert written > 100
     assert sum(r.outcome is CHANGED for o in outcomes for r in o.results) > 50
-    await twin.connection.close()
+    await eternaltwin_db.connection.close()
 
     check_revisions(audit, written)
     check_polls(audit, polls)

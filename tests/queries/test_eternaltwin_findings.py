@@ -12,19 +12,20 @@ import pytest
 from queries.contract import detect, loader
 from queries.model import Finding
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, Twin, opened, reader
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import opened, reader
+from tests.servers import PostgresServer, both_versions
 
 SPEC = next(s for s in loader.builtin() if s.name == LABEL).spec
 RUNNER = f"{LABEL}/runner:runner"
 HOUR = 3600
 
-Make = Callable[[Twin, str], Awaitable[uuid.UUID]]
+Make = Callable[[EternaltwinDb, str], Awaitable[uuid.UUID]]
 
 
 def task(**columns: Any) -> Make:
-    async def make(twin: Twin, kind: str) -> uuid.UUID:
-        return await twin.task(kind=kind, **columns)
+    async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
+        return await eternaltwin_db.task(kind=kind, **columns)
 
     return make
 
@@ -32,11 +33,11 @@ def task(**columns: Any) -> Make:
 def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
     """A Blocked task without a timer in a job whose root is of the status ``others``."""
 
-    async def make(twin: Twin, kind: str) -> uuid.UUID:
-        job = await twin.job()
+    async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
+        job = await eternaltwin_db.job()
         if others:
-            await twin.task(job, status=others, age=2 * HOUR, kind="Root")
-        return await twin.task(job, status="Blocked", age=age, kind=kind, **columns)
+            await eternaltwin_db.task(job, status=others, age=2 * HOUR, kind="Root")
+        return await eternaltwin_db.task(job, status="Blocked", age=age, kind=kind, **columns)
 
     return make
 
@@ -44,9 +45,9 @@ def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
 def behind(*, newer: float | None, **columns: Any) -> Make:
     """A task of version 1, where one of version 2 of its kind was polled ``newer`` seconds ago."""
 
-    async def make(twin: Twin, kind: str) -> uuid.UUID:
-        await twin.task(kind=kind, version=2, age=HOUR, polled=newer)
-        return await twin.task(kind=kind, version=1, age=HOUR, **columns)
+    async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
+        await eternaltwin_db.task(kind=kind, version=2, age=HOUR, polled=newer)
+        return await eternaltwin_db.task(kind=kind, version=1, age=HOUR, **columns)
 
     return make
 
@@ -120,10 +121,12 @@ def test_every_finding_is_covered_here() -> None:
 
 @both_versions
 @pytest.mark.parametrize("code", CASES)
-async def test_it_is_about_these_and_not_about_their_neighbours(twin: Twin, workspace: Workspace, code: str) -> None:
+async def test_it_is_about_these_and_not_about_their_neighbours(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, code: str
+) -> None:
     yes, no, _ = CASES[code]
-    ids = [twin.id(await make(twin, f"Yes{n}")) for n, make in enumerate(yes)]
-    others = [twin.id(await make(twin, f"No{n}")) for n, make in enumerate(no)]
+    ids = [eternaltwin_db.id(await make(eternaltwin_db, f"Yes{n}")) for n, make in enumerate(yes)]
+    others = [eternaltwin_db.id(await make(eternaltwin_db, f"No{n}")) for n, make in enumerate(no)]
     there = await found(workspace, code)
     assert set(ids) <= set(there)
     assert not set(others) & set(there)
@@ -147,11 +150,16 @@ async def test_it_is_about_these_and_not_about_their_neighbours(twin: Twin, work
 
 
 @pytest.mark.parametrize("code", [code for code, case in CASES.items() if case[2]])
-async def test_its_threshold_can_be_set_by_kind(twin: Twin, eternaltwin: str, tmp_path: Path, code: str) -> None:
+async def test_its_threshold_can_be_set_by_kind(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, code: str
+) -> None:
     override = CASES[code][2]
     assert override is not None
     make, limit = override
-    touchy, usual = twin.id(await make(twin, "Touchy")), twin.id(await make(twin, "Usual"))
+    touchy, usual = (
+        eternaltwin_db.id(await make(eternaltwin_db, "Touchy")),
+        eternaltwin_db.id(await make(eternaltwin_db, "Usual")),
+    )
     for overrides, expected in (
         ({}, set()),
         ({"Touchy": {code: limit}}, {touchy}),
@@ -164,20 +172,24 @@ async def test_its_threshold_can_be_set_by_kind(twin: Twin, eternaltwin: str, tm
 
 
 @pytest.mark.parametrize("code", CASES)
-async def test_more_than_asked_for_is_said_to_be_capped(twin: Twin, workspace: Workspace, code: str) -> None:
-    ids = {twin.id(await CASES[code][0][0](twin, f"Kind{n}")) for n in range(3)}
+async def test_more_than_asked_for_is_said_to_be_capped(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, code: str
+) -> None:
+    ids = {eternaltwin_db.id(await CASES[code][0][0](eternaltwin_db, f"Kind{n}")) for n in range(3)}
     for page, capped in ((2, True), (3, False)):
         findings = await reader(workspace).findings(ids=ids, page=page)
         assert len([f for f in findings.found if f.code == code]) == page
         assert (code in findings.capped) == capped
 
 
-async def test_the_worst_come_first_and_then_the_oldest(twin: Twin, workspace: Workspace) -> None:
-    newer, older = [await twin.task(status="Blocked", timer=-age) for age in (100, 1000)]
-    leftover = await twin.task(status="Complete", timer=60)
+async def test_the_worst_come_first_and_then_the_oldest(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    newer, older = [await eternaltwin_db.task(status="Blocked", timer=-age) for age in (100, 1000)]
+    leftover = await eternaltwin_db.task(status="Complete", timer=60)
     findings = await reader(workspace).findings()
     assert [(f.code, f.node_id) for f in findings.found] == [
-        ("overdue_timer", twin.id(older)), ("overdue_timer", twin.id(newer)), ("leftover_timer", twin.id(leftover))
+        ("overdue_timer", eternaltwin_db.id(older)),
+        ("overdue_timer", eternaltwin_db.id(newer)),
+        ("leftover_timer", eternaltwin_db.id(leftover)),
     ]  # fmt: skip
 
 
@@ -185,90 +197,102 @@ async def test_the_worst_come_first_and_then_the_oldest(twin: Twin, workspace: W
 
 
 @both_versions
-async def test_a_job_without_tasks(twin: Twin, workspace: Workspace, eternaltwin: str, tmp_path: Path) -> None:
-    old, new, full = await twin.job(age=HOUR), await twin.job(age=60), await twin.job(age=HOUR)
-    await twin.task(full, status="Complete")
+async def test_a_job_without_tasks(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, eternaltwin: str, tmp_path: Path
+) -> None:
+    old, new, full = (
+        await eternaltwin_db.job(age=HOUR),
+        await eternaltwin_db.job(age=60),
+        await eternaltwin_db.job(age=HOUR),
+    )
+    await eternaltwin_db.task(full, status="Complete")
     there = await found(workspace, "empty_job")
-    assert set(there) == {twin.id(old, "job")}
-    assert there[twin.id(old, "job")].action == "delete"
-    assert await found(workspace, "empty_job", ids=[twin.id(full, "job")]) == {}
+    assert set(there) == {eternaltwin_db.id(old, "job")}
+    assert there[eternaltwin_db.id(old, "job")].action == "delete"
+    assert await found(workspace, "empty_job", ids=[eternaltwin_db.id(full, "job")]) == {}
     again = await opened(eternaltwin, tmp_path, overrides={LABEL: {"empty_job": 30.0}})
-    assert set(await found(again, "empty_job")) == {twin.id(old, "job"), twin.id(new, "job")}
+    assert set(await found(again, "empty_job")) == {eternaltwin_db.id(old, "job"), eternaltwin_db.id(new, "job")}
     assert (await reader(again).findings(page=1)).capped == ("empty_job",)
     await again.close()
 
 
 @both_versions
-async def test_a_silent_runner(twin: Twin, workspace: Workspace) -> None:
+async def test_a_silent_runner(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     assert await found(workspace, "runner_silent") == {}, "nothing waits"
-    fresh = await twin.task(polled=None, age=5)
+    fresh = await eternaltwin_db.task(polled=None, age=5)
     assert await found(workspace, "runner_silent") == {}, "nothing waits for long"
-    await twin.task(polled=100, age=HOUR)
+    await eternaltwin_db.task(polled=100, age=HOUR)
     for status in ("Available", "Complete"):
-        broken = await twin.task(polled=5, status=status)
-        await twin.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
+        broken = await eternaltwin_db.task(polled=5, status=status)
+        await eternaltwin_db.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
     there = (await found(workspace, "runner_silent"))[RUNNER]
     assert there.evidence["waiting"] == "3", "and a poll at infinity is nobody's"
     assert there.sentence.endswith("while 3 wait for a poll: the runner is down, blocked or not connected.")
-    assert await found(workspace, "runner_silent", ids=[twin.id(fresh)]) == {}
+    assert await found(workspace, "runner_silent", ids=[eternaltwin_db.id(fresh)]) == {}
     assert set(await found(workspace, "runner_silent", ids=[RUNNER])) == {RUNNER}
-    await twin.task(polled=5, status="Complete")
+    await eternaltwin_db.task(polled=5, status="Complete")
     assert await found(workspace, "runner_silent") == {}, "the last poll completed its task"
 
 
-async def test_a_runner_that_never_was(twin: Twin, workspace: Workspace) -> None:
-    await twin.task(polled=None, age=HOUR)
+async def test_a_runner_that_never_was(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    await eternaltwin_db.task(polled=None, age=HOUR)
     there = (await found(workspace, "runner_silent"))[RUNNER]
     assert there.since is None
     assert "since the beginning" in there.sentence
 
 
-async def polls(twin: Twin, sql: str = "") -> None:
+async def polls(eternaltwin_db: EternaltwinDb, sql: str = "") -> None:
     """One tick: every Available task polled at ``clock_timestamp()``."""
-    await twin.sql(
+    await eternaltwin_db.sql(
         f"UPDATE task SET revision = revision + 1, polled_at = row(clock_timestamp(), 1)::job_tick {sql}"
         " WHERE status = 'Available'"
     )
 
 
 @both_versions
-async def test_spinning_is_polled_again_and_again_with_the_same_state(twin: Twin, workspace: Workspace) -> None:
-    spinning = await twin.task(state=b"same")
-    working = await twin.task(state=b"moves", kind="Working")
+async def test_spinning_is_polled_again_and_again_with_the_same_state(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    spinning = await eternaltwin_db.task(state=b"same")
+    working = await eternaltwin_db.task(state=b"moves", kind="Working")
     for looks in range(6):
         assert reader(workspace).watched() == (), f"after {looks} looks"
         await reader(workspace).sample()
-        await polls(twin)
-        await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
+        await polls(eternaltwin_db)
+        await eternaltwin_db.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
     (finding,) = reader(workspace).watched()
-    assert (finding.node_id, finding.code, finding.action) == (twin.id(spinning), "spinning", "cancel")
+    assert (finding.node_id, finding.code, finding.action) == (eternaltwin_db.id(spinning), "spinning", "cancel")
     assert finding.evidence["changes"] == 5
     assert finding.sentence.startswith("Polled 5 times in ")
     assert finding.guard
-    detail = await reader(workspace).detail(twin.id(spinning))
+    detail = await reader(workspace).detail(eternaltwin_db.id(spinning))
     assert detail is not None
     assert "spinning" in detail.node.findings
-    await twin.sql("UPDATE task SET state = 'on'")
+    await eternaltwin_db.sql("UPDATE task SET state = 'on'")
     await reader(workspace).sample()
     assert reader(workspace).watched() == ()
 
 
-async def test_spinning_has_a_threshold_by_kind(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
-    touchy, _ = await twin.task(kind="Touchy"), await twin.task(kind="Usual")
+async def test_spinning_has_a_threshold_by_kind(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    touchy, _ = await eternaltwin_db.task(kind="Touchy"), await eternaltwin_db.task(kind="Usual")
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"Touchy": {"spinning_polls": 2}}})
     for _ in range(3):
         await reader(workspace).sample()
-        await polls(twin)
-    assert [f.node_id for f in reader(workspace).watched()] == [twin.id(touchy)]
+        await polls(eternaltwin_db)
+    assert [f.node_id for f in reader(workspace).watched()] == [eternaltwin_db.id(touchy)]
     await workspace.close()
 
 
-async def test_very_many_polls_are_a_rate_without_progress(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_very_many_polls_are_a_rate_without_progress(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     """However many polls a task has behind it: one that gets on, or is polled now and then, is well."""
-    old = await twin.task(revision=50_000_000, age=90 * 86400)
-    locked, working, slow = [await twin.task(revision=n) for n in (10, 20_000, 50_000)]
+    old = await eternaltwin_db.task(revision=50_000_000, age=90 * 86400)
+    locked, working, slow = [await eternaltwin_db.task(revision=n) for n in (10, 20_000, 50_000)]
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"locked": 0.0, "Slow": {"busy_polls": 1e12}}})
-    await twin.sql("UPDATE task SET kind = 'Slow' WHERE task_id = $1", slow)
+    await eternaltwin_db.sql("UPDATE task SET kind = 'Slow' WHERE task_id = $1", slow)
     look = reader(workspace)
 
     def there() -> dict[str, Finding]:
@@ -278,18 +302,20 @@ async def test_very_many_polls_are_a_rate_without_progress(twin: Twin, eternaltw
     await look.sample()
     for _ in range(3):
         assert there() == {}
-        await twin.sql("UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [locked, working, slow])
-        await twin.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
+        await eternaltwin_db.sql(
+            "UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [locked, working, slow]
+        )
+        await eternaltwin_db.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
     await look.sample()
-    assert set(there()) == {twin.id(locked)}
-    finding = there()[twin.id(locked)]
+    assert set(there()) == {eternaltwin_db.id(locked)}
+    finding = there()[eternaltwin_db.id(locked)]
     assert finding.evidence["grown"] == 3000
     assert finding.evidence["per_minute"] >= 60
     assert finding.guard
-    await twin.sql("UPDATE task SET state = 'on' WHERE task_id = $1", locked)
+    await eternaltwin_db.sql("UPDATE task SET state = 'on' WHERE task_id = $1", locked)
     await look.sample()
     assert there() == {}
-    assert twin.id(old) not in there()
+    assert eternaltwin_db.id(old) not in there()
     await workspace.close()
 
 
@@ -300,21 +326,21 @@ FUTURE = ("infinity", "294276-12-31 23:59:59", "9999-12-31 23:59:59")
 @pytest.mark.parametrize("status", ["Available", "Complete"])
 @pytest.mark.parametrize("future", [*FUTURE, "now() + interval '10 minutes'"])
 async def test_a_poll_in_the_future_hides_neither_a_silent_nor_a_healthy_runner(
-    twin: Twin, eternaltwin: str, tmp_path: Path, status: str, future: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, status: str, future: str
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 30.0}})
     look = reader(workspace)
-    task = await twin.task(polled=40, age=HOUR)
-    broken = await twin.task(status=status, age=HOUR)
+    task = await eternaltwin_db.task(polled=40, age=HOUR)
+    broken = await eternaltwin_db.task(status=status, age=HOUR)
     at = future if future.startswith("now()") else f"'{future}'"
-    await twin.sql(f"UPDATE task SET polled_at = row({at}, 0)::job_tick WHERE task_id = $1", broken)
+    await eternaltwin_db.sql(f"UPDATE task SET polled_at = row({at}, 0)::job_tick WHERE task_id = $1", broken)
 
     async def phase() -> str:
         return (await look.nodes([RUNNER])).nodes[0].phase
 
     assert set(await found(workspace, "runner_silent")) == {RUNNER}
     assert await phase() == "unknown"
-    await twin.sql("UPDATE task SET polled_at = row(now(), 1)::job_tick WHERE task_id = $1", task)
+    await eternaltwin_db.sql("UPDATE task SET polled_at = row(now(), 1)::job_tick WHERE task_id = $1", task)
     assert await found(workspace, "runner_silent") == {}
     assert await phase() == "running"
     await workspace.close()
@@ -322,33 +348,37 @@ async def test_a_poll_in_the_future_hides_neither_a_silent_nor_a_healthy_runner(
 
 @pytest.mark.parametrize("future", FUTURE)
 async def test_a_poll_in_the_future_does_not_stall_a_runner_that_goes_on(
-    twin: Twin, eternaltwin: str, tmp_path: Path, future: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, future: str
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 1e-6}})
     look = reader(workspace)
-    going = await twin.task(polled=40, age=HOUR)
+    going = await eternaltwin_db.task(polled=40, age=HOUR)
     for status in ("Available", "Complete"):
-        broken = await twin.task(status=status, age=HOUR)
-        await twin.sql(f"UPDATE task SET polled_at = row('{future}', 0)::job_tick WHERE task_id = $1", broken)
+        broken = await eternaltwin_db.task(status=status, age=HOUR)
+        await eternaltwin_db.sql(f"UPDATE task SET polled_at = row('{future}', 0)::job_tick WHERE task_id = $1", broken)
     for write in ("polled_at = row(clock_timestamp(), 1)::job_tick", "revision = revision + 1"):
         for n in range(3):
             await look.sample()
             assert n == 0 or "runner_stalled" not in {f.code for f in look.watched()}, write
-            await twin.sql(f"UPDATE task SET {write} WHERE task_id = $1", going)
+            await eternaltwin_db.sql(f"UPDATE task SET {write} WHERE task_id = $1", going)
     await look.sample()
     await look.sample()
     assert "runner_stalled" in {f.code for f in look.watched()}
     await workspace.close()
 
 
-async def test_a_version_that_was_polled_in_the_future_leaves_none_behind(twin: Twin, workspace: Workspace) -> None:
-    await twin.task(kind="Mail", version=1, age=HOUR, polled=700)
-    newer = await twin.task(kind="Mail", version=2, age=HOUR)
-    await twin.sql("UPDATE task SET polled_at = row('9999-12-31', 0)::job_tick WHERE task_id = $1", newer)
+async def test_a_version_that_was_polled_in_the_future_leaves_none_behind(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.task(kind="Mail", version=1, age=HOUR, polled=700)
+    newer = await eternaltwin_db.task(kind="Mail", version=2, age=HOUR)
+    await eternaltwin_db.sql("UPDATE task SET polled_at = row('9999-12-31', 0)::job_tick WHERE task_id = $1", newer)
     assert await found(workspace, "version_behind") == {}
 
 
-async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_stalled_runner_shows_after_its_time(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 1e-6}})
     looks = reader(workspace)
 
@@ -356,15 +386,15 @@ async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: st
         await looks.sample()
         return [f.node_id for f in looks.watched() if f.code == "runner_stalled"]
 
-    await twin.task()
-    broken = await twin.task(status="Complete")
-    await twin.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
+    await eternaltwin_db.task()
+    broken = await eternaltwin_db.task(status="Complete")
+    await eternaltwin_db.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
     assert await stalled() == [], "one look tells nothing"
     assert await stalled() == [RUNNER]
-    await polls(twin)
+    await polls(eternaltwin_db)
     assert await stalled() == []
     assert await stalled() == [RUNNER]
-    await twin.sql("UPDATE task SET status = 'Complete'")
+    await eternaltwin_db.sql("UPDATE task SET status = 'Complete'")
     assert await stalled() == [], "nothing waits"
     await workspace.close()
 
@@ -374,13 +404,13 @@ async def test_a_stalled_runner_shows_after_its_time(twin: Twin, eternaltwin: st
 
 @both_versions
 async def test_a_large_table_leaves_some_unchecked(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
-    overdue = await twin.task(status="Blocked", timer=-100)
+    overdue = await eternaltwin_db.task(status="Blocked", timer=-100)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
-    assert [(f.node_id, f.code) for f in findings.found] == [(twin.id(overdue), "overdue_timer")]
+    assert [(f.node_id, f.code) for f in findings.found] == [(eternaltwin_db.id(overdue), "overdue_timer")]
     skipped_findings = {u.code: u for u in findings.skipped_findings}
     assert set(skipped_findings) == {"lost_wakeup", "leftover_blocked", "empty_job"}
     assert "no index leads with task" in skipped_findings["lost_wakeup"].why
@@ -389,15 +419,18 @@ async def test_a_large_table_leaves_some_unchecked(
 
 
 async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
-    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON job, task TO {role}", eternaltwin)
-    starved = await twin.task(polled=None, age=HOUR)
+    starved = await eternaltwin_db.task(polled=None, age=HOUR)
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     findings = await reader(workspace).findings()
-    assert {(f.node_id, f.code) for f in findings.found} == {(twin.id(starved), "starved"), (RUNNER, "runner_silent")}
+    assert {(f.node_id, f.code) for f in findings.found} == {
+        (eternaltwin_db.id(starved), "starved"),
+        (RUNNER, "runner_silent"),
+    }
     assert {u.code: u.why for u in findings.skipped_findings} == dict.fromkeys(
         ("overdue_timer", "lost_wakeup", "leftover_timer"), "Permission denied for table task_timer."
     )
@@ -405,17 +438,17 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
 
 
 @both_versions
-async def test_endless_times_do_no_harm(twin: Twin, workspace: Workspace) -> None:
+async def test_endless_times_do_no_harm(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     """Before PostgreSQL 17 an infinite time cannot be subtracted from; one such row must not hide all the others."""
-    ids = await twin.tasks(await twin.jobs(3), status="Blocked", timer=-100)
-    await twin.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
-    await twin.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")
-    await twin.task(revision=20_000, polled=1)
+    ids = await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=-100)
+    await eternaltwin_db.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
+    await eternaltwin_db.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")
+    await eternaltwin_db.task(revision=20_000, polled=1)
     overdue = await found(workspace, "overdue_timer")
-    assert set(overdue) == {twin.id(i) for i in ids}
+    assert set(overdue) == {eternaltwin_db.id(i) for i in ids}
     assert {f.since for f in overdue.values()} == {float("-inf")}
     for i in ids:
-        detail = await reader(workspace).detail(twin.id(i))
+        detail = await reader(workspace).detail(eternaltwin_db.id(i))
         assert detail is not None
         timers = next(s for s in detail.sections if s.name == "timers")
         assert ("-infinity", "always late") in timers.rows

@@ -15,27 +15,28 @@ from queries.db import database
 from queries.model import Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, seen, why
-from tests.servers import TestbedServer
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
+from tests.servers import PostgresServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
 NODES = 200
 
 
 async def filled(dsn: str, *, table: bool, nodes: int = NODES) -> list[str]:
-    twin = await Twin.open(dsn)
+    eternaltwin_db = await EternaltwinDb.open(dsn)
     if table:
-        await twin.sql(audit_log.ddl())
-    tasks = await twin.tasks([await twin.job()] * nodes, status="Blocked", timer=3600)
-    await twin.connection.close()
-    return [twin.id(task) for task in tasks]
+        await eternaltwin_db.sql(audit_log.ddl())
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * nodes, status="Blocked", timer=3600)
+    await eternaltwin_db.connection.close()
+    return [eternaltwin_db.id(task) for task in tasks]
 
 
 async def awake(dsn: str) -> set[str]:
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     await connection.close()
-    return {Twin.id(row[0]) for row in rows}
+    return {EternaltwinDb.id(row[0]) for row in rows}
 
 
 def in_file(workspace: Workspace) -> dict[str, Outcome]:
@@ -61,7 +62,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_chunks_that_a_failover_has_lost_are_reported(
-    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.setattr(perform, "CHUNK", 10)
     dsn = own_server.fresh("eternaltwin")
@@ -93,7 +94,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     """The primary dies in a bulk and its standby is promoted, in half of the cases after its stream was cut."""
     monkeypatch.setattr(perform, "CHUNK", 10)
     rng = random.Random(seed)
-    primary = TestbedServer()
+    primary = PostgresServer()
     primary.start()
     replica = primary.replica()
     try:
@@ -137,13 +138,13 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         primary.close()
 
 
-def until_cut(replica: TestbedServer) -> None:
+def until_cut(replica: PostgresServer) -> None:
     while replica.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'") != "SELECT 0":
         pass
 
 
 async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
-    own_server: TestbedServer, tmp_path: Path
+    own_server: PostgresServer, tmp_path: Path
 ) -> None:
     """Neither after a restart nor after a failover that has lost only the last one."""
     dsn = own_server.fresh("eternaltwin")
@@ -178,7 +179,7 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
 
 
 @pytest.fixture
-async def alone(own_server: TestbedServer) -> AsyncIterator[tuple[str, asyncpg.Connection, str]]:
+async def alone(own_server: PostgresServer) -> AsyncIterator[tuple[str, asyncpg.Connection, str]]:
     """A task in a database whose synchronous standby is not there, and a connection that waits for nothing."""
     dsn = own_server.fresh("eternaltwin")
     (task,) = await filled(dsn, table=False, nodes=1)
@@ -223,7 +224,9 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     await workspace.close()
 
 
-async def test_nothing_is_said_where_no_standby_is_waited_for(twin: Twin, workspace: Workspace) -> None:
-    task = twin.id(await twin.task(status="Blocked", timer=60))
+async def test_nothing_is_said_where_no_standby_is_waited_for(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     outcomes = await do(workspace, "wake", [task])
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, "")

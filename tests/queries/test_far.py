@@ -12,21 +12,21 @@ from queries.db.batched_query import BatchedQuery, compose
 from queries.statement import Statement
 from queries.workspace import Workspace
 from tests.queries.proxy import Proxy
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 AWAY = 0.08  # seconds, there and back
 ENGINES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
 
 
 @pytest.fixture
-async def far(server: TestbedServer) -> AsyncIterator[Proxy]:
+async def far(server: PostgresServer) -> AsyncIterator[Proxy]:
     async with Proxy(server.port) as proxy:
         yield proxy
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_four_round_trips_to_the_first_rows(
-    far: Proxy, server: TestbedServer, engine: str, tmp_path: Path
+    far: Proxy, server: PostgresServer, engine: str, tmp_path: Path
 ) -> None:
     """Besides those of connecting, which are the protocol's: two for a password, one for TLS, one at least."""
     dsn = server.fresh(engine, filled=True)

@@ -17,7 +17,7 @@ from queries.read.reader import Reader
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.queries.builders import opened
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 engines = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
 NODES = 400  # of an engine, at most
@@ -35,14 +35,14 @@ UNMET = {"agent_jobs": {"release", "resume", "wake"}}
 
 
 @pytest.fixture
-def filled(server: TestbedServer, name: str) -> Iterator[str]:
+def filled(server: PostgresServer, name: str) -> Iterator[str]:
     dsn = server.fresh(name, filled=True)
     yield dsn
     server.drop(dsn)
 
 
 @pytest.fixture
-async def roles(server: TestbedServer, filled: str, tmp_path: Path, name: str) -> dict[str, str]:
+async def roles(server: PostgresServer, filled: str, tmp_path: Path, name: str) -> dict[str, str]:
     """The DSNs of a viewer and an operator who have what is printed, in a database that gives nobody anything else."""
     made = {role: server.unique(f'odd "{role}" ') for role in ("viewer", "operator")}
     workspace = await opened(filled, tmp_path, overrides=DEMO.get(name))
@@ -159,7 +159,7 @@ def value(argument: Argument, title: str) -> Any:
     return argument.default or simple[argument.type]
 
 
-def test_it_is_printed_for_what_is_here(eternaltwin: str, server: TestbedServer) -> None:
+def test_it_is_printed_for_what_is_here(eternaltwin: str, server: PostgresServer) -> None:
     answer = unstick("grants", "--operator", "on call", dsn=eternaltwin)
     assert answer.code == 0
     assert answer.out.splitlines() == [

@@ -23,7 +23,8 @@ from queries.model import DryRun, Finding, Outcome, Outcomes
 from queries.read import guard_token
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, reader, seen
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}
@@ -36,12 +37,12 @@ TRIES = 100
 class Spinner:
     """The demo's runner, polling one task after the other as fast as it can, or the one that it is pointed at."""
 
-    def __init__(self, connection: asyncpg.Connection[Any], twin: Twin) -> None:
+    def __init__(self, connection: asyncpg.Connection[Any], eternaltwin_db: EternaltwinDb) -> None:
         self.runner = Runner(connection, Random(1), batch=1000)
         self.task: uuid.UUID | None = None
         self.polling = asyncio.Lock()  # held from a poll's read to its write
         self._connection = connection
-        self._twin = twin
+        self._twin = eternaltwin_db
 
     async def run(self) -> None:
         while True:
@@ -54,16 +55,16 @@ class Spinner:
 
     async def polled(self, times: int = 2) -> None:
         """Wait until it has written so many steps more; of two the second was read after this was called."""
-        until = self.runner.polls - self.runner.misses + times
+        wait_for = self.runner.polls - self.runner.misses + times
         async with asyncio.timeout(30):
-            while self.runner.polls - self.runner.misses < until:
+            while self.runner.polls - self.runner.misses < wait_for:
                 await asyncio.sleep(0.001)
 
 
 @pytest.fixture
-async def spinner(eternaltwin: str, twin: Twin) -> AsyncIterator[Spinner]:
+async def spinner(eternaltwin: str, eternaltwin_db: EternaltwinDb) -> AsyncIterator[Spinner]:
     connection = await asyncpg.connect(eternaltwin, server_settings={"application_name": "runner"})
-    spinner = Spinner(connection, twin)
+    spinner = Spinner(connection, eternaltwin_db)
     task = asyncio.create_task(spinner.run())
     yield spinner
     task.cancel()
@@ -96,34 +97,36 @@ async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
 
 @pytest.mark.parametrize("code", ["spinning", "locked", "compute_bound"])
 async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
-    twin: Twin, watching: Workspace, spinner: Spinner, code: str
+    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner, code: str
 ) -> None:
     """Polled at least once between finding and dry run, and between dry run and commit: any version is old by then."""
     outcomes = []
     for _ in range(TRIES):
-        task = await twin.task(**({**BOUND, "state": RENDERS} if code == "compute_bound" else SPINS))
+        task = await eternaltwin_db.task(**({**BOUND, "state": RENDERS} if code == "compute_bound" else SPINS))
         spinner.task = task
-        finding = (await watched(watching, spinner, code))[twin.id(task)]
+        finding = (await watched(watching, spinner, code))[eternaltwin_db.id(task)]
         assert finding.action == "cancel"
         await spinner.polled()
-        dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
-        if outcomes_of(dry_run) == {twin.id(task): CHANGED}:
+        dry_run = await dry_run_of(watching, "cancel", {eternaltwin_db.id(task): finding.guard})
+        if outcomes_of(dry_run) == {eternaltwin_db.id(task): CHANGED}:
             await spinner.polled()
             outcomes += outcomes_of(await commit(watching, dry_run)).values()
         else:
             outcomes += outcomes_of(dry_run).values()
         spinner.task = None
-        row = await twin.row(task)
+        row = await eternaltwin_db.row(task)
         assert (row["status"] == "Complete") == (outcomes[-1] == CHANGED)
     assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
 
 
-async def test_by_its_version_it_is_never_reached(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
-    task = await twin.task(**SPINS)
+async def test_by_its_version_it_is_never_reached(
+    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
+) -> None:
+    task = await eternaltwin_db.task(**SPINS)
     for _ in range(10):
-        versions = await seen(watching, [twin.id(task)])
+        versions = await seen(watching, [eternaltwin_db.id(task)])
         await spinner.polled()
-        assert outcomes_of(await dry_run_of(watching, "cancel", versions))[twin.id(task)] in (STALE, LOCKED)
+        assert outcomes_of(await dry_run_of(watching, "cancel", versions))[eternaltwin_db.id(task)] in (STALE, LOCKED)
 
 
 CHANGES = [
@@ -136,42 +139,46 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("before", ["dry run", "commit"])
 async def test_it_is_stale_once_what_stayed_the_same_has_changed(
-    twin: Twin, watching: Workspace, spinner: Spinner, change: str, before: str
+    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner, change: str, before: str
 ) -> None:
-    task = await twin.task(**SPINS)
+    task = await eternaltwin_db.task(**SPINS)
     spinner.task = task
-    finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
+    finding = (await watched(watching, spinner, "spinning"))[eternaltwin_db.id(task)]
     async with spinner.polling:
         spinner.task = uuid.uuid4()  # no task: the row is the test's alone
     update = f"UPDATE task SET {change} WHERE task_id = $1"
     if before == "dry run":
-        await twin.sql(update, task)
-    dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
+        await eternaltwin_db.sql(update, task)
+    dry_run = await dry_run_of(watching, "cancel", {eternaltwin_db.id(task): finding.guard})
     if before == "dry run":
-        assert outcomes_of(dry_run) == {twin.id(task): STALE}
+        assert outcomes_of(dry_run) == {eternaltwin_db.id(task): STALE}
         return
-    assert outcomes_of(dry_run) == {twin.id(task): CHANGED}
-    await twin.sql(update, task)
-    assert outcomes_of(await commit(watching, dry_run)) == {twin.id(task): STALE}
-    assert (await twin.row(task))["status"] != "Complete"
+    assert outcomes_of(dry_run) == {eternaltwin_db.id(task): CHANGED}
+    await eternaltwin_db.sql(update, task)
+    assert outcomes_of(await commit(watching, dry_run)) == {eternaltwin_db.id(task): STALE}
+    assert (await eternaltwin_db.row(task))["status"] != "Complete"
 
 
-async def test_it_is_stale_once_it_has_other_rows_to_touch(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
+async def test_it_is_stale_once_it_has_other_rows_to_touch(
+    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
+) -> None:
     """Of the rows that were shown, the contents may change, but not which rows they are."""
-    task = await twin.task(**SPINS)
+    task = await eternaltwin_db.task(**SPINS)
     spinner.task = task
-    finding = (await watched(watching, spinner, "spinning"))[twin.id(task)]
-    dry_run = await dry_run_of(watching, "cancel", {twin.id(task): finding.guard})
-    await twin.timers([task], 60)
-    assert outcomes_of(await commit(watching, dry_run)) == {twin.id(task): STALE}
+    finding = (await watched(watching, spinner, "spinning"))[eternaltwin_db.id(task)]
+    dry_run = await dry_run_of(watching, "cancel", {eternaltwin_db.id(task): finding.guard})
+    await eternaltwin_db.timers([task], 60)
+    assert outcomes_of(await commit(watching, dry_run)) == {eternaltwin_db.id(task): STALE}
 
 
-async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace, spinner: Spinner) -> None:
-    tasks = [await twin.task(**SPINS)]
+async def test_a_bulk_of_them_is_done_in_chunks(
+    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
+) -> None:
+    tasks = [await eternaltwin_db.task(**SPINS)]
     spinner.task = tasks[0]
-    alike = (await watched(watching, spinner, "spinning"))[twin.id(tasks[0])].guard
-    tasks += await twin.tasks(await twin.jobs(599), **SPINS)
-    guards = dict.fromkeys(map(twin.id, tasks), alike)
+    alike = (await watched(watching, spinner, "spinning"))[eternaltwin_db.id(tasks[0])].guard
+    tasks += await eternaltwin_db.tasks(await eternaltwin_db.jobs(599), **SPINS)
+    guards = dict.fromkeys(map(eternaltwin_db.id, tasks), alike)
     spinner.task = None
     dry_run = await dry_run_of(watching, "cancel", guards)
     await spinner.polled(len(tasks))
@@ -181,8 +188,10 @@ async def test_a_bulk_of_them_is_done_in_chunks(twin: Twin, watching: Workspace,
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100
 
 
-async def test_the_printed_command_does_it(twin: Twin, eternaltwin: str, spinner: Spinner, tmp_path: Path) -> None:
-    task = await twin.task(**SPINS)
+async def test_the_printed_command_does_it(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, spinner: Spinner, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(**SPINS)
     spinner.task = task
 
     async def run(*words: str) -> tuple[int, str]:
@@ -194,14 +203,14 @@ async def test_the_printed_command_does_it(twin: Twin, eternaltwin: str, spinner
         return process.returncode, out.decode()
 
     _, out = await run("stuck", "--watch", "8")
-    (line,) = [line for line in out.splitlines() if f"unstick do cancel {twin.id(task)} --guard" in line]
+    (line,) = [line for line in out.splitlines() if f"unstick do cancel {eternaltwin_db.id(task)} --guard" in line]
     words = shlex.split(line.partition("→ unstick ")[2])
     assert (await run(*words, "--dry-run"))[0] == 0
-    assert (await twin.row(task))["status"] == "Available"
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
     old = [*words[:4], guard_token.token(["state"], {"state": "another"}), *words[5:]]
     assert (await run(*old, "--yes"))[0] == 3
     assert (await run(*words, "--yes"))[0] == 0
-    assert (await twin.row(task))["status"] == "Complete"
+    assert (await eternaltwin_db.row(task))["status"] == "Complete"
 
 
 @pytest.mark.parametrize("token", ["", "same:", "same:{}", "same:{", "same:[1]", "3:Available:77"])

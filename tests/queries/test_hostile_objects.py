@@ -28,7 +28,7 @@ from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.queries.builders import OPERATOR, opened
 from tests.queries.test_grants import candidates, nodes
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 NAMES = [each.name for each in loader.builtin()]
 HOSTILE, COPY = (Path(__file__).with_name(name).read_text("utf-8") for name in ("hostile.sql", "hostile_copy.sql"))
@@ -52,7 +52,7 @@ def used(name: str) -> list[str]:
 class Scene:
     """A database with one engine in ``schema``, and a hostile role beside it."""
 
-    def __init__(self, server: TestbedServer, name: str, placement: str) -> None:
+    def __init__(self, server: PostgresServer, name: str, placement: str) -> None:
         self.server, self.name = server, name
         self.schema = "public" if placement == "same" else "work"
         self.dsn = server.fresh()
@@ -104,7 +104,7 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(server: TestbedServer, name: str, placement: str) -> AsyncIterator[Scene]:
+async def scene(server: PostgresServer, name: str, placement: str) -> AsyncIterator[Scene]:
     scene = Scene(server, name, placement)
     await scene.build()
     yield scene

@@ -14,7 +14,7 @@ from queries.workspace import UnknownIdError
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.queries.builders import do, opened, outcomes_of, seen
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 ENGINES = Path(__file__).parents[2] / "queries" / "engines"
 DDL = (ENGINES / "uni2work" / "schema.sql").read_text()
@@ -26,7 +26,7 @@ Add = Callable[[str], None]
 
 
 @pytest.fixture
-def add(server: TestbedServer, database: str) -> Add:
+def add(server: PostgresServer, database: str) -> Add:
     """``add("archive")``: one more schema with uni2work's tables and a job 5 in it."""
 
     def add(schema: str) -> None:
@@ -97,7 +97,7 @@ def test_a_schema_created_later_never_takes_an_id_over(add: Add, database: str) 
     assert left(database) == {"public", "archive"}
 
 
-def test_the_full_form_is_good_for_ever(add: Add, database: str, server: TestbedServer) -> None:
+def test_the_full_form_is_good_for_ever(add: Add, database: str, server: PostgresServer) -> None:
     add("archive")
     assert outcome(cancel("uni2work@archive/job:5", database, "--dry-run")) == {"uni2work/job:5": "changed"}
     assert cancel("uni2work@public/job:5", database).code == 2, "that schema holds no such engine"
@@ -126,7 +126,7 @@ def test_a_chosen_schema_says_nothing_of_an_engine_that_is_elsewhere(add: Add, d
 
 @pytest.mark.parametrize("table", [True, False])
 def test_entries_are_found_by_schema_whatever_the_label_was(
-    add: Add, database: str, server: TestbedServer, tmp_path: Path, table: bool
+    add: Add, database: str, server: PostgresServer, tmp_path: Path, table: bool
 ) -> None:
     def actions(node: str) -> list[tuple[str, str, list[str]]]:
         read = unstick("audit", node, "--json", dsn=database, home=tmp_path).json["entries"]
@@ -183,7 +183,7 @@ async def test_the_settings_of_a_label_also_hold_for_an_engine_that_is_alone(
 
 
 async def test_options_of_a_label_win_over_those_of_the_engine(
-    server: TestbedServer, database: str, tmp_path: Path
+    server: PostgresServer, database: str, tmp_path: Path
 ) -> None:
     ddl = (ENGINES / "agent_jobs" / "schema.sql").read_text()
     for schema in ("public", "archive"):

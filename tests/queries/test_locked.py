@@ -15,15 +15,16 @@ from queries.db.database import READ_TIMEOUT
 from queries.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
-from tests.queries.builders import Twin, opened, reader
-from tests.servers import TestbedServer, both_versions, together
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import opened, reader
+from tests.servers import PostgresServer, both_versions, together
 
 Lock = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
 COMMANDS = ("engines", "tree", "stuck", "dead")
 
 
 @pytest.fixture
-async def lock(server: TestbedServer) -> AsyncIterator[Lock]:
+async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
     """``await lock(dsn, "LOCK TABLE t")``: run it in a transaction of ``migrator`` that stays open."""
     open_: list[asyncpg.Connection[Any]] = []
 
@@ -39,7 +40,7 @@ async def lock(server: TestbedServer) -> AsyncIterator[Lock]:
 
 
 @pytest.fixture
-async def five(server: TestbedServer) -> AsyncIterator[str]:
+async def five(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of all engines; nobody is at work."""
     dsn = await together(server)
     yield dsn
@@ -52,9 +53,9 @@ async def ask(*words: str, dsn: str) -> Answer:
 
 @both_versions
 async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
-    twin: Twin, workspace: Workspace, eternaltwin: str, lock: Lock
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, eternaltwin: str, lock: Lock
 ) -> None:
-    await twin.task()
+    await eternaltwin_db.task()
     holder = await lock(eternaltwin)
     start = monotonic()
     with pytest.raises(LockedError) as caught:
@@ -67,13 +68,13 @@ async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
 
 
 async def test_a_lock_that_is_only_waited_for_names_both(
-    twin: Twin, workspace: Workspace, eternaltwin: str, lock: Lock
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, eternaltwin: str, lock: Lock
 ) -> None:
     first = await lock(eternaltwin, "SELECT FROM task")
     second = await lock(eternaltwin, "SELECT")
     waiting = asyncio.create_task(second.execute("LOCK TABLE task IN ACCESS EXCLUSIVE MODE"))
     holder, waiter = first.get_server_pid(), second.get_server_pid()
-    while not await twin.value("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", waiter):
+    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", waiter):
         await asyncio.sleep(0.01)
     with pytest.raises(LockedError) as caught:
         await reader(workspace).counts()
@@ -84,7 +85,7 @@ async def test_a_lock_that_is_only_waited_for_names_both(
 
 
 async def test_what_a_role_may_not_see_of_the_blocker_names_the_grant(
-    server: TestbedServer, eternaltwin: str, lock: Lock, tmp_path: Path
+    server: PostgresServer, eternaltwin: str, lock: Lock, tmp_path: Path
 ) -> None:
     role = server.unique("role")
     server.sql(
@@ -99,7 +100,7 @@ async def test_what_a_role_may_not_see_of_the_blocker_names_the_grant(
     await workspace.close()
 
 
-async def test_a_prepared_transaction_is_named(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_prepared_transaction_is_named(own_server: PostgresServer, tmp_path: Path) -> None:
     own_server.sql("ALTER SYSTEM SET max_prepared_transactions = 2")
     own_server.halt()
     own_server.start()
@@ -112,7 +113,7 @@ async def test_a_prepared_transaction_is_named(own_server: TestbedServer, tmp_pa
 
 
 @both_versions
-async def test_detection_waits_for_no_lock(server: TestbedServer, lock: Lock, tmp_path: Path) -> None:
+async def test_detection_waits_for_no_lock(server: PostgresServer, lock: Lock, tmp_path: Path) -> None:
     """Sizes, predicates of indexes and texts of constraints are read by functions that lock the table."""
     dsn = server.fresh("agent_jobs")
     holder = await lock(dsn, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
@@ -129,7 +130,7 @@ async def test_detection_waits_for_no_lock(server: TestbedServer, lock: Lock, tm
 
 @pytest.mark.parametrize("analyzed", [True, False])
 async def test_a_table_that_was_never_analyzed_is_not_taken_for_small(
-    server: TestbedServer, eternaltwin: str, tmp_path: Path, analyzed: bool
+    server: PostgresServer, eternaltwin: str, tmp_path: Path, analyzed: bool
 ) -> None:
     server.sql("ALTER TABLE job SET (autovacuum_enabled = false)", eternaltwin)
     insert = (

@@ -20,8 +20,9 @@ from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list, commit_status
 from queries.write.bulk_list import BulkList
-from tests.queries.builders import LABEL, OPERATOR, Twin, dry_run_of, opened, outcomes_of, seen
-from tests.servers import TestbedServer
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen
+from tests.servers import PostgresServer
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 NODES, CHUNK = 300, 10
@@ -32,12 +33,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perform, "CHUNK", CHUNK)
 
 
-async def filled(dsn: str, *, table: bool = True) -> tuple[Twin, list[str]]:
-    twin = await Twin.open(dsn)
+async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:
+    eternaltwin_db = await EternaltwinDb.open(dsn)
     if table:
-        await twin.sql(audit_log.ddl())
-    tasks = await twin.tasks([await twin.job()] * NODES, status="Blocked", timer=3600)
-    return twin, [twin.id(task) for task in tasks]
+        await eternaltwin_db.sql(audit_log.ddl())
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
+    return eternaltwin_db, [eternaltwin_db.id(task) for task in tasks]
 
 
 async def woken(dsn: str) -> tuple[set[str], set[int]]:
@@ -45,7 +46,7 @@ async def woken(dsn: str) -> tuple[set[str], set[int]]:
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT task_id, revision FROM task WHERE status = 'Available'")
     await connection.close()
-    return {Twin.id(row[0]) for row in rows}, {row[1] for row in rows}
+    return {EternaltwinDb.id(row[0]) for row in rows}, {row[1] for row in rows}
 
 
 async def entered(workspace: Workspace) -> list[str]:
@@ -61,12 +62,12 @@ def steps(
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer, tmp_path: Path, seed: int) -> None:
+async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServer, tmp_path: Path, seed: int) -> None:
     """Three outages a bulk, fast and immediate ones, at random moments; with the audit log as a table and as a file."""
     rng = random.Random(seed)
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn, table=bool(seed % 2))
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn, table=bool(seed % 2))
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     outages = sorted(rng.sample(range(20, NODES - 40), 3))
@@ -101,13 +102,13 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: TestbedServer
 @pytest.mark.parametrize("table", [True, False], ids=["table", "file"])
 @pytest.mark.parametrize("arrived", [True, False], ids=["arrived", "did not"])
 async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
-    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
 ) -> None:
     """The server is away for longer than the first questions last. No node is unknown, none is changed twice."""
     monkeypatch.setattr(commit_status, "GONE", 0.1)
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn, table=table)
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn, table=table)
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     sent, commits = perform._ended, []
@@ -139,10 +140,10 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     await workspace.close()
 
 
-async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn)
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn)
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop, results, pauses = asyncio.Event(), [], []
@@ -177,12 +178,12 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Test
 
 
 async def test_a_server_that_stays_away_is_given_up(
-    own_server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "PATIENCE", 0.5)
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn)
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn)
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     last = None
@@ -196,11 +197,11 @@ async def test_a_server_that_stays_away_is_given_up(
     await workspace.close()
 
 
-async def test_a_bulk_waits_for_a_primary(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: Path) -> None:
     """The server that answers again is a standby, until it is promoted."""
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn)
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn)
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     results, standby, promoted = [], False, False
@@ -229,10 +230,12 @@ async def begun(workspace: Workspace, ids: list[str]) -> BulkList:
 
 
 async def test_a_list_is_private_locked_and_of_one_database(
-    twin: Twin, eternaltwin: str, server: TestbedServer, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    list_ = await begun(workspace, [twin.id(task) for task in await twin.tasks(await twin.jobs(3))])
+    list_ = await begun(
+        workspace, [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(3))]
+    )
     name = list_.head.id
     (path,) = workspace.bulks.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -263,14 +266,14 @@ async def test_a_list_is_private_locked_and_of_one_database(
 @pytest.mark.parametrize("place", ["table", "file"])
 @pytest.mark.parametrize("lines", ["all", "torn", "head"])
 async def test_a_chunk_without_an_outcome_is_asked_for(
-    twin: Twin, eternaltwin: str, tmp_path: Path, place: str, lines: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str, lines: str
 ) -> None:
     """Two chunks were committed and one was rolled back; what was noted of the last ones is lost, or torn."""
     if place == "table":
-        await twin.sql(audit_log.ddl())
+        await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
-    ids = [twin.id(task) for task in tasks]
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
+    ids = [eternaltwin_db.id(task) for task in tasks]
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop = asyncio.Event()
     async with workspace.database.reading():  # one connection only
@@ -305,10 +308,12 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     await workspace.close()
 
 
-async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_list_that_cannot_be_written_begins_nothing(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await twin.tasks([await twin.job()] * 30, status="Blocked", timer=3600)
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(twin.id, tasks)))
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
     workspace.bulks.write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
         await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
@@ -318,11 +323,11 @@ async def test_a_list_that_cannot_be_written_begins_nothing(twin: Twin, eternalt
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_lost(
-    own_server: TestbedServer, tmp_path: Path, place: str
+    own_server: PostgresServer, tmp_path: Path, place: str
 ) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin, ids = await filled(dsn, table=place == "table")
-    await twin.connection.close()
+    eternaltwin_db, ids = await filled(dsn, table=place == "table")
+    await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     stop, kept, done = asyncio.Event(), False, set()
@@ -345,12 +350,12 @@ async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_l
 
 
 async def test_intents_without_an_outcome_are_reported_at_the_start(
-    twin: Twin, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     assert unfinished.messages(workspace) == []
     monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
-    task = twin.id(await twin.task(status="Blocked", timer=60))
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await perform.commit(workspace, LABEL, "wake", await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from queries.contract import detect, loader
 from queries.workspace import Workspace
 from tests.queries import plans
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 ROWS = 45_000  # more than twice what any statement looks at, of each sort of row
 TIMES = 4
@@ -25,7 +25,7 @@ SMALL = {"uni2work": {"cron_whole": 0}}  # what else counts as large by a size o
 
 @pytest.mark.parametrize("name", sorted(s.name for s in loader.builtin()))
 async def test_no_automatic_statement_grows_with_the_table(
-    name: str, server: TestbedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
     engine = next(s for s in loader.builtin() if s.name == name)
@@ -46,7 +46,7 @@ async def test_no_automatic_statement_grows_with_the_table(
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-async def _costs(server: TestbedServer, engine: loader.Engine, rows: int, tmp_path: Path) -> plans.Costs:
+async def _costs(server: PostgresServer, engine: loader.Engine, rows: int, tmp_path: Path) -> plans.Costs:
     """Without any index beyond the engine's own, then with all that are proposed."""
     dsn = server.fresh(engine.name)
     try:

@@ -12,17 +12,18 @@ import pytest
 from queries.model import Precision
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
-from tests.console.stage import staged
-from tests.queries.builders import Twin, do, dry_run_of, opened, outcomes_of, reader, why
-from tests.queries.snak import Snak
-from tests.servers import TestbedServer, both_versions
+from tests.console.tui_driver import run_tui
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, why
+from tests.servers import PostgresServer, both_versions
 
 ENABLE = "ALTER TABLE task ENABLE ROW LEVEL SECURITY"
 SEE = "CREATE POLICY see ON task FOR SELECT USING (true)"
 
 
 @pytest.fixture
-def clerk(server: TestbedServer, eternaltwin: str) -> str:
+def clerk(server: PostgresServer, eternaltwin: str) -> str:
     """DSN for a role with every right on eternaltwin's tables that is neither their owner nor a superuser."""
     role = server.unique("role")
     server.sql(
@@ -32,7 +33,7 @@ def clerk(server: TestbedServer, eternaltwin: str) -> str:
 
 
 @pytest.fixture
-async def view(clerk: str, server: TestbedServer, eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+async def view(clerk: str, server: PostgresServer, eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     """That role's view, with row-level security on ``task`` and no policy but that it sees all rows."""
     server.sql(f"{ENABLE}; {SEE}", eternaltwin)
     workspace = await opened(clerk, tmp_path)
@@ -45,10 +46,10 @@ async def ask(*words: str, dsn: str) -> Answer:
 
 
 async def test_who_is_not_subject_to_policies_is_told_nothing_of_them(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await twin.task()
-    await twin.sql(f"{ENABLE}; {SEE}")
+    await eternaltwin_db.task()
+    await eternaltwin_db.sql(f"{ENABLE}; {SEE}")
     workspace = await opened(eternaltwin, tmp_path)
     assert reader(workspace).found.policies == ()
     assert {count.precision for count in await reader(workspace).counts()} == {Precision.EXACT}
@@ -56,11 +57,11 @@ async def test_who_is_not_subject_to_policies_is_told_nothing_of_them(
 
 
 @both_versions
-async def test_hidden_rows_are_no_all_clear(twin: Twin, clerk: str) -> None:
-    await twin.task(status="Blocked", timer=-6000)
+async def test_hidden_rows_are_no_all_clear(eternaltwin_db: EternaltwinDb, clerk: str) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-6000)
     before = await ask("stuck", dsn=clerk)
     assert "overdue" in before.out
-    await twin.sql(ENABLE)
+    await eternaltwin_db.sql(ENABLE)
     for command in ("engines", "tree", "stuck"):
         text, json = await ask(command, dsn=clerk), await ask(command, "--json", dsn=clerk)
         assert text.code == json.code == 0
@@ -73,9 +74,9 @@ async def test_hidden_rows_are_no_all_clear(twin: Twin, clerk: str) -> None:
     assert [each["code"] for each in skipped_findings if "task" in each["why"]] == ["hidden rows"]
 
 
-async def test_a_node_that_no_policy_shows_is_not_called_gone(twin: Twin, clerk: str) -> None:
-    task = twin.id(await twin.task(status="Blocked", timer=-6000))
-    await twin.sql(ENABLE)
+async def test_a_node_that_no_policy_shows_is_not_called_gone(eternaltwin_db: EternaltwinDb, clerk: str) -> None:
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-6000))
+    await eternaltwin_db.sql(ENABLE)
     answer = await ask("do", "wake", task, "--reason", "x", "--yes", "--json", dsn=clerk)
     assert [(r["outcome"], "policy" in r["why"]) for r in answer.json["results"]] == [("denied", True)]
     assert answer.code == 3
@@ -84,73 +85,76 @@ async def test_a_node_that_no_policy_shows_is_not_called_gone(twin: Twin, clerk:
 
 @both_versions
 async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_locked(
-    twin: Twin, view: Workspace, eternaltwin: str
+    eternaltwin_db: EternaltwinDb, view: Workspace, eternaltwin: str
 ) -> None:
-    job = await twin.job()
-    tasks = [await twin.task(job, status="Blocked", timer=-600) for _ in range(7)]
+    job = await eternaltwin_db.job()
+    tasks = [await eternaltwin_db.task(job, status="Blocked", timer=-600) for _ in range(7)]
     held, free = tasks[0], tasks[1:3]
     allowed = ", ".join(f"'{task}'" for task in (held, *free))
-    await twin.sql(f"CREATE POLICY change ON task FOR UPDATE USING (task_id IN ({allowed}))")
-    other = await Twin.open(eternaltwin)
+    await eternaltwin_db.sql(f"CREATE POLICY change ON task FOR UPDATE USING (task_id IN ({allowed}))")
+    other = await EternaltwinDb.open(eternaltwin)
     await other.sql(f"BEGIN; SELECT FROM task WHERE task_id = '{held}' FOR UPDATE")
-    outcomes = outcomes_of(await do(view, "wake", [twin.id(task) for task in tasks]))
+    outcomes = outcomes_of(await do(view, "wake", [eternaltwin_db.id(task) for task in tasks]))
     await other.sql("ROLLBACK")
     await other.connection.close()
     expected = {held: "locked"} | dict.fromkeys(free, "changed") | dict.fromkeys(tasks[3:], "denied")
-    assert outcomes == {twin.id(task): outcome for task, outcome in expected.items()}
-    assert await state(twin, free) == {"Available"}
-    assert await state(twin, [*tasks[3:], held]) == {"Blocked"}
+    assert outcomes == {eternaltwin_db.id(task): outcome for task, outcome in expected.items()}
+    assert await state(eternaltwin_db, free) == {"Available"}
+    assert await state(eternaltwin_db, [*tasks[3:], held]) == {"Blocked"}
 
 
 async def test_a_row_whose_new_version_is_forbidden_is_denied_and_the_others_are_changed(
-    twin: Twin, view: Workspace
+    eternaltwin_db: EternaltwinDb, view: Workspace
 ) -> None:
-    job = await twin.job()
-    good, bad = [await twin.task(job, status="Blocked", timer=-600) for _ in range(2)]
-    await twin.sql(f"CREATE POLICY change ON task FOR UPDATE USING (true) WITH CHECK (task_id <> '{bad}')")
-    outcomes = await do(view, "wake", [twin.id(good), twin.id(bad)])
-    assert outcomes_of(outcomes) == {twin.id(good): "changed", twin.id(bad): "denied"}
-    assert "row-level policy" in why(outcomes, twin.id(bad))
-    assert (await state(twin, [good]), await state(twin, [bad])) == ({"Available"}, {"Blocked"})
+    job = await eternaltwin_db.job()
+    good, bad = [await eternaltwin_db.task(job, status="Blocked", timer=-600) for _ in range(2)]
+    await eternaltwin_db.sql(f"CREATE POLICY change ON task FOR UPDATE USING (true) WITH CHECK (task_id <> '{bad}')")
+    outcomes = await do(view, "wake", [eternaltwin_db.id(good), eternaltwin_db.id(bad)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(good): "changed", eternaltwin_db.id(bad): "denied"}
+    assert "row-level policy" in why(outcomes, eternaltwin_db.id(bad))
+    assert (await state(eternaltwin_db, [good]), await state(eternaltwin_db, [bad])) == ({"Available"}, {"Blocked"})
 
 
-async def test_a_change_of_which_a_policy_may_have_kept_a_part_says_so(twin: Twin, clerk: str, tmp_path: Path) -> None:
+async def test_a_change_of_which_a_policy_may_have_kept_a_part_says_so(
+    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path
+) -> None:
     """The server deletes no row that a policy for DELETE hides, and raises no error."""
-    task = await twin.task(status="Blocked", timer=-600)
-    await twin.sql("ALTER TABLE task_timer ENABLE ROW LEVEL SECURITY")
-    await twin.sql("CREATE POLICY see ON task_timer FOR SELECT USING (true)")
+    task = await eternaltwin_db.task(status="Blocked", timer=-600)
+    await eternaltwin_db.sql("ALTER TABLE task_timer ENABLE ROW LEVEL SECURITY")
+    await eternaltwin_db.sql("CREATE POLICY see ON task_timer FOR SELECT USING (true)")
     workspace = await opened(clerk, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", [twin.id(task)])
-    assert outcomes_of(dry_run) == {twin.id(task): "changed"}
-    assert "task_timer" in why(dry_run, twin.id(task))
+    dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
+    assert outcomes_of(dry_run) == {eternaltwin_db.id(task): "changed"}
+    assert "task_timer" in why(dry_run, eternaltwin_db.id(task))
     assert [change.table for change in dry_run.changes if change.after is None] == []
     await workspace.close()
 
 
-async def test_dead_letters_that_policies_may_hide(snak: Snak, server: TestbedServer) -> None:
+async def test_dead_letters_that_policies_may_hide(agent_jobs_db: AgentJobsDb, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(
-        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", snak.dsn
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
+        agent_jobs_db.dsn,
     )
-    dsn = server.dsn(snak.dsn.rpartition("/")[2], user=role, password="x")
-    await snak.job("failed")
+    dsn = server.dsn(agent_jobs_db.dsn.rpartition("/")[2], user=role, password="x")
+    await agent_jobs_db.job("failed")
     assert (await ask("dead", "--json", dsn=dsn)).json["dead"][0]["dead_letters"]
-    server.sql("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY", snak.dsn)
+    server.sql("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY", agent_jobs_db.dsn)
     answer = await ask("dead", dsn=dsn)
     assert "No dead letters." not in answer.out
     assert "policies" in answer.out
 
 
-async def test_the_screen_never_calls_it_nothing(twin: Twin, clerk: str, tmp_path: Path) -> None:
-    await twin.task(status="Blocked", timer=-6000)
-    await twin.sql(f"{ENABLE}; ALTER TABLE job ENABLE ROW LEVEL SECURITY")
-    async with staged(clerk, tmp_path, size=(140, 30)) as stage:
-        await stage.until("policies  0+ stuck", "Only rows that policies show were looked at.")
-        assert "There are no jobs" not in stage.text
-        await stage.press("2")
-        await stage.until("Nothing was found where it could be looked for.", "hidden rows")
-        assert "Nothing is stuck" not in stage.text
+async def test_the_screen_never_calls_it_nothing(eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-6000)
+    await eternaltwin_db.sql(f"{ENABLE}; ALTER TABLE job ENABLE ROW LEVEL SECURITY")
+    async with run_tui(clerk, tmp_path, size=(140, 30)) as tui:
+        await tui.wait_for("policies  0+ stuck", "Only rows that policies show were looked at.")
+        assert "There are no jobs" not in tui.text
+        await tui.press("2")
+        await tui.wait_for("Nothing was found where it could be looked for.", "hidden rows")
+        assert "Nothing is stuck" not in tui.text
 
 
-async def state(twin: Twin, tasks: list[UUID]) -> set[str]:
-    return {await twin.value("SELECT status::text FROM task WHERE task_id = $1", task) for task in tasks}
+async def state(eternaltwin_db: EternaltwinDb, tasks: list[UUID]) -> set[str]:
+    return {await eternaltwin_db.value("SELECT status::text FROM task WHERE task_id = $1", task) for task in tasks}

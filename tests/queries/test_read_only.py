@@ -9,8 +9,9 @@ import pytest
 
 from queries.db import database
 from queries.model import Outcome
-from tests.queries.builders import Twin, do, dry_run_of, opened, outcomes_of, reader, why
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, why
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
 FORBID = "ALTER {what} SET default_transaction_read_only = on"
@@ -19,10 +20,10 @@ FORBID = "ALTER {what} SET default_transaction_read_only = on"
 @both_versions
 @pytest.mark.parametrize("what", ["DATABASE {database}", "ROLE {role}", "ROLE {role} IN DATABASE {database}"])
 async def test_no_changes_where_transactions_are_read_only_by_default(
-    twin: Twin, server: TestbedServer, eternaltwin: str, tmp_path: Path, what: str
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path, what: str
 ) -> None:
     """It holds for consoles that were open already, and ends for them when it is taken back."""
-    task = twin.id(await twin.task(status="Blocked", timer=60))
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     role, name = server.unique("role"), eternaltwin.rpartition("/")[2]
     server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")
     dsn = server.dsn(name, user=role, password="x")
@@ -51,7 +52,9 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
     server.sql(f"DROP ROLE {role}")
 
 
-async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(twin: Twin, eternaltwin: str) -> None:
+async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str
+) -> None:
     db = database.Database(eternaltwin)
     await db.asked(())
     await db._connections["read"].execute("SET default_transaction_read_only = on")
@@ -61,11 +64,11 @@ async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(twin: 
     await db.close()
 
 
-async def test_a_promoted_standby_takes_changes(own_server: TestbedServer, tmp_path: Path) -> None:
+async def test_a_promoted_standby_takes_changes(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
-    twin = await Twin.open(dsn)
-    task = twin.id(await twin.task(status="Blocked", timer=60))
-    await twin.connection.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
+    await eternaltwin_db.connection.close()
     own_server.standby()
     workspace = await opened(dsn, tmp_path)
     before = workspace.server

@@ -9,7 +9,8 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import Twin, do, outcomes_of
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import do, outcomes_of
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
 
@@ -22,8 +23,8 @@ def key(place: str, row: Mapping[str, Any]) -> str:
 
 
 @pytest.fixture
-async def audit(twin: Twin) -> AsyncIterator[RowAudit]:
-    async with RowAudit.over(twin.connection, "public", key=key) as audit:
+async def audit(eternaltwin_db: EternaltwinDb) -> AsyncIterator[RowAudit]:
+    async with RowAudit.over(eternaltwin_db.connection, "public", key=key) as audit:
         yield audit
 
 
@@ -38,13 +39,13 @@ async def audit(twin: Twin) -> AsyncIterator[RowAudit]:
     ],
 )
 async def test_an_entry_claims_what_was_done(
-    twin: Twin, workspace: Workspace, audit: RowAudit, action: str, kind: str, columns: Any
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, audit: RowAudit, action: str, kind: str, columns: Any
 ) -> None:
-    job = await twin.job()
-    task = await twin.task(job, **columns)
-    await twin.task(status="Blocked", timer=60)
+    job = await eternaltwin_db.job()
+    task = await eternaltwin_db.task(job, **columns)
+    await eternaltwin_db.task(status="Blocked", timer=60)
     await audit.made()
-    node = twin.id(task if kind == "task" else job, kind)
+    node = eternaltwin_db.id(task if kind == "task" else job, kind)
     outcomes = await do(workspace, action, [node])
     assert outcomes_of(outcomes) == {node: Outcome.CHANGED}, outcomes.results
     assert await audit.check(outcomes)

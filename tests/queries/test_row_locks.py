@@ -14,8 +14,9 @@ from queries.db.database import Database, Transaction
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, outcomes_of
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED, CONFLICT = Outcome.CHANGED, Outcome.REFUSED, Outcome.CONFLICT
 
@@ -47,54 +48,61 @@ ADVISORY = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
 
 
 @both_versions
-async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(twin: Twin, workspace: Workspace) -> None:
-    await twin.sql(LATE)
-    late, odd = twin.id(await twin.task(kind="Late")), twin.id(await twin.task(kind="Odd"))
-    fine = [twin.id(task) for task in await twin.tasks(await twin.jobs(6))]
+async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.sql(LATE)
+    late, odd = (
+        eternaltwin_db.id(await eternaltwin_db.task(kind="Late")),
+        eternaltwin_db.id(await eternaltwin_db.task(kind="Odd")),
+    )
+    fine = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(6))]
     dry_run = await dry_run_of(workspace, "cancel", [late, odd, *fine])
     assert outcomes_of(dry_run) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
     assert outcomes_of(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)) == outcomes_of(dry_run)
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
 
 
 @both_versions
-async def test_session_advisory_locks_of_triggers_are_released(twin: Twin, workspace: Workspace) -> None:
-    await twin.sql(GREEDY)
-    tasks = await twin.tasks(await twin.jobs(3))
-    late = await twin.task(kind="Late")
-    dry_run = await dry_run_of(workspace, "cancel", [twin.id(tasks[0])])
-    assert await twin.value(ADVISORY) == 0, "after a dry run"
+async def test_session_advisory_locks_of_triggers_are_released(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.sql(GREEDY)
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(3))
+    late = await eternaltwin_db.task(kind="Late")
+    dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(tasks[0])])
+    assert await eternaltwin_db.value(ADVISORY) == 0, "after a dry run"
     await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert (await twin.row(tasks[0]))["status"] == "Complete"
-    assert await twin.value(ADVISORY) == 0, "after a commit"
-    outcomes = await do(workspace, "cancel", [twin.id(task) for task in (*tasks[1:], late)])
-    assert outcomes_of(outcomes)[twin.id(late)] is CONFLICT
-    assert await twin.value(ADVISORY) == 0, "after a transaction that failed"
+    assert (await eternaltwin_db.row(tasks[0]))["status"] == "Complete"
+    assert await eternaltwin_db.value(ADVISORY) == 0, "after a commit"
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task) for task in (*tasks[1:], late)])
+    assert outcomes_of(outcomes)[eternaltwin_db.id(late)] is CONFLICT
+    assert await eternaltwin_db.value(ADVISORY) == 0, "after a transaction that failed"
 
 
 @pytest.mark.parametrize("commits", [False, True])
 async def test_a_transaction_has_one_time_limit_for_all_its_statements(
-    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, commits: bool
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, commits: bool
 ) -> None:
-    task = twin.id(await twin.task())
+    task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
-    await twin.sql(SLOW)
+    await eternaltwin_db.sql(SLOW)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
     if commits:
         outcomes = outcomes_of(await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
     else:
         outcomes = outcomes_of(await dry_run_of(workspace, "cancel", [task]))
     assert outcomes == {task: REFUSED}
-    assert await twin.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
     assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
 
 
 async def test_halving_has_no_more_time_than_its_chunk(
-    twin: Twin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await twin.sql(SLOW)
-    tasks = [twin.id(task) for task in await twin.tasks(await twin.jobs(16))]
+    await eternaltwin_db.sql(SLOW)
+    tasks = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(16))]
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0)
     monkeypatch.setattr(perform, "NARROWING", 2.0)
     limits: list[float | None] = []
@@ -115,7 +123,7 @@ async def test_halving_has_no_more_time_than_its_chunk(
 
 @both_versions
 async def test_the_server_ends_a_transaction_by_itself_where_it_can(
-    server: TestbedServer, workspace: Workspace
+    server: PostgresServer, workspace: Workspace
 ) -> None:
     """A console that stands still, or a network that is gone, holds no row locks for ever."""
     text = "SELECT current_setting('transaction_timeout', true) AS t"

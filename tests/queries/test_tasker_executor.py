@@ -21,8 +21,8 @@ from console.demo.tasker.stuck import make
 from console.demo.tasker.worker import Worker
 from queries.actions import perform
 from queries.model import Outcome
+from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of
-from tests.queries.tasker_rows import LABEL, Shop
 from tests.servers import both_versions
 
 SERVED = ("shop", "reports", "mail")
@@ -63,8 +63,8 @@ class Engine:
 
 
 @pytest.fixture
-async def engine(shop: Shop) -> AsyncIterator[Engine]:
-    dsn = shop.workspace.database.text
+async def engine(tasker_db: TaskerDb) -> AsyncIterator[Engine]:
+    dsn = tasker_db.workspace.database.text
     connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
     yield Engine(connections[0], connections[1], Steady(1))
     for connection in connections:
@@ -72,8 +72,8 @@ async def engine(shop: Shop) -> AsyncIterator[Engine]:
 
 
 @both_versions
-async def test_a_requested_task_runs_to_its_end(shop: Shop, engine: Engine) -> None:
-    await shop.write(Data(1))
+async def test_a_requested_task_runs_to_its_end(tasker_db: TaskerDb, engine: Engine) -> None:
+    await tasker_db.write(Data(1))
     order = {
         "name": "fulfil_order",
         "namespace": "shop",
@@ -88,67 +88,70 @@ async def test_a_requested_task_runs_to_its_end(shop: Shop, engine: Engine) -> N
     for _ in range(2):
         await engine.orchestrator.send(REQUESTS, request_id="1", task_request=order, metadata=metadata)
     await engine.until_quiet()
-    rows = await shop.connection.fetch("SELECT complete, task_uuid FROM tasks")
+    rows = await tasker_db.connection.fetch("SELECT complete, task_uuid FROM tasks")
     assert [r["complete"] for r in rows] == [True], "the same context is the same task"
-    assert await shop.state(rows[0]["task_uuid"]) == "complete"
-    states = await shop.connection.fetch("SELECT to_state FROM workflow_step_transitions WHERE most_recent")
+    assert await tasker_db.state(rows[0]["task_uuid"]) == "complete"
+    states = await tasker_db.connection.fetch("SELECT to_state FROM workflow_step_transitions WHERE most_recent")
     assert [r[0] for r in states] == ["complete"] * 6
-    audits = await shop.connection.fetch(
+    audits = await tasker_db.connection.fetch(
         "SELECT success, execution_time_ms, worker_uuid FROM workflow_step_result_audit"
     )
     assert len(audits) == 6
     assert all(a["success"] and a["execution_time_ms"] is None and a["worker_uuid"] for a in audits), (
         "the trigger's own slip"
     )
-    assert [await shop.messages(q) for q in (REQUESTS, RESULTS, "worker_shop_queue")] == [[], [], []]
-    await shop.sound()
+    assert [await tasker_db.messages(q) for q in (REQUESTS, RESULTS, "worker_shop_queue")] == [[], [], []]
+    await tasker_db.sound()
 
 
 @both_versions
-async def test_what_fails_is_tried_again_and_then_rests(shop: Shop, engine: Engine) -> None:
+async def test_what_fails_is_tried_again_and_then_rests(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="pending", ago=5)
-    await shop.write(data)
+    await tasker_db.write(data)
     engine.worker._rng = Unlucky(1)
     await engine.run(6)
     step = made.steps["check_return"]
-    assert (await shop.step_state(step), await shop.state(made)) == ("waiting_for_retry", "waiting_for_dependencies")
+    assert (await tasker_db.step_state(step), await tasker_db.state(made)) == (
+        "waiting_for_retry",
+        "waiting_for_dependencies",
+    )
     for _ in range(3):
-        await shop.do("wake", shop.step(made, "check_return")) if await shop.step_state(
+        await tasker_db.do("wake", tasker_db.step(made, "check_return")) if await tasker_db.step_state(
             step
         ) == "waiting_for_retry" else None
         await engine.run(6)
-    assert (await shop.step_state(step), await shop.state(made)) == ("error", "blocked_by_failures")
-    assert (await shop.step_row(step))["attempts"] == 3
-    assert await shop.value("SELECT count(*) FROM tasks_dlq") == 0, "permanent failures never get there"
+    assert (await tasker_db.step_state(step), await tasker_db.state(made)) == ("error", "blocked_by_failures")
+    assert (await tasker_db.step_row(step))["attempts"] == 3
+    assert await tasker_db.value("SELECT count(*) FROM tasks_dlq") == 0, "permanent failures never get there"
     engine.worker._rng = Steady(1)
-    await shop.do("retry", shop.task(made))
+    await tasker_db.do("retry", tasker_db.task(made))
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
-async def test_a_finalization_sent_to_a_blocked_task_is_its_end(shop: Shop, engine: Engine) -> None:
+async def test_a_finalization_sent_to_a_blocked_task_is_its_end(tasker_db: TaskerDb, engine: Engine) -> None:
     """Which is why no action sends one."""
     made = (data := Data(1)).task("refund", state="blocked_by_failures", steps={"check_return": failed()})
-    await shop.write(data)
+    await tasker_db.write(data)
     await engine.orchestrator.send(FINALIZATIONS, task_uuid=made.id)
     await engine.run(2)
-    assert await shop.state(made) == "error"
+    assert await tasker_db.state(made) == "error"
 
 
 @both_versions
-async def test_the_detector_writes_dead_letters_and_the_dead_come_back(shop: Shop, engine: Engine) -> None:
+async def test_the_detector_writes_dead_letters_and_the_dead_come_back(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task(
         "refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": waiting(10, backoff=9000)}
     )
-    await shop.write(data)
+    await tasker_db.write(data)
     assert await engine.orchestrator.sweep() == 1
-    assert await shop.state(made) == "error"
-    (dead_letter,) = (await shop.reader.dead()).dead_letters
+    assert await tasker_db.state(made) == "error"
+    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
     assert (dead_letter.was, dead_letter.is_now) == ("waiting_for_dependencies", "error")
-    await shop.do("revive", dead_letter.node.id)
-    await shop.do("wake", shop.step(made, "check_return"))
+    await tasker_db.do("revive", dead_letter.node.id)
+    await tasker_db.do("wake", tasker_db.step(made, "check_return"))
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
 FIXES = [
@@ -178,45 +181,45 @@ FIXES = [
 
 
 @pytest.mark.parametrize("fix", FIXES, ids=lambda f: f"{f[0]}-{f[1]}")
-async def test_what_is_mended_runs_to_its_end(shop: Shop, engine: Engine, fix: Any) -> None:
+async def test_what_is_mended_runs_to_its_end(tasker_db: TaskerDb, engine: Engine, fix: Any) -> None:
     action, state, node, steps, arguments = fix
     made = (data := Data(1)).task("refund", state=state, ago=900, steps=steps)
-    await shop.write(data)
+    await tasker_db.write(data)
     await engine.until_quiet()
-    assert await shop.state(made) == state, "nothing mends itself"
-    name = shop.step(made, node) if node else shop.task(made)
-    assert outcomes_of(await shop.do(action, name, **arguments)) == {name: Outcome.CHANGED}
+    assert await tasker_db.state(made) == state, "nothing mends itself"
+    name = tasker_db.step(made, node) if node else tasker_db.task(made)
+    assert outcomes_of(await tasker_db.do(action, name, **arguments)) == {name: Outcome.CHANGED}
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
-    await shop.sound()
+    assert await tasker_db.state(made) == "complete"
+    await tasker_db.sound()
 
 
-async def test_what_is_restarted_runs_as_a_new_task(shop: Shop, engine: Engine) -> None:
+async def test_what_is_restarted_runs_as_a_new_task(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="error", ago=900, context={"order_id": 3})
-    await shop.write(data)
-    await shop.do("restart", shop.task(made))
+    await tasker_db.write(data)
+    await tasker_db.do("restart", tasker_db.task(made))
     await engine.until_quiet()
-    rows = await shop.connection.fetch("SELECT * FROM tasks ORDER BY task_uuid")
-    assert [await shop.state(r["task_uuid"]) for r in rows] == ["error", "complete"]
+    rows = await tasker_db.connection.fetch("SELECT * FROM tasks ORDER BY task_uuid")
+    assert [await tasker_db.state(r["task_uuid"]) for r in rows] == ["error", "complete"]
     assert rows[1]["parent_correlation_id"] == made.correlation
     assert json.loads(rows[1]["context"]) == {"order_id": 3}
 
 
-async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(shop: Shop, engine: Engine) -> None:
+async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="pending", ago=5)
-    await shop.write(data)
+    await tasker_db.write(data)
     await engine.orchestrator.tick()
     await engine.worker.tick()
     step = made.steps["check_return"]
     assert list(engine.worker.claimed) == [step]
     late = engine.worker.claimed.pop(step)
-    assert outcomes_of(await shop.do("release", shop.step(made, "check_return"))) == {
-        shop.step(made, "check_return"): Outcome.CHANGED
+    assert outcomes_of(await tasker_db.do("release", tasker_db.step(made, "check_return"))) == {
+        tasker_db.step(made, "check_return"): Outcome.CHANGED
     }
     assert late
     assert not await engine.worker.hand_in(step), "its result is refused"
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
 # Rain
@@ -232,8 +235,8 @@ DROPS = 60
 
 
 @both_versions
-async def test_actions_rain_on_a_working_engine(shop: Shop, engine: Engine) -> None:
-    await shop.write(make(1))
+async def test_actions_rain_on_a_working_engine(tasker_db: TaskerDb, engine: Engine) -> None:
+    await tasker_db.write(make(1))
     rng = Random(7)
     engine.worker._rng = rng
     locked = Busy(engine.orchestrator._connection, rng)
@@ -256,22 +259,22 @@ async def test_actions_rain_on_a_working_engine(shop: Shop, engine: Engine) -> N
 
     async def rain() -> None:
         for _ in range(DROPS):
-            nodes = [n for n in (await shop.reader.live(page=500)).nodes if n.kind in ("task", "step")]
-            nodes += [x.node for x in (await shop.reader.dead()).dead_letters]
+            nodes = [n for n in (await tasker_db.reader.live(page=500)).nodes if n.kind in ("task", "step")]
+            nodes += [x.node for x in (await tasker_db.reader.dead()).dead_letters]
             node = rng.choice(nodes)
             actions = [
                 v
-                for v in shop.reader.actions(node.kind)
-                if shop.reader.availability(v, node).ok and v.name != "priority"
+                for v in tasker_db.reader.actions(node.kind)
+                if tasker_db.reader.availability(v, node).ok and v.name != "priority"
             ]
             if not actions:
                 continue
             action = rng.choice(actions).name
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
-            dry_run = await shop.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
-            outcomes = await perform.commit(shop.workspace, LABEL, action, dry_run, OPERATOR)
+            dry_run = await tasker_db.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
+            outcomes = await perform.commit(tasker_db.workspace, LABEL, action, dry_run, OPERATOR)
             done.extend((action, o) for o in outcomes_of(outcomes).values())
-            await _true(shop, outcomes.changes)
+            await _true(tasker_db, outcomes.changes)
 
     working = [asyncio.create_task(work()), asyncio.create_task(run_handlers())]
     try:
@@ -281,30 +284,30 @@ async def test_actions_rain_on_a_working_engine(shop: Shop, engine: Engine) -> N
         await asyncio.gather(*working)
     assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE}
     assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
-    entries, _ = await shop.workspace.audit_entries(page=1000)
+    entries, _ = await tasker_db.workspace.audit_entries(page=1000)
     assert sum(o is Outcome.CHANGED for _, o in done) == sum(
         r.outcome is Outcome.CHANGED for e in entries for r in e.results
     )
     for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
-        assert not await shop.connection.fetch(
+        assert not await tasker_db.connection.fetch(
             f"SELECT {key} FROM {table} GROUP BY 1 HAVING count(*) FILTER (WHERE most_recent) > 1"
         )
-    assert not await shop.connection.fetch(
+    assert not await tasker_db.connection.fetch(
         "SELECT task_uuid FROM tasks_dlq WHERE resolution_status = 'pending' GROUP BY 1 HAVING count(*) > 1"
     )
-    assert not await shop.connection.fetch(
+    assert not await tasker_db.connection.fetch(
         "SELECT FROM task_transitions WHERE to_state = 'pending' AND transition_metadata ->> 'console' = 'unstick'"
     ), "never to pending"
     await engine.until_quiet()
 
 
-async def _true(shop: Shop, changes: Any) -> None:
+async def _true(tasker_db: TaskerDb, changes: Any) -> None:
     """What the audit log says was inserted is there, and follows the row that it says it follows."""
     for change in changes:
         if change.before is None and change.table.endswith("_transitions"):
             key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
             count = f"SELECT count(*) FROM {change.table} WHERE {change.table[:-1]}_uuid = $1::uuid"
-            assert await shop.value(count, change.key) == 1
+            assert await tasker_db.value(count, change.key) == 1
             left = [
                 c.before
                 for c in changes

@@ -15,14 +15,14 @@ import pytest
 
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import SQL, Protocol
-from console.demo.tasker.shapes import ListKind, claimed, complete, failed, pending, waiting
+from console.demo.tasker.shapes import StepHistory, claimed, complete, failed, pending, waiting
 from queries.actions import perform
 from queries.model import Outcome
 from queries.write import commit_status
 from queries.write.action_transaction import ActionTransaction
+from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of
-from tests.queries.tasker_rows import LABEL, Shop
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, STALE, LOCKED, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED
 
@@ -56,9 +56,9 @@ class Engine(Protocol):
 
 
 @pytest.fixture
-async def engines(shop: Shop) -> AsyncIterator[list[Engine]]:
+async def engines(tasker_db: TaskerDb) -> AsyncIterator[list[Engine]]:
     """Four of them."""
-    dsn = shop.workspace.database.text
+    dsn = tasker_db.workspace.database.text
     connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(4)]
     yield [Engine(c) for c in connections]
     for connection in connections:
@@ -71,7 +71,7 @@ class Case(NamedTuple):
     action: str
     state: str
     node: str
-    steps: dict[str, ListKind]
+    steps: dict[str, StepHistory]
     arguments: dict[str, Any]
 
 
@@ -104,19 +104,19 @@ ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.action}-{c.node or 'task'}")
 async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
-    shop: Shop, engines: list[Engine], case: Case
+    tasker_db: TaskerDb, engines: list[Engine], case: Case
 ) -> None:
     rng = Random(case.action + case.node)
     data = Data(1)
     made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(ROUNDS * AT_ONCE)]
     dead_letters = [data.dead_letter(m) if case.node == "dead_letter" else None for m in made]
-    await shop.write(data)
-    ids = [_id(shop, case, m, dead_letter) for m, dead_letter in zip(made, dead_letters, strict=True)]
+    await tasker_db.write(data)
+    ids = [_id(tasker_db, case, m, dead_letter) for m, dead_letter in zip(made, dead_letters, strict=True)]
     outcomes: list[Outcome] = []
     for start in range(0, len(made), AT_ONCE):
         chosen, nodes = made[start : start + AT_ONCE], ids[start : start + AT_ONCE]
         began = time.monotonic()
-        dry_run = await shop.dry_run(case.action, *nodes, **case.arguments)
+        dry_run = await tasker_db.dry_run(case.action, *nodes, **case.arguments)
         took = time.monotonic() - began
         assert set(outcomes_of(dry_run).values()) == {CHANGED}, [r.why for r in dry_run.results]
         # Two of the engine's own actors may deadlock, so each writes about a node of its own. A commit takes about as
@@ -126,7 +126,7 @@ async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            perform.commit(shop.workspace, LABEL, case.action, dry_run, OPERATOR), *writes, return_exceptions=True
+            perform.commit(tasker_db.workspace, LABEL, case.action, dry_run, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
@@ -138,17 +138,17 @@ async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
     assert CHANGED in outcomes
     for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
         assert (
-            await shop.connection.fetch(
+            await tasker_db.connection.fetch(
                 f"SELECT {key} FROM {table} GROUP BY 1 HAVING count(*) FILTER (WHERE most_recent) <> 1"
             )
             == []
         )
 
 
-def _id(shop: Shop, case: Case, made: Made, dead_letter: UUID | None) -> str:
+def _id(tasker_db: TaskerDb, case: Case, made: Made, dead_letter: UUID | None) -> str:
     if dead_letter:
-        return shop.dead_letter(dead_letter)
-    return shop.step(made, case.node) if case.node else shop.task(made)
+        return tasker_db.dead_letter(dead_letter)
+    return tasker_db.step(made, case.node) if case.node else tasker_db.task(made)
 
 
 async def _write(engine: Engine, rng: Random, case: Case, one: Made, *, after: float) -> None:
@@ -203,10 +203,10 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
     return hold
 
 
-async def until_waiting(shop: Shop, query: str) -> None:
+async def until_waiting(tasker_db: TaskerDb, query: str) -> None:
     """Until somebody waits for a lock with a statement like this."""
     async with asyncio.timeout(10):
-        while not await shop.value(
+        while not await tasker_db.value(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1"
             " AND datname = current_database()",
             query,
@@ -219,35 +219,35 @@ def stuck(data: Data) -> Made:
 
 
 @both_versions
-async def test_who_is_late_loses_against_the_index(shop: Shop, engines: list[Engine], held: Any) -> None:
+async def test_who_is_late_loses_against_the_index(tasker_db: TaskerDb, engines: list[Engine], held: Any) -> None:
     """The engine's transition overlaps ours: it waits, leaves nothing behind, and its insert is refused."""
     made = stuck(data := Data(1))
-    await shop.write(data)
+    await tasker_db.write(data)
     step = made.steps["refund_card"]
     late: list[asyncio.Task[bool]] = []
 
     async def engine_comes() -> None:
         late.append(asyncio.create_task(engines[0].move_step(step, "error", "pending", {"type": "Retry"})))
-        await until_waiting(shop, "UPDATE workflow_step_transitions%")
+        await until_waiting(tasker_db, "UPDATE workflow_step_transitions%")
 
     held(engine_comes)
-    outcomes = await shop.do("skip", shop.step(made, "refund_card"))
-    assert outcomes_of(outcomes) == {shop.step(made, "refund_card"): CHANGED}
+    outcomes = await tasker_db.do("skip", tasker_db.step(made, "refund_card"))
+    assert outcomes_of(outcomes) == {tasker_db.step(made, "refund_card"): CHANGED}
     assert (await late[0], engines[0].overtaken) == (False, 1)
-    assert await shop.step_state(step) == "resolved_manually"
-    await shop.sound()
+    assert await tasker_db.step_state(step) == "resolved_manually"
+    await tasker_db.sound()
 
 
 @both_versions
-async def test_what_the_engine_is_writing_makes_a_node_locked(shop: Shop, engines: list[Engine]) -> None:
+async def test_what_the_engine_is_writing_makes_a_node_locked(tasker_db: TaskerDb, engines: list[Engine]) -> None:
     made, other = stuck(data := Data(1)), stuck(data)
-    await shop.write(data)
-    ids = [shop.step(made, "refund_card"), shop.step(other, "refund_card")]
-    dry_run = await shop.dry_run("skip", *ids)
+    await tasker_db.write(data)
+    ids = [tasker_db.step(made, "refund_card"), tasker_db.step(other, "refund_card")]
+    dry_run = await tasker_db.dry_run("skip", *ids)
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await perform.commit(shop.workspace, LABEL, "skip", dry_run, OPERATOR)
+    outcomes = await perform.commit(tasker_db.workspace, LABEL, "skip", dry_run, OPERATOR)
     await transaction.rollback()
     assert outcomes_of(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
@@ -255,11 +255,11 @@ async def test_what_the_engine_is_writing_makes_a_node_locked(shop: Shop, engine
 @both_versions
 @pytest.mark.parametrize("node", ["step", "task"])
 async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
-    shop: Shop, engines: list[Engine], held: Any, node: str
+    tasker_db: TaskerDb, engines: list[Engine], held: Any, node: str
 ) -> None:
     """Its foreign keys ask for task and step while it holds a transition: FOR UPDATE would keep them waiting."""
     made = stuck(data := Data(1))
-    await shop.write(data)
+    await tasker_db.write(data)
     connection = engines[0]._connection
     referred: list[str] = []
 
@@ -277,18 +277,18 @@ async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
         )
 
     held(engine_refers)
-    name = shop.step(made, "refund_card") if node == "step" else shop.task(made)
-    assert outcomes_of(await shop.do("retry", name)) == {name: CHANGED}
+    name = tasker_db.step(made, "refund_card") if node == "step" else tasker_db.task(made)
+    assert outcomes_of(await tasker_db.do("retry", name)) == {name: CHANGED}
     assert referred == ["INSERT 0 1"]
 
 
 async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
-    shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+    tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine may add steps to a task whose other steps are locked: they are new afterwards, and not ours."""
     made = stuck(data := Data(1))
     data.task("newsletter")
-    await shop.write(data)
+    await tasker_db.write(data)
     copy, copies = ActionTransaction._copy, []
 
     async def slow(self: ActionTransaction, transaction: Any) -> Any:
@@ -298,44 +298,44 @@ async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
         return await copy(self, transaction)
 
     monkeypatch.setattr(ActionTransaction, "_copy", slow)
-    outcomes = await shop.do("retry", shop.task(made))
-    assert outcomes_of(outcomes) == {shop.task(made): CHANGED}
+    outcomes = await tasker_db.do("retry", tasker_db.task(made))
+    assert outcomes_of(outcomes) == {tasker_db.task(made): CHANGED}
     assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]
-    assert await shop.value("SELECT count(*) FROM workflow_steps WHERE task_uuid = $1", made.id) == 4
+    assert await tasker_db.value("SELECT count(*) FROM workflow_steps WHERE task_uuid = $1", made.id) == 4
 
 
 @both_versions
-async def test_burying_never_holds_the_detector_up(shop: Shop, engines: list[Engine]) -> None:
+async def test_burying_never_holds_the_detector_up(tasker_db: TaskerDb, engines: list[Engine]) -> None:
     """The detector writes a dead letter, then the transition; we hold no transition while we wait for the former."""
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
-    await shop.write(data)
+    await tasker_db.write(data)
     connection = engines[0]._connection
-    dry_run = await shop.dry_run("bury", shop.task(made))
+    dry_run = await tasker_db.dry_run("bury", tasker_db.task(made))
     transaction = connection.transaction()
     await transaction.start()
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(perform.commit(shop.workspace, LABEL, "bury", dry_run, OPERATOR))
-    await until_waiting(shop, "WITH%seen AS%")
+    burying = asyncio.create_task(perform.commit(tasker_db.workspace, LABEL, "bury", dry_run, OPERATOR))
+    await until_waiting(tasker_db, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
     stale = await connection.fetchval(
         "SELECT transition_task_state_atomic($1, 'waiting_for_dependencies', 'error', NULL)", made.id
     )
     await transaction.commit()
     assert stale is True
-    assert outcomes_of(await burying)[shop.task(made)] in (STALE, LOCKED)
-    assert await shop.value("SELECT count(*) FROM tasks_dlq") == 1
+    assert outcomes_of(await burying)[tasker_db.task(made)] in (STALE, LOCKED)
+    assert await tasker_db.value("SELECT count(*) FROM tasks_dlq") == 1
 
 
 async def test_a_violated_index_reads_as_stale(
-    shop: Shop, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+    tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there is no current row to lock, the engine may put one there: the index tells."""
     made = stuck(data := Data(1))
-    await shop.write(data)
+    await tasker_db.write(data)
     step = made.steps["refund_card"]
-    script = shop.reader.engine.actions["skip"]
+    script = tasker_db.reader.engine.actions["skip"]
     insert = next(part for part in script["change"] if ".workflow_step_transitions (" in part.text)
     clash = (
         "INSERT INTO public.workflow_step_transitions"
@@ -347,26 +347,26 @@ async def test_a_violated_index_reads_as_stale(
     changed = tuple(
         msgspec.structs.replace(p, text=clash, parameters=()) if p is insert else p for p in script["change"]
     )
-    monkeypatch.setitem(shop.reader.engine.actions, "skip", {**script, "change": changed})  # type: ignore[arg-type]
-    before = await shop.everything()
-    outcomes = await shop.do("skip", shop.step(made, "refund_card"))
-    assert outcomes_of(outcomes) == {shop.step(made, "refund_card"): STALE}
+    monkeypatch.setitem(tasker_db.reader.engine.actions, "skip", {**script, "change": changed})  # type: ignore[arg-type]
+    before = await tasker_db.everything()
+    outcomes = await tasker_db.do("skip", tasker_db.step(made, "refund_card"))
+    assert outcomes_of(outcomes) == {tasker_db.step(made, "refund_card"): STALE}
     assert "index_workflow_step_transitions_on_step_uuid_most_recent" in outcomes.results[0].why
-    assert await shop.everything() == before
+    assert await tasker_db.everything() == before
 
 
 @both_versions
-async def test_two_operators_decide_on_the_same_dead_letters(shop: Shop, tmp_path: Path) -> None:
+async def test_two_operators_decide_on_the_same_dead_letters(tasker_db: TaskerDb, tmp_path: Path) -> None:
     data = Data(1)
     dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900)) for _ in range(20)]
-    await shop.write(data)
-    other = await Shop.open(shop.workspace.database.text, tmp_path / "other")
+    await tasker_db.write(data)
+    other = await TaskerDb.open(tasker_db.workspace.database.text, tmp_path / "other")
     try:
-        ids = [shop.dead_letter(i) for i in dead_letters]
-        one = await shop.dry_run("resolve", *ids, status="cancelled")
+        ids = [tasker_db.dead_letter(i) for i in dead_letters]
+        one = await tasker_db.dry_run("resolve", *ids, status="cancelled")
         two = await other.dry_run("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
-            perform.commit(shop.workspace, LABEL, "resolve", one, OPERATOR),
+            perform.commit(tasker_db.workspace, LABEL, "resolve", one, OPERATOR),
             perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
         )
         for node in ids:
@@ -378,50 +378,52 @@ async def test_two_operators_decide_on_the_same_dead_letters(shop: Shop, tmp_pat
         await other.close()
 
 
-async def test_five_hundred_dead_letters_at_once(shop: Shop) -> None:
+async def test_five_hundred_dead_letters_at_once(tasker_db: TaskerDb) -> None:
     data = Data(1)
     dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
-    await shop.write(data)
-    ids = [shop.dead_letter(i) for i in dead_letters]
+    await tasker_db.write(data)
+    ids = [tasker_db.dead_letter(i) for i in dead_letters]
     stop = asyncio.Event()
-    dry_run = await shop.dry_run("resolve", *ids, status="cancelled")
+    dry_run = await tasker_db.dry_run("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in perform.bulk(shop.workspace, LABEL, "resolve", dry_run, OPERATOR, stop):
+    async for progress in perform.bulk(tasker_db.workspace, LABEL, "resolve", dry_run, OPERATOR, stop):
         seen.append((progress.done, progress.total, len(progress.chunk.results)))
         stop.set()
     assert seen == [(500, 520, 500)]
-    assert await shop.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'cancelled'") == 500
+    assert await tasker_db.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'cancelled'") == 500
 
 
 @both_versions
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
 async def test_ages_are_right_and_times_are_written_in_utc_wherever_the_server_thinks_it_is(
-    server: TestbedServer, tmp_path: Path, zone: str
+    server: PostgresServer, tmp_path: Path, zone: str
 ) -> None:
     dsn = server.fresh("tasker")
     server.sql(f"ALTER DATABASE {dsn.rpartition('/')[2]} SET TimeZone = '{zone}'")
-    shop = await Shop.open(dsn, tmp_path)
+    tasker_db = await TaskerDb.open(dsn, tmp_path)
     try:
         data = Data(1)
         fresh = data.task(
             "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(50, backoff=600)}
         )
         hidden = data.task("refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": pending(5000)})
-        await shop.write(data)
-        page = await shop.reader.nodes([shop.task(fresh), shop.task(hidden), shop.step(fresh, "check_return")])
+        await tasker_db.write(data)
+        page = await tasker_db.reader.nodes(
+            [tasker_db.task(fresh), tasker_db.task(hidden), tasker_db.step(fresh, "check_return")]
+        )
         ages = [page.at - (n.changed_at or 0) for n in page.nodes]
         assert [abs(a - b) < 20 for a, b in zip(ages, (60, 3700, 50), strict=True)] == [True] * 3, ages
         assert 500 < (page.nodes[2].due_at or 0) - page.at < 560
-        assert {c for c in await shop.codes(shop.task(fresh), shop.task(hidden)) if c[1] == "dead_zone"} == {
-            (shop.task(hidden), "dead_zone")
-        }
-        assert await shop.ready() == set()
-        await shop.do("wake", shop.task(hidden), shop.task(fresh))
-        assert await shop.ready() == {hidden.id, fresh.id}
-        written = await shop.value(
+        assert {
+            c for c in await tasker_db.codes(tasker_db.task(fresh), tasker_db.task(hidden)) if c[1] == "dead_zone"
+        } == {(tasker_db.task(hidden), "dead_zone")}
+        assert await tasker_db.ready() == set()
+        await tasker_db.do("wake", tasker_db.task(hidden), tasker_db.task(fresh))
+        assert await tasker_db.ready() == {hidden.id, fresh.id}
+        written = await tasker_db.value(
             "SELECT max(abs(extract(epoch FROM now()::timestamp - created_at))) FROM task_transitions WHERE most_recent"
         )
         assert written < 20
     finally:
-        await shop.close()
+        await tasker_db.close()
         server.drop(dsn)

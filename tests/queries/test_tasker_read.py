@@ -13,7 +13,7 @@ from console.demo.tasker import Tasker
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.shapes import (
-    ListKind,
+    StepHistory,
     cancelled,
     claimed,
     complete,
@@ -30,9 +30,9 @@ from console.text import graph
 from queries.contract import loader
 from queries.model import Outcome, Phase, Precision
 from queries.workspace import Workspace
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened, outcomes_of, why
-from tests.queries.tasker_rows import Shop
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
 NO_QUEUE = "DROP SCHEMA pgmq CASCADE; DROP FUNCTION pgmq_send_with_notify"
@@ -44,12 +44,12 @@ def data() -> Data:
 
 
 @pytest.fixture
-async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
+async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[TaskerDb]:
     """The demo's data, nobody at work."""
     dsn = server.fresh("tasker", filled=True)
-    shop = await Shop.open(dsn, tmp_path)
-    yield shop
-    await shop.close()
+    tasker_db = await TaskerDb.open(dsn, tmp_path)
+    yield tasker_db
+    await tasker_db.close()
     server.drop(dsn)
 
 
@@ -59,7 +59,7 @@ async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[Shop]:
 @both_versions
 @pytest.mark.parametrize("schema", ["tasker", "somewhere else"])
 async def test_it_is_recognised_by_its_structure_in_any_schema(
-    server: TestbedServer, tmp_path: Path, schema: str
+    server: PostgresServer, tmp_path: Path, schema: str
 ) -> None:
     dsn = server.fresh()
     server.sql(f'CREATE SCHEMA "{schema}"; SET search_path = "{schema}"; {_schema()}', dsn)
@@ -101,7 +101,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     ],
 )
 async def test_a_lookalike_is_declined_with_the_reason(
-    server: TestbedServer, tmp_path: Path, change: str, said: str
+    server: PostgresServer, tmp_path: Path, change: str, said: str
 ) -> None:
     dsn = server.fresh("tasker")
     server.sql(change, dsn)
@@ -111,7 +111,7 @@ async def test_a_lookalike_is_declined_with_the_reason(
     await workspace.close()
 
 
-async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: TestbedServer, tmp_path: Path) -> None:
+async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh()
     server.sql(
         "CREATE TABLE tasker_tasks (task_id int8); CREATE TABLE tasker_workflow_steps (workflow_step_id int8)", dsn
@@ -126,19 +126,19 @@ async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: Te
 
 
 @both_versions
-async def test_without_the_queue_in_this_database_messages_are_external(shop: Shop, data: Data) -> None:
+async def test_without_the_queue_in_this_database_messages_are_external(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     dead = data.task("refund", state="error", ago=900)
-    await shop.write(data)
-    await shop.sql(NO_QUEUE)
-    await shop.workspace.look()
-    assert shop.reader.engine.limits["queue"] == "elsewhere"
-    for action, node in (("resend", shop.step(made, "check_return")), ("restart", shop.task(dead))):
-        outcomes = await shop.do(action, node)
+    await tasker_db.write(data)
+    await tasker_db.sql(NO_QUEUE)
+    await tasker_db.workspace.look()
+    assert tasker_db.reader.engine.limits["queue"] == "elsewhere"
+    for action, node in (("resend", tasker_db.step(made, "check_return")), ("restart", tasker_db.task(dead))):
+        outcomes = await tasker_db.do(action, node)
         assert outcomes_of(outcomes) == {node: Outcome.REFUSED}
         assert why(outcomes, node).startswith("external: ")
         assert "in this database" in why(outcomes, node)
-    found = await shop.findings()
+    found = await tasker_db.findings()
     assert {u.code for u in found.skipped_findings} == {
         "lost_step",
         "lost_result",
@@ -147,19 +147,19 @@ async def test_without_the_queue_in_this_database_messages_are_external(shop: Sh
         "no_orchestrator",
     }
     assert all("no schema pgmq" in u.why for u in found.skipped_findings)
-    assert outcomes_of(await shop.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
+    assert outcomes_of(await tasker_db.do("cancel", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
 
 
-async def test_a_pgmq_of_somebody_else_is_not_the_engine_s(shop: Shop, data: Data) -> None:
-    await shop.sql("UPDATE pgmq.meta SET queue_name = 'other_' || queue_name")
+async def test_a_pgmq_of_somebody_else_is_not_the_engine_s(tasker_db: TaskerDb, data: Data) -> None:
+    await tasker_db.sql("UPDATE pgmq.meta SET queue_name = 'other_' || queue_name")
     data.task("refund", ago=900, steps={"check_return": enqueued(900)})
-    await shop.write(data)
-    assert shop.reader.notes == ("queue: elsewhere (pgmq is here, but has no queue orchestration_step_results)",)
-    assert {f.code for f in (await shop.findings()).found} == set()
+    await tasker_db.write(data)
+    assert tasker_db.reader.notes == ("queue: elsewhere (pgmq is here, but has no queue orchestration_step_results)",)
+    assert {f.code for f in (await tasker_db.findings()).found} == set()
 
 
 @both_versions
-async def test_with_and_without_the_summaries_of_later_releases(demo: Shop) -> None:
+async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) -> None:
     node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
     columns = []
     for change in ("SELECT 1", "DROP FUNCTION get_task_summaries(uuid[])"):
@@ -174,7 +174,7 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: Shop) -> N
     assert "lifecycle" not in columns[1]
 
 
-async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: Shop) -> None:
+async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: TaskerDb) -> None:
     node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
     whole = await demo.reader.detail(node)
     await demo.sql("ALTER FUNCTION get_task_summaries(uuid[]) SET search_path = nowhere")
@@ -188,7 +188,7 @@ async def test_a_section_that_cannot_be_read_keeps_no_other_from_its_page(demo: 
     assert 'relation "tasks" does not exist' in stale_engines.scan_required.why
 
 
-async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: Shop) -> None:
+async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: TaskerDb) -> None:
     """The engine's own view of a task of some ten thousand steps takes seconds."""
     node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
     whole = await demo.reader.detail(node)
@@ -210,10 +210,12 @@ async def test_a_section_that_takes_too_long_keeps_no_other_from_its_page(demo: 
 
 
 @both_versions
-async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data: Data, tmp_path: Path) -> None:
+async def test_a_role_that_may_only_read(
+    server: PostgresServer, tasker_db: TaskerDb, data: Data, tmp_path: Path
+) -> None:
     made = data.task("refund", state="blocked_by_failures", ago=900, steps={"check_return": failed(900)})
-    await shop.write(data)
-    role, dsn = server.unique("viewer"), shop.workspace.database.text
+    await tasker_db.write(data)
+    role, dsn = server.unique("viewer"), tasker_db.workspace.database.text
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)
     workspace = await opened(server.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path / "viewer")
@@ -222,7 +224,7 @@ async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data
         assert reader.notes == ("queue: elsewhere (this role may not read the schema pgmq)",)
         found = await reader.findings()
         assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
-        node = (await reader.nodes([shop.task(made)])).nodes[0]
+        node = (await reader.nodes([tasker_db.task(made)])).nodes[0]
         action = reader.engine.action("retry", "task")
         assert action is not None
         said = reader.availability(action, node)
@@ -235,40 +237,40 @@ async def test_a_role_that_may_only_read(server: TestbedServer, shop: Shop, data
 # The tree
 
 
-async def tree(shop: Shop, parent: str) -> dict[str, Any]:
+async def tree(tasker_db: TaskerDb, parent: str) -> dict[str, Any]:
     """Titles, nested; a parent's page says the same of its children as they say of themselves."""
-    page = await shop.reader.children(parent)
+    page = await tasker_db.reader.children(parent)
     assert all(n.parent_id == parent for n in page.nodes)
-    return {n.title: await tree(shop, n.id) for n in page.nodes}
+    return {n.title: await tree(tasker_db, n.id) for n in page.nodes}
 
 
 @both_versions
-async def test_a_step_stands_once_under_its_deepest_parent(shop: Shop, data: Data) -> None:
+async def test_a_step_stands_once_under_its_deepest_parent(tasker_db: TaskerDb, data: Data) -> None:
     order, report = data.task("fulfil_order"), data.task("nightly_ledger")
-    await shop.write(data)
-    under = (await tree(shop, shop.task(order)))["validate_cart"]
+    await tasker_db.write(data)
+    under = (await tree(tasker_db, tasker_db.task(order)))["validate_cart"]
     flat = [title for branch in (under, *under.values()) for title in branch]
     assert sorted(flat) == ["book_carrier", "charge_card", "pack_parcel +1", "reserve_stock"]
     deepest = [below for branch in under.values() for below in branch.values() if below]
     assert deepest == [{"send_confirmation +2": {}}], "once, and below one of level 2"
-    books = (await tree(shop, shop.task(report)))["open_books"]
+    books = (await tree(tasker_db, tasker_db.task(report)))["open_books"]
     assert [list(v) for v in books.values()].count(["merge_regions +3"]) == 1
     assert next(v for v in books.values() if v) == {"merge_regions +3": {"audit_totals +1": {"publish": {}}}}
 
 
 @both_versions
-async def test_a_circle_hangs_nothing_and_hides_nothing(shop: Shop, data: Data) -> None:
+async def test_a_circle_hangs_nothing_and_hides_nothing(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("fulfil_order", state="waiting_for_dependencies")
-    await shop.write(data)
+    await tasker_db.write(data)
     pairs = [("pack_parcel", "reserve_stock"), ("send_confirmation", "send_confirmation")]
     for up, down in pairs:
-        await shop.sql(
+        await tasker_db.sql(
             "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
             " VALUES ($1, $2, 'x', now(), now())",
             made.steps[up],
             made.steps[down],
         )
-    seen = await tree(shop, shop.task(made))
+    seen = await tree(tasker_db, tasker_db.task(made))
     flat: list[str] = []
 
     def walk(branch: dict[str, Any]) -> None:
@@ -278,12 +280,12 @@ async def test_a_circle_hangs_nothing_and_hides_nothing(shop: Shop, data: Data) 
 
     walk(seen)
     assert sorted(flat) == sorted(made.steps)
-    detail = await shop.reader.detail(shop.step(made, "pack_parcel"))
+    detail = await tasker_db.reader.detail(tasker_db.step(made, "pack_parcel"))
     assert detail is not None
 
 
 @both_versions
-async def test_a_deep_chain_and_a_wide_fan(shop: Shop) -> None:
+async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
     chain = tuple(Step(name=f"c{n}", after=(f"c{n - 1}",) if n else ()) for n in range(120))
     ladder = tuple(Step(name=f"l{n}", after=tuple(f"l{m}" for m in range(max(0, n - 3), n))) for n in range(60))
     fan = (Step(name="f"), *(Step(name=f"f{n}", after=("f",)) for n in range(250)))
@@ -293,15 +295,15 @@ async def test_a_deep_chain_and_a_wide_fan(shop: Shop) -> None:
     ]
     data = Data(1, templates)
     made = {t.name: data.task(t.name) for t in templates}
-    await shop.write(data)
+    await tasker_db.write(data)
     for name, last in (("chain", "c119"), ("ladder", "l59")):
-        node, depth = shop.step(made[name], last), 0
+        node, depth = tasker_db.step(made[name], last), 0
         while node.startswith("tasker/step:"):
-            node, depth = (await shop.reader.nodes([node])).nodes[0].parent_id or "", depth + 1
-        assert (node, depth) == (shop.task(made[name]), len(made[name].steps))
+            node, depth = (await tasker_db.reader.nodes([node])).nodes[0].parent_id or "", depth + 1
+        assert (node, depth) == (tasker_db.task(made[name]), len(made[name].steps))
     seen, cursor = [], None
     while True:
-        page = await shop.reader.children(shop.step(made["fan"], "f"), cursor, 100)
+        page = await tasker_db.reader.children(tasker_db.step(made["fan"], "f"), cursor, 100)
         seen += [n.title for n in page.nodes]
         cursor = page.cursor
         if cursor is None:
@@ -310,7 +312,7 @@ async def test_a_deep_chain_and_a_wide_fan(shop: Shop) -> None:
 
 
 @both_versions
-async def test_pages_follow_one_another_without_gap_or_twin(demo: Shop) -> None:
+async def test_pages_follow_one_another_without_gap_or_twin(demo: TaskerDb) -> None:
     shops = (await demo.reader.find("fulfil_order")).nodes
     template = next(n.id for n in shops if n.kind == "template")
 
@@ -336,15 +338,15 @@ async def test_pages_follow_one_another_without_gap_or_twin(demo: Shop) -> None:
 
 
 @both_versions
-async def test_what_a_node_tells(shop: Shop, data: Data) -> None:
+async def test_what_a_node_tells(tasker_db: TaskerDb, data: Data) -> None:
     steps = {
         "validate_cart": complete(600, spent=1234),
         "reserve_stock": waiting(30, attempts=2, backoff=300, error="no stock"),
         "charge_card": claimed(9),
     }
     made = data.task("fulfil_order", ago=30, age=1000, steps=steps, priority=5)
-    await shop.write(data)
-    page = await shop.reader.nodes([shop.task(made), *(shop.step(made, s) for s in steps)])
+    await tasker_db.write(data)
+    page = await tasker_db.reader.nodes([tasker_db.task(made), *(tasker_db.step(made, s) for s in steps)])
     task, cart, stock, card = page.nodes
     assert (task.title, task.status, task.phase, task.revision) == (
         "fulfil_order v1.2.0 · 1/6",
@@ -358,12 +360,12 @@ async def test_what_a_node_tells(shop: Shop, data: Data) -> None:
     assert 240 < stock.due_at - page.at < 300
     assert (card.phase, card.status) == (Phase.RUNNING, "in_progress")
     assert card.owner is not None
-    assert all(n.job_id == shop.task(made) for n in (cart, stock, card))
+    assert all(n.job_id == tasker_db.task(made) for n in (cart, stock, card))
     assert abs((task.created_at or 0) - (page.at - 1000)) < 20
 
 
 @both_versions
-async def test_counts_live_and_find(demo: Shop) -> None:
+async def test_counts_live_and_find(demo: TaskerDb) -> None:
     counts = {c.phase: c for c in await demo.reader.counts()}
     assert all(c.precision is Precision.EXACT for c in counts.values())
     states = dict(
@@ -387,7 +389,7 @@ async def test_counts_live_and_find(demo: Shop) -> None:
 
 @both_versions
 @pytest.mark.parametrize("between", [0, 5, 400], ids=str)
-async def test_tasks_that_lie_near_and_far_tell_the_same(shop: Shop, data: Data, between: int) -> None:
+async def test_tasks_that_lie_near_and_far_tell_the_same(tasker_db: TaskerDb, data: Data, between: int) -> None:
     """What lies between the tasks asked for is read past in the index, up to a point."""
     shapes = [
         ("steps_in_process", {"check_return": complete(600), "refund_card": claimed(9)}),
@@ -402,20 +404,20 @@ async def test_tasks_that_lie_near_and_far_tell_the_same(shop: Shop, data: Data,
             data.task("refund", state="cancelled", age=89_000 - 20_000 * n - each, rest=cancelled(60), priority=1)
     bare = data.task("refund", state="pending", age=80_000, priority=9)
     data.task("refund", state="cancelled", age=900, rest=cancelled(60), priority=9)
-    await shop.write(data)
-    await shop.sql("DELETE FROM workflow_step_transitions USING workflow_steps s WHERE s.workflow_step_uuid ="
+    await tasker_db.write(data)
+    await tasker_db.sql("DELETE FROM workflow_step_transitions USING workflow_steps s WHERE s.workflow_step_uuid ="
                    " workflow_step_transitions.workflow_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
-    await shop.sql("DELETE FROM workflow_step_edges e USING workflow_steps s"
+    await tasker_db.sql("DELETE FROM workflow_step_edges e USING workflow_steps s"
                    " WHERE s.workflow_step_uuid = e.to_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
-    await shop.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
-    ids = [shop.task(made) for made in [*asked, bare]]
-    together = (await shop.reader.nodes(ids)).nodes
-    alone = [(await shop.reader.nodes([i])).nodes[0] for i in ids]
+    await tasker_db.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
+    ids = [tasker_db.task(made) for made in [*asked, bare]]
+    together = (await tasker_db.reader.nodes(ids)).nodes
+    alone = [(await tasker_db.reader.nodes([i])).nodes[0] for i in ids]
     assert together == tuple(alone)
     assert [n.title.split(" · ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
     assert together[1].error == "check_return: no stock"
     assert together[2].due_at is not None
-    live = (await shop.reader.live(page=5)).nodes
+    live = (await tasker_db.reader.live(page=5)).nodes
     assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
 
 
@@ -446,17 +448,17 @@ CALM = [
 
 
 @both_versions
-async def test_what_goes_on_as_it_should_is_not_reported(shop: Shop, data: Data) -> None:
+async def test_what_goes_on_as_it_should_is_not_reported(tasker_db: TaskerDb, data: Data) -> None:
     for name, state, ago, steps in CALM:
         data.task(name, state=state, ago=ago, steps=steps)
-    await shop.write(data)
-    found = await shop.findings()
+    await tasker_db.write(data)
+    found = await tasker_db.findings()
     assert [(f.code, f.sentence) for f in found.found] == []
     assert found.skipped_findings == ()
 
 
 @both_versions
-async def test_the_demo_has_one_of_each(demo: Shop) -> None:
+async def test_the_demo_has_one_of_each(demo: TaskerDb) -> None:
     found = await demo.findings()
     assert (found.skipped_findings, found.capped) == ((), ())
     assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings}
@@ -474,7 +476,7 @@ async def test_the_demo_has_one_of_each(demo: Shop) -> None:
     assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
 
 
-BEYOND: list[tuple[str, str, float, dict[str, ListKind], str, str]] = [
+BEYOND: list[tuple[str, str, float, dict[str, StepHistory], str, str]] = [
     ("refund", "blocked_by_failures", 60, {"check_return": failed(60)}, "", "blocked_by_failures"),
     (
         "refund",
@@ -529,15 +531,15 @@ BEYOND: list[tuple[str, str, float, dict[str, ListKind], str, str]] = [
 
 
 @pytest.mark.parametrize("case", BEYOND, ids=lambda c: f"{c[5]}-{c[1]}")
-async def test_each_finding_begins_where_its_threshold_ends(shop: Shop, data: Data, case: Any) -> None:
+async def test_each_finding_begins_where_its_threshold_ends(tasker_db: TaskerDb, data: Data, case: Any) -> None:
     name, state, ago, steps, node, code = case
     made = data.task(name, state=state, ago=ago, steps=steps)
-    await shop.write(data)
-    where = shop.step(made, node) if node else shop.task(made)
-    assert (where, code) in await shop.codes()
-    assert (where, code) in await shop.codes(where)
-    finding = next(f for f in (await shop.findings()).found if f.code == code)
-    assert finding.action is None or shop.reader.engine.action(
+    await tasker_db.write(data)
+    where = tasker_db.step(made, node) if node else tasker_db.task(made)
+    assert (where, code) in await tasker_db.codes()
+    assert (where, code) in await tasker_db.codes(where)
+    finding = next(f for f in (await tasker_db.findings()).found if f.code == code)
+    assert finding.action is None or tasker_db.reader.engine.action(
         finding.action, finding.node_id.split("/")[1].split(":")[0]
     )
 
@@ -558,50 +560,50 @@ SELECT task_uuid, 'error', 1, true, now(), now() FROM made
 
 
 @both_versions
-async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(shop: Shop, data: Data) -> None:
+async def test_old_failures_of_a_high_priority_hide_no_task_of_a_low_one(tasker_db: TaskerDb, data: Data) -> None:
     """What failed stays among the unfinished for ever, and only 5,000 of these are looked at."""
     stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
-    await shop.write(data)
-    await shop.sql(FAILED, 6000)
-    found = await shop.findings()
-    assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == shop.task(stuck)}
+    await tasker_db.write(data)
+    await tasker_db.sql(FAILED, 6000)
+    found = await tasker_db.findings()
+    assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == tasker_db.task(stuck)}
     assert "blocked_by_failures" in found.capped
-    assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await shop.reader.counts()}
-    live = [n.id for n in (await shop.reader.live(page=2)).nodes]
-    assert live == [shop.task(stuck), shop.step(stuck, "check_return")], "the list looks past what failed"
+    assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await tasker_db.reader.counts()}
+    live = [n.id for n in (await tasker_db.reader.live(page=2)).nodes]
+    assert live == [tasker_db.task(stuck), tasker_db.step(stuck, "check_return")], "the list looks past what failed"
 
 
 @both_versions
 @pytest.mark.parametrize("priority", ["0", "n % 3", "n % 50 / 49", "n / 3000", "n % 21"])
 async def test_the_newest_of_each_priority_are_merged_without_reading_all(
-    shop: Shop, data: Data, priority: str
+    tasker_db: TaskerDb, data: Data, priority: str
 ) -> None:
     data.task("refund")
-    await shop.write(data)
-    await shop.sql(FAILED.replace("n, 9,", f"n, {priority},"), 12_000)
-    await shop.sql("VACUUM (ANALYZE) tasks")
+    await tasker_db.write(data)
+    await tasker_db.sql(FAILED.replace("n, 9,", f"n, {priority},"), 12_000)
+    await tasker_db.sql("VACUUM (ANALYZE) tasks")
     part = "WITH RECURSIVE " + (Path(loader.__file__).parents[1] / PART).read_text("utf-8").replace(':"schema".', "")
-    found = await shop.connection.fetch(f"{part} SELECT task_uuid FROM newest_tasks")
-    assert found == await shop.connection.fetch(
+    found = await tasker_db.connection.fetch(f"{part} SELECT task_uuid FROM newest_tasks")
+    assert found == await tasker_db.connection.fetch(
         "SELECT task_uuid FROM tasks WHERE priority IN (SELECT DISTINCT priority FROM tasks ORDER BY 1 DESC LIMIT 20)"
         " ORDER BY task_uuid DESC LIMIT 5000"
     )
-    plan = json.loads(await shop.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {part} SELECT FROM newest_tasks"))
+    plan = json.loads(await tasker_db.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {part} SELECT FROM newest_tasks"))
     blocks = plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"]
     assert blocks < 300, "each priority is begun where it is in the index"
 
 
 @pytest.mark.parametrize(("number", "only"), [(20_000, ""), (20_010, "20,000 open ones at a time")])
-async def test_of_more_failures_than_are_looked_at(shop: Shop, data: Data, number: int, only: str) -> None:
+async def test_of_more_failures_than_are_looked_at(tasker_db: TaskerDb, data: Data, number: int, only: str) -> None:
     stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
-    await shop.write(data)
-    await shop.sql(FAILED, number)
-    page = await shop.reader.live(page=2)
+    await tasker_db.write(data)
+    await tasker_db.sql(FAILED, number)
+    page = await tasker_db.reader.live(page=2)
     assert page.only == only
-    assert (shop.task(stuck) in {n.id for n in page.nodes}) == (not only)
+    assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) == (not only)
 
 
-async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, data: Data) -> None:
+async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(tasker_db: TaskerDb, data: Data) -> None:
     wide = data.task(
         "nightly_ledger",
         state="waiting_for_dependencies",
@@ -618,32 +620,32 @@ async def test_a_template_s_own_lifecycle_wins_over_the_thresholds(shop: Shop, d
         age=23 * HOUR,
         steps={"check_return": waiting(30, backoff=9000)},
     )
-    await shop.write(data)
-    stale = {f.node_id: f for f in (await shop.findings()).found if f.code == "stale_soon"}
-    assert set(stale) == {shop.task(short), shop.task(old)}
-    assert shop.task(wide) not in stale
-    assert "70 min of 60 min (the threshold)" in stale[shop.task(short)].sentence
-    assert stale[shop.task(old)].sentence.endswith("will put it into error soon.")
+    await tasker_db.write(data)
+    stale = {f.node_id: f for f in (await tasker_db.findings()).found if f.code == "stale_soon"}
+    assert set(stale) == {tasker_db.task(short), tasker_db.task(old)}
+    assert tasker_db.task(wide) not in stale
+    assert "70 min of 60 min (the threshold)" in stale[tasker_db.task(short)].sentence
+    assert stale[tasker_db.task(old)].sentence.endswith("will put it into error soon.")
     loose = await Workspace.open(
-        shop.workspace.database.text,
+        tasker_db.workspace.database.text,
         {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
     )
     assert {f.code for f in (await loose.engines["tasker"].findings()).found} & {"stale_soon"} == set()
     await loose.close()
 
 
-async def test_the_usual_run_time_decides_what_an_orphan_is(shop: Shop, data: Data) -> None:
+async def test_the_usual_run_time_decides_what_an_orphan_is(tasker_db: TaskerDb, data: Data) -> None:
     for _ in range(5):
         data.task("newsletter", state="complete", ago=HOUR, rest=complete(HOUR, spent=1_200_000))
     slow = data.task("newsletter", steps={"deliver_batch": claimed(40 * MINUTE)})
     gone = data.task("newsletter", steps={"deliver_batch": claimed(120 * MINUTE)})
-    await shop.write(data)
-    orphans = {n for n, code in await shop.codes() if code == "orphaned_claim"}
-    assert orphans == {shop.step(gone, "deliver_batch")}
-    assert shop.step(slow, "deliver_batch") not in orphans
+    await tasker_db.write(data)
+    orphans = {n for n, code in await tasker_db.codes() if code == "orphaned_claim"}
+    assert orphans == {tasker_db.step(gone, "deliver_batch")}
+    assert tasker_db.step(slow, "deliver_batch") not in orphans
 
 
-async def test_messages_make_findings_only_where_they_should(shop: Shop, data: Data) -> None:
+async def test_messages_make_findings_only_where_they_should(tasker_db: TaskerDb, data: Data) -> None:
     served = data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     ended = data.task("refund", state="cancelled", rest=cancelled(900))
     data.message(served, "check_return", age=400, reads=2)
@@ -652,9 +654,9 @@ async def test_messages_make_findings_only_where_they_should(shop: Shop, data: D
     data.message(served, "check_return", age=900, reads=9, queue=RESULTS)
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
     data.message(quiet, "pull_erp", age=900)
-    await shop.write(data)
-    found = {(f.node_id.partition("/")[2], f.code) for f in (await shop.findings()).found}
-    namespace = await shop.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = 'legacy'")
+    await tasker_db.write(data)
+    found = {(f.node_id.partition("/")[2], f.code) for f in (await tasker_db.findings()).found}
+    namespace = await tasker_db.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = 'legacy'")
     assert found == {
         (f"message:{ended.queue}/2", "poison_message"),
         (f"message:{RESULTS}/1", "poison_message"),
@@ -666,7 +668,9 @@ async def test_messages_make_findings_only_where_they_should(shop: Shop, data: D
 
 
 @both_versions
-async def test_dead_letters_come_worst_and_oldest_first_with_what_they_died_of_folded(shop: Shop, data: Data) -> None:
+async def test_dead_letters_come_worst_and_oldest_first_with_what_they_died_of_folded(
+    tasker_db: TaskerDb, data: Data
+) -> None:
     errors = (
         "503 from http://10.0.0.7:8080 after 512 ms",
         "503 from http://10.1.2.3:9090 after 7 ms",
@@ -679,9 +683,12 @@ async def test_dead_letters_come_worst_and_oldest_first_with_what_they_died_of_f
     dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate(made)]
     circle = data.dead_letter(plain, reason="dependency_cycle_detected", age=30)
     data.dead_letter(data.task("refund", state="error"), decision="cancelled")
-    await shop.write(data)
-    dead = await shop.reader.dead()
-    assert [x.node.id for x in dead.dead_letters] == [shop.dead_letter(circle), *map(shop.dead_letter, dead_letters)]
+    await tasker_db.write(data)
+    dead = await tasker_db.reader.dead()
+    assert [x.node.id for x in dead.dead_letters] == [
+        tasker_db.dead_letter(circle),
+        *map(tasker_db.dead_letter, dead_letters),
+    ]
     assert [(x.was, x.is_now) for x in dead.dead_letters] == [
         ("waiting_for_dependencies", "waiting_for_dependencies")
     ] + [("waiting_for_dependencies", "error")] * 3
@@ -696,17 +703,17 @@ async def test_dead_letters_come_worst_and_oldest_first_with_what_they_died_of_f
 
 
 @both_versions
-async def test_of_many_dead_letters_those_whose_task_is_in_error_are_found(shop: Shop, data: Data) -> None:
+async def test_of_many_dead_letters_those_whose_task_is_in_error_are_found(tasker_db: TaskerDb, data: Data) -> None:
     revived = [data.task("refund", state="waiting_for_dependencies", ago=60) for _ in range(20)]
     errors = [data.task("refund", state="error", ago=60) for _ in range(4)]
     dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
-    await shop.write(data)
+    await tasker_db.write(data)
     for page in (1, 2, 3, 4):  # twice as many dead letters are looked at before all others are
-        found = (await shop.reader.findings(page=page)).found
-        expected = [shop.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
+        found = (await tasker_db.reader.findings(page=page)).found
+        expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
-    outlived = {f.node_id for f in (await shop.findings()).found if f.code == "dead_letter_outlived"}
-    assert outlived == {shop.dead_letter(each) for each in dead_letters[1:21]}
+    outlived = {f.node_id for f in (await tasker_db.findings()).found if f.code == "dead_letter_outlived"}
+    assert outlived == {tasker_db.dead_letter(each) for each in dead_letters[1:21]}
 
 
 async def test_an_engine_without_a_queue_for_the_dead_has_none(eternaltwin: str, tmp_path: Path) -> None:
@@ -724,7 +731,9 @@ def section(detail: Any, title: str) -> list[dict[str, Any]]:
 
 
 @both_versions
-async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(shop: Shop, data: Data) -> None:
+async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
+    tasker_db: TaskerDb, data: Data
+) -> None:
     steps = {
         "validate_cart": complete(900),
         "reserve_stock": complete(300),
@@ -732,8 +741,8 @@ async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
         "book_carrier": failed(200, attempts=2),
     }
     made = data.task("fulfil_order", state="blocked_by_failures", ago=100, steps=steps)
-    await shop.write(data)
-    detail = await shop.reader.detail(shop.task(made))
+    await tasker_db.write(data)
+    detail = await tasker_db.reader.detail(tasker_db.task(made))
     drawn = next(s for s in detail.sections if s.title == "Steps")
     assert drawn.drawn == "graph"
     found = graph.steps(drawn.columns, drawn.rows)
@@ -768,7 +777,7 @@ async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
     assert [timeline[0][c] for c in ("lane", "state", "phase")] == ["the task", "blocked_by_failures", "failed"]
     failure = next(r for r in timeline if r["lane"] == "book_carrier" and r["state"] == "error")
     assert (failure["waited"], failure["waited_for"]) == (1.0, "for the orchestrator")
-    step = await shop.reader.detail(shop.step(made, "book_carrier"))
+    step = await tasker_db.reader.detail(tasker_db.step(made, "book_carrier"))
     waits = [(r["state"], r["waited_for"]) for r in section(step, "Timeline")]
     assert ("in_progress", "for a worker") in waits
     assert ("enqueued_as_error_for_orchestration", "for the handler") in waits
@@ -778,7 +787,9 @@ async def test_the_page_of_a_task_has_the_graph_its_critical_path_and_the_waits(
 
 
 @both_versions
-async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task(shop: Shop, data: Data) -> None:
+async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task(
+    tasker_db: TaskerDb, data: Data
+) -> None:
     steps = {
         "validate_cart": complete(900),
         "reserve_stock": complete(300),
@@ -786,13 +797,13 @@ async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task
         "book_carrier": failed(200, attempts=2),
     }
     made = data.task("fulfil_order", ago=100, steps=steps)
-    await shop.write(data)
+    await tasker_db.write(data)
     sql = "SELECT *, next_retry_at::text AS next_retry, last_failure_at::text AS last_failure"
-    rows = await shop.connection.fetch(f"{sql} FROM get_step_readiness_status($1, NULL)", made.id)
+    rows = await tasker_db.connection.fetch(f"{sql} FROM get_step_readiness_status($1, NULL)", made.id)
     assert {row["dependencies_satisfied"] for row in rows} == {True, False}
     assert {row["ready_for_execution"] for row in rows} == {True, False}
     for row in rows:
-        told_ = section(await shop.reader.detail(shop.step(made, row["name"])), "Readiness")[0]
+        told_ = section(await tasker_db.reader.detail(tasker_db.step(made, row["name"])), "Readiness")[0]
         assert {
             k: told_[k] for k in ("state", "ready", "parents_done", "may_be_tried", "next_retry", "last_failure")
         } == {
@@ -806,11 +817,11 @@ async def test_the_readiness_of_a_step_is_what_the_engine_says_of_the_whole_task
 
 
 @both_versions
-async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
+async def test_odd_values_break_nothing(tasker_db: TaskerDb, data: Data) -> None:
     shapes = {"deliver_batch": claimed(4000, checkpoint={"cursor": 1}, stamped=30), "render": complete(50)}
     made = data.task("newsletter", ago=4000, steps=shapes)
     dead_letter = data.dead_letter(made)
-    await shop.write(data)
+    await tasker_db.write(data)
     batch, done = made.steps["deliver_batch"], made.steps["render"]
     for stamp in (
         '"2026-13-45T99:99:99Z"',
@@ -822,14 +833,14 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
         '"2026-02-28T29:00:00"',
         '"9999-12-31T00:00:00Z"',
     ):
-        await shop.sql(
+        await tasker_db.sql(
             "UPDATE workflow_steps SET checkpoint = jsonb_build_object('timestamp', $2::jsonb)"
             " WHERE workflow_step_uuid = $1",
             batch,
             stamp,
         )
-        assert len((await shop.reader.nodes([shop.step(made, "deliver_batch")])).nodes) == 1
-        assert (await shop.findings()).skipped_findings == ()
+        assert len((await tasker_db.reader.nodes([tasker_db.step(made, "deliver_batch")])).nodes) == 1
+        assert (await tasker_db.findings()).skipped_findings == ()
     for results in (
         "null",
         "17",
@@ -839,35 +850,43 @@ async def test_odd_values_break_nothing(shop: Shop, data: Data) -> None:
         '{"error": {"message": null}}',
         None,
     ):
-        await shop.sql("UPDATE workflow_steps SET results = $2::jsonb WHERE workflow_step_uuid = $1", done, results)
-        assert await shop.reader.detail(shop.step(made, "render")) is not None
-        assert await shop.reader.detail(shop.task(made)) is not None
-    await shop.sql("UPDATE workflow_steps SET attempts = NULL, max_attempts = NULL")
-    await shop.sql('UPDATE named_tasks SET configuration = \'{"lifecycle": {"max_steps_in_process_minutes": "soon"}}\'')
-    await shop.sql("UPDATE tasks SET created_at = 'infinity', requested_at = '-infinity', context = NULL, tags = NULL")
-    await shop.sql("UPDATE task_transitions SET metadata = NULL, transition_metadata = '[]'")
-    await shop.sql('UPDATE workflow_step_transitions SET metadata = \'{"event": "not json"}\'')
-    await shop.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
-    found = await shop.findings()
+        await tasker_db.sql(
+            "UPDATE workflow_steps SET results = $2::jsonb WHERE workflow_step_uuid = $1", done, results
+        )
+        assert await tasker_db.reader.detail(tasker_db.step(made, "render")) is not None
+        assert await tasker_db.reader.detail(tasker_db.task(made)) is not None
+    await tasker_db.sql("UPDATE workflow_steps SET attempts = NULL, max_attempts = NULL")
+    await tasker_db.sql(
+        'UPDATE named_tasks SET configuration = \'{"lifecycle": {"max_steps_in_process_minutes": "soon"}}\''
+    )
+    await tasker_db.sql(
+        "UPDATE tasks SET created_at = 'infinity', requested_at = '-infinity', context = NULL, tags = NULL"
+    )
+    await tasker_db.sql("UPDATE task_transitions SET metadata = NULL, transition_metadata = '[]'")
+    await tasker_db.sql('UPDATE workflow_step_transitions SET metadata = \'{"event": "not json"}\'')
+    await tasker_db.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
+    found = await tasker_db.findings()
     assert found.skipped_findings == ()
-    nodes = await shop.reader.nodes([shop.task(made), shop.step(made, "render"), shop.dead_letter(dead_letter)])
+    nodes = await tasker_db.reader.nodes(
+        [tasker_db.task(made), tasker_db.step(made, "render"), tasker_db.dead_letter(dead_letter)]
+    )
     assert nodes.nodes[0].created_at == float("inf")
     assert nodes.nodes[1].max_attempts == 3
-    assert len((await shop.reader.dead()).dead_letters) == 1
+    assert len((await tasker_db.reader.dead()).dead_letters) == 1
     for node in nodes.nodes:
-        assert await shop.reader.detail(node.id) is not None
+        assert await tasker_db.reader.detail(node.id) is not None
 
 
 @both_versions
-async def test_ids_that_cannot_be_give_no_node(shop: Shop, data: Data) -> None:
+async def test_ids_that_cannot_be_give_no_node(tasker_db: TaskerDb, data: Data) -> None:
     data.task("refund")
-    await shop.write(data)
+    await tasker_db.write(data)
     odd = [
         f"tasker/{k}:{v}"
         for k in ("task", "step", "dead_letter", "template", "namespace", "message")
         for v in ("x", "00000000-0000-0000-0000-000000000000", "a/9")
     ]
-    assert (await shop.reader.nodes(odd)).nodes == ()
+    assert (await tasker_db.reader.nodes(odd)).nodes == ()
 
 
 def _schema() -> str:

@@ -16,14 +16,14 @@ import pytest
 
 from queries.errors import DatabaseError
 from queries.workspace import Workspace
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 CERT, KEY = (Path(__file__).parent / "tls" / name for name in ("cert.pem", "key.pem"))
 ASKED = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big")
 
 
 @pytest.fixture
-async def port(server: TestbedServer) -> AsyncIterator[int]:
+async def port(server: PostgresServer) -> AsyncIterator[int]:
     """A port at which the server is reached by TLS and in no other way."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(CERT, KEY)

@@ -17,7 +17,7 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.queries.builders import opened
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 NAMES = sorted(engine.name for engine in ENGINES)
 SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in some circumstances only
@@ -26,7 +26,7 @@ SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in 
 @pytest.fixture(scope="module")
 def house(servers: Any) -> Iterator[str]:
     """The DSN of a database with the demo's data of every engine, each in a schema of its own, nobody at work."""
-    server: TestbedServer = servers["18"]
+    server: PostgresServer = servers["18"]
     dsn = server.fresh()
     asyncio.run(fill(dsn))
     yield dsn

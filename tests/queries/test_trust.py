@@ -12,12 +12,13 @@ from queries.model import Outcome
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, reader, seen, why
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, seen, why
+from tests.servers import PostgresServer, both_versions
 
 
 @pytest.fixture
-def role(server: TestbedServer) -> str:
+def role(server: PostgresServer) -> str:
     name = server.unique("dev")
     server.sql(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
     return name
@@ -28,9 +29,9 @@ def role(server: TestbedServer) -> str:
     "owned", ["TABLE task", "TYPE task_status", "DOMAIN instant", "SCHEMA public"], ids=lambda s: s.split()[0].lower()
 )
 async def test_what_belongs_to_a_stranger_is_not_read(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, owned: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, owned: str, tmp_path: Path
 ) -> None:
-    await twin.task()
+    await eternaltwin_db.task()
     server.sql(f"ALTER {owned} OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     assert not workspace.engines
@@ -46,7 +47,7 @@ async def test_what_belongs_to_a_stranger_is_not_read(
 
 
 def test_the_command_line_and_a_context_name_trusted_roles(
-    eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+    eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
 ) -> None:
     server.sql(f"ALTER TABLE job OWNER TO {role}", eternaltwin)
     refused = unstick("stuck", dsn=eternaltwin)
@@ -68,10 +69,10 @@ CODE = {
 @both_versions
 @pytest.mark.parametrize("code", CODE)
 async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, code: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, code: str, tmp_path: Path
 ) -> None:
-    task = await twin.task()
-    await twin.sql(
+    task = await eternaltwin_db.task()
+    await eternaltwin_db.sql(
         "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
         "CREATE FUNCTION their_check() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;"
         "CREATE FUNCTION their_number(n int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN n; END $$;"
@@ -80,22 +81,24 @@ async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
     for function in ("theirs()", "their_check()", "their_number(int8)"):
         server.sql(f"ALTER FUNCTION {function} OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    assert [n.id for n in (await reader(workspace).nodes([twin.id(task)])).nodes] == [twin.id(task)]
-    outcomes = await dry_run_of(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
-    assert role in why(outcomes, twin.id(task))
+    assert [n.id for n in (await reader(workspace).nodes([eternaltwin_db.id(task)])).nodes] == [eternaltwin_db.id(task)]
+    outcomes = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()
     workspace = await opened(eternaltwin, tmp_path, trusted=[role])
-    assert outcomes_of(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])) == {
+        eternaltwin_db.id(task): Outcome.CHANGED
+    }
     await workspace.close()
 
 
 @both_versions
 async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
 ) -> None:
-    task = await twin.task()
-    await twin.sql(
+    task = await eternaltwin_db.task()
+    await eternaltwin_db.sql(
         "CREATE FUNCTION own_check(n int8) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;"
         "REVOKE EXECUTE ON FUNCTION own_check FROM PUBLIC; ALTER TABLE task ADD CHECK (own_check(revision));"
     )
@@ -108,24 +111,28 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
             server.sql(statement, eternaltwin)
     dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     workspace = await opened(dsn, tmp_path)
-    dry_run = await perform.dry_run(workspace, LABEL, "cancel", await seen(workspace, [twin.id(task)]), "try", {})
-    assert outcomes_of(dry_run) == {twin.id(task): Outcome.DENIED}
-    assert "EXECUTE on public.own_check(bigint)" in why(dry_run, twin.id(task))
+    dry_run = await perform.dry_run(
+        workspace, LABEL, "cancel", await seen(workspace, [eternaltwin_db.id(task)]), "try", {}
+    )
+    assert outcomes_of(dry_run) == {eternaltwin_db.id(task): Outcome.DENIED}
+    assert "EXECUTE on public.own_check(bigint)" in why(dry_run, eternaltwin_db.id(task))
     await workspace.close()
     for statement in execute:
         server.sql(statement, eternaltwin)
     workspace = await opened(dsn, tmp_path)
-    assert outcomes_of(await dry_run_of(workspace, "cancel", [twin.id(task)])) == {twin.id(task): Outcome.CHANGED}
+    assert outcomes_of(await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])) == {
+        eternaltwin_db.id(task): Outcome.CHANGED
+    }
     await workspace.close()
 
 
 async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
 ) -> None:
-    task = await twin.task()
+    task = await eternaltwin_db.task()
     workspace = await opened(eternaltwin, tmp_path)
-    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(dry_run) == {twin.id(task): Outcome.CHANGED}
+    dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(dry_run) == {eternaltwin_db.id(task): Outcome.CHANGED}
     server.sql(f"GRANT TRIGGER ON task TO {role}; GRANT CREATE ON SCHEMA public TO {role}", eternaltwin)
     theirs = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     server.sql(
@@ -134,39 +141,39 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         theirs,
     )
     outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
-    assert role in why(outcomes, twin.id(task))
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()
 
 
 async def test_an_audit_log_of_a_stranger_is_not_used(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
 ) -> None:
-    task = await twin.task()
-    await twin.sql(audit_log.ddl())
+    task = await eternaltwin_db.task()
+    await eternaltwin_db.sql(audit_log.ddl())
     server.sql(f"ALTER TABLE unstick.audit_log OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     assert workspace.audit_log_file is not None
     assert role in workspace.audit_log_closed
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): Outcome.CHANGED}
-    assert await twin.value("SELECT count(*) FROM unstick.audit_log") == 0
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
+    assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 0
     await workspace.close()
 
 
 async def test_a_trigger_on_the_audit_log_is_noticed_while_the_console_is_open(
-    twin: Twin, eternaltwin: str, server: TestbedServer, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
 ) -> None:
-    task = await twin.task()
-    await twin.sql(audit_log.ddl())
+    task = await eternaltwin_db.task()
+    await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     assert workspace.audit_log_file is None
-    await twin.sql(
+    await eternaltwin_db.sql(
         "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
         f"ALTER FUNCTION theirs() OWNER TO {role};"
         "CREATE TRIGGER t BEFORE INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCTION theirs()"
     )
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): Outcome.REFUSED}
-    assert role in why(outcomes, twin.id(task))
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()

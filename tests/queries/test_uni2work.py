@@ -13,10 +13,10 @@ from queries.actions import perform
 from queries.model import Finding, Node, Outcome, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
+from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
-from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 PRUNE = {"job": "prune-invitations"}
 
@@ -63,9 +63,9 @@ LOOKALIKES = {
 
 
 @pytest.mark.parametrize("change", LOOKALIKES.values(), ids=LOOKALIKES)
-async def test_lookalikes_are_declined_by_name(uni: Uni, tmp_path: Path, change: str) -> None:
-    await uni.sql(change)
-    workspace = await opened(uni.dsn, tmp_path)
+async def test_lookalikes_are_declined_by_name(uni2work_db: Uni2workDb, tmp_path: Path, change: str) -> None:
+    await uni2work_db.sql(change)
+    workspace = await opened(uni2work_db.dsn, tmp_path)
     assert (list(workspace.engines), [d.engine for d in workspace.declined]) == ([], [LABEL])
     await workspace.close()
 
@@ -78,7 +78,7 @@ OTHERS = (
 )
 
 
-async def test_others_are_not_even_mentioned(database: str, server: TestbedServer, tmp_path: Path) -> None:
+async def test_others_are_not_even_mentioned(database: str, server: PostgresServer, tmp_path: Path) -> None:
     for table in OTHERS:
         server.sql(table, database)
     workspace = await opened(database, tmp_path)
@@ -91,10 +91,12 @@ async def test_others_are_not_even_mentioned(database: str, server: TestbedServe
     "change",
     ["", "DROP TABLE token_bucket", "ALTER TABLE queued_job ADD COLUMN extra text, DROP COLUMN write_last_exec"],
 )
-async def test_what_it_is_recognised_by(uni: Uni, tmp_path: Path, change: str) -> None:
-    await uni.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE queued_job SET SCHEMA app")
-    await uni.sql("ALTER TABLE cron_last_exec SET SCHEMA app; ALTER TABLE IF EXISTS token_bucket SET SCHEMA app")
-    workspace = await opened(uni.dsn, tmp_path)
+async def test_what_it_is_recognised_by(uni2work_db: Uni2workDb, tmp_path: Path, change: str) -> None:
+    await uni2work_db.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE queued_job SET SCHEMA app")
+    await uni2work_db.sql(
+        "ALTER TABLE cron_last_exec SET SCHEMA app; ALTER TABLE IF EXISTS token_bucket SET SCHEMA app"
+    )
+    workspace = await opened(uni2work_db.dsn, tmp_path)
     assert reader(workspace).found.schema == "app"
     assert len((await reader(workspace).roots()).nodes) == (2 if "token" in change else 3)
     await workspace.close()
@@ -104,33 +106,39 @@ async def test_what_it_is_recognised_by(uni: Uni, tmp_path: Path, change: str) -
 
 
 @both_versions
-async def test_the_queue_by_holder_and_kind(uni: Uni, uni_workspace: Workspace) -> None:
-    free = [await uni.job(PRUNE, cron=True), await uni.job({"job": "a"}), await uni.job({"job": "a"})]
-    held = await uni.job({"job": "a|b:c/d"}, held=900)
-    half = await uni.job(held_by=DEAD)
-    assert local(await reader(uni_workspace).roots()) == ["queue:all", "crontab:all", "buckets:all"]
-    assert await all_of(uni_workspace, "queue:all", 1) == [f"holder:{DEAD}", "holder:half", "holder:none"]
-    assert await all_of(uni_workspace, "holder:none", 1) == ["group:none|a", "group:none|prune-invitations"]
-    assert await all_of(uni_workspace, "group:none|a", 1) == [f"job:{j}" for j in free[1:]]
-    assert await all_of(uni_workspace, f"holder:{DEAD}") == [f"group:{DEAD}|a|b:c/d"]
-    assert await all_of(uni_workspace, f"group:{DEAD}|a|b:c/d") == [f"job:{held}"]
-    assert await all_of(uni_workspace, "group:half|send-notification") == [f"job:{half}"]
-    assert await all_of(uni_workspace, f"job:{held}") == []
+async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    free = [
+        await uni2work_db.job(PRUNE, cron=True),
+        await uni2work_db.job({"job": "a"}),
+        await uni2work_db.job({"job": "a"}),
+    ]
+    held = await uni2work_db.job({"job": "a|b:c/d"}, held=900)
+    half = await uni2work_db.job(held_by=DEAD)
+    assert local(await reader(uni2work_workspace).roots()) == ["queue:all", "crontab:all", "buckets:all"]
+    assert await all_of(uni2work_workspace, "queue:all", 1) == [f"holder:{DEAD}", "holder:half", "holder:none"]
+    assert await all_of(uni2work_workspace, "holder:none", 1) == ["group:none|a", "group:none|prune-invitations"]
+    assert await all_of(uni2work_workspace, "group:none|a", 1) == [f"job:{j}" for j in free[1:]]
+    assert await all_of(uni2work_workspace, f"holder:{DEAD}") == [f"group:{DEAD}|a|b:c/d"]
+    assert await all_of(uni2work_workspace, f"group:{DEAD}|a|b:c/d") == [f"job:{held}"]
+    assert await all_of(uni2work_workspace, "group:half|send-notification") == [f"job:{half}"]
+    assert await all_of(uni2work_workspace, f"job:{held}") == []
     for child, parent in ((f"job:{held}", f"group:{DEAD}|a|b:c/d"), (f"group:{DEAD}|a|b:c/d", f"holder:{DEAD}")):
-        assert (await node(uni_workspace, child)).parent_id == f"{LABEL}/{parent}"
-    assert (await node(uni_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
-    holder = await node(uni_workspace, f"holder:{DEAD}")
+        assert (await node(uni2work_workspace, child)).parent_id == f"{LABEL}/{parent}"
+    assert (await node(uni2work_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
+    holder = await node(uni2work_workspace, f"holder:{DEAD}")
     assert holder.title == f"instance {DEAD} · 1 lock · no sign of life for 00:15:00"
     assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
-    phases = [(await node(uni_workspace, f"job:{j}")).phase for j in (free[0], held, half)]
+    phases = [(await node(uni2work_workspace, f"job:{j}")).phase for j in (free[0], held, half)]
     assert phases == [Phase.READY, Phase.RUNNING, Phase.UNKNOWN]
-    assert (await node(uni_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
+    assert (await node(uni2work_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
 
 
-async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, uni_workspace: Workspace, tmp_path: Path) -> None:
-    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"head": 3.0, "window": 4.0}})
-    jobs = await uni.jobs(8)
-    hidden = await uni.job(held=900)
+async def test_a_long_queue_is_seen_at_its_ends_and_says_so(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"head": 3.0, "window": 4.0}})
+    jobs = await uni2work_db.jobs(8)
+    hidden = await uni2work_db.job(held=900)
     assert (await node(workspace, "holder:none")).title == "not locked · 3 in the oldest 3"
     assert (await node(workspace, "queue:all")).title == "queue · 3+ queued, 1 locked", "small: found by its lock"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
@@ -139,7 +147,7 @@ async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, uni_worksp
     assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
     capped = (await reader(workspace).findings()).capped
     assert {"duplicate", "never_taken", "half_lock"} <= set(capped), "there may be more than the window shows"
-    assert not {"duplicate", "never_taken", "half_lock"} & set((await reader(uni_workspace).findings()).capped)
+    assert not {"duplicate", "never_taken", "half_lock"} & set((await reader(uni2work_workspace).findings()).capped)
     live: list[str] = []
     cursor = None
     while True:
@@ -152,29 +160,32 @@ async def test_a_long_queue_is_seen_at_its_ends_and_says_so(uni: Uni, uni_worksp
     await workspace.close()
 
 
-async def test_cron_by_time_or_by_id(uni: Uni, uni_workspace: Workspace) -> None:
-    old, new, middle = [await uni.cron({"job": "x", "n": age}, age=age) for age in (900, 10, 50)]
-    assert await all_of(uni_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
-    assert (await node(uni_workspace, f"cron:{old}")).title == 'x {"n": 900}'
-    assert (await node(uni_workspace, "crontab:all")).title == "cron · 3 last executions"
-    page = await reader(uni_workspace).children(f"{LABEL}/crontab:all")
+async def test_cron_by_time_or_by_id(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    old, new, middle = [await uni2work_db.cron({"job": "x", "n": age}, age=age) for age in (900, 10, 50)]
+    assert await all_of(uni2work_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
+    assert (await node(uni2work_workspace, f"cron:{old}")).title == 'x {"n": 900}'
+    assert (await node(uni2work_workspace, "crontab:all")).title == "cron · 3 last executions"
+    page = await reader(uni2work_workspace).children(f"{LABEL}/crontab:all")
     assert page.cursor is None
 
 
-async def test_buckets(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_buckets(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     for ident, value in (("a", 5), ("b", -5), ("c:d", 0)):
-        await uni.bucket(ident, value)
-    assert await all_of(uni_workspace, "buckets:all") == ["bucket:a", "bucket:b", "bucket:c:d"]
-    assert [(await node(uni_workspace, f"bucket:{b}")).phase for b in ("a", "b", "c:d")] == [
+        await uni2work_db.bucket(ident, value)
+    assert await all_of(uni2work_workspace, "buckets:all") == ["bucket:a", "bucket:b", "bucket:c:d"]
+    assert [(await node(uni2work_workspace, f"bucket:{b}")).phase for b in ("a", "b", "c:d")] == [
         Phase.READY,
         Phase.BLOCKED,
         Phase.BLOCKED,
     ]
 
 
-async def test_find(uni: Uni, uni_workspace: Workspace) -> None:
-    job, entry = await uni.job({"job": "help-request", "subject": "Äpfel"}, held=5), await uni.cron(PRUNE)
-    await uni.bucket("inject-files", 1)
+async def test_find(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job, entry = (
+        await uni2work_db.job({"job": "help-request", "subject": "Äpfel"}, held=5),
+        await uni2work_db.cron(PRUNE),
+    )
+    await uni2work_db.bucket("inject-files", 1)
     for text, ids in (
         (f"{LABEL}/job:{job}", {f"job:{job}", f"cron:{entry}"}),
         ("ÄPFEL", {f"job:{job}"}),
@@ -184,169 +195,188 @@ async def test_find(uni: Uni, uni_workspace: Workspace) -> None:
         ("9" * 40, set()),
         ("%", set()),
     ):
-        assert ids <= set(local(await reader(uni_workspace).find(text))), text
-        assert ids or not local(await reader(uni_workspace).find(text)), text
+        assert ids <= set(local(await reader(uni2work_workspace).find(text))), text
+        assert ids or not local(await reader(uni2work_workspace).find(text)), text
 
 
 # Findings
 
 
-async def test_a_quiet_queue_has_none(uni: Uni, uni_workspace: Workspace) -> None:
-    await uni.jobs(20, age=20)
-    await uni.job({"job": "x"}, held=200, held_by=LIVE, age=200)
-    await uni.cron(PRUNE, age=1e7)
-    await uni.bucket("a", 1)
-    assert (await reader(uni_workspace).findings()).found == ()
+async def test_a_quiet_queue_has_none(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.jobs(20, age=20)
+    await uni2work_db.job({"job": "x"}, held=200, held_by=LIVE, age=200)
+    await uni2work_db.cron(PRUNE, age=1e7)
+    await uni2work_db.bucket("a", 1)
+    assert (await reader(uni2work_workspace).findings()).found == ()
 
 
 @both_versions
-async def test_orphaned_and_slow_are_told_apart_by_signs_of_life(uni: Uni, uni_workspace: Workspace) -> None:
-    orphan, slow, gone = [await uni.job({"job": str(n)}, held=9000, held_by=n, age=9001) for n in (DEAD, LIVE, OTHER)]
-    await uni.sql("UPDATE queued_job SET creation_instance = $1", DEAD)
-    await uni.job({"job": "recent"}, age=60, creator=LIVE)
-    await uni.cron(PRUNE, age=5000, instance=OTHER)  # after the lock, but long ago too
-    orphans = await found(uni_workspace, "orphaned_lock")
-    assert {f.node_id for f in orphans} == {uni.id(orphan), uni.id(gone)}
-    (long,) = await found(uni_workspace, "long_lock")
-    assert long.node_id == uni.id(slow)
+async def test_orphaned_and_slow_are_told_apart_by_signs_of_life(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    orphan, slow, gone = [
+        await uni2work_db.job({"job": str(n)}, held=9000, held_by=n, age=9001) for n in (DEAD, LIVE, OTHER)
+    ]
+    await uni2work_db.sql("UPDATE queued_job SET creation_instance = $1", DEAD)
+    await uni2work_db.job({"job": "recent"}, age=60, creator=LIVE)
+    await uni2work_db.cron(PRUNE, age=5000, instance=OTHER)  # after the lock, but long ago too
+    orphans = await found(uni2work_workspace, "orphaned_lock")
+    assert {f.node_id for f in orphans} == {uni2work_db.id(orphan), uni2work_db.id(gone)}
+    (long,) = await found(uni2work_workspace, "long_lock")
+    assert long.node_id == uni2work_db.id(slow)
     assert "no sign of life of it in the database for 02:30" in next(
-        f.sentence for f in orphans if f.node_id == uni.id(orphan)
+        f.sentence for f in orphans if f.node_id == uni2work_db.id(orphan)
     )
     assert all(f.action == "release" for f in orphans)
     assert long.action is None
-    assert await found(uni_workspace, "half_lock") == []
+    assert await found(uni2work_workspace, "half_lock") == []
 
 
 @both_versions
-async def test_nobody_works_or_one_is_passed_over(uni: Uni, uni_workspace: Workspace) -> None:
-    jobs = await uni.jobs(6, age=300)
-    (silent,) = await found(uni_workspace, "no_workers")
+async def test_nobody_works_or_one_is_passed_over(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    jobs = await uni2work_db.jobs(6, age=300)
+    (silent,) = await found(uni2work_workspace, "no_workers")
     assert (silent.node_id, silent.severity) == (f"{LABEL}/queue:all", 9)
     assert "6 of the 6" in silent.sentence and "there is none" in silent.sentence  # noqa: PT018
-    assert await found(uni_workspace, "never_taken") == []
-    await uni.job({"job": "x"}, held=10, held_by=LIVE)
-    assert await found(uni_workspace, "no_workers") == []
-    assert {f.node_id for f in await found(uni_workspace, "never_taken")} == {uni.id(j) for j in jobs}
+    assert await found(uni2work_workspace, "never_taken") == []
+    await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
+    assert await found(uni2work_workspace, "no_workers") == []
+    assert {f.node_id for f in await found(uni2work_workspace, "never_taken")} == {uni2work_db.id(j) for j in jobs}
 
 
-async def test_what_is_throttled_or_locked_is_not_to_be_cancelled(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_what_is_throttled_or_locked_is_not_to_be_cancelled(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
     """A throttled job runs when its bucket has refilled; the row of a locked one may not go at all."""
-    await uni.job({"job": "x"}, held=10, held_by=LIVE)
-    passed, throttled = await uni.job({"job": "send-mail"}, age=300), await uni.job({"job": "rechunk-files"}, age=300)
-    await uni.bucket("rechunk-files", -5)
-    actions = {f.node_id: f.action for f in await found(uni_workspace, "never_taken")}
-    assert actions == {uni.id(passed): "cancel", uni.id(throttled): None}
-    await uni.sql("UPDATE token_bucket SET last_value = 7")
-    actions = {f.node_id: f.action for f in await found(uni_workspace, "never_taken")}
+    await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
+    passed, throttled = (
+        await uni2work_db.job({"job": "send-mail"}, age=300),
+        await uni2work_db.job({"job": "rechunk-files"}, age=300),
+    )
+    await uni2work_db.bucket("rechunk-files", -5)
+    actions = {f.node_id: f.action for f in await found(uni2work_workspace, "never_taken")}
+    assert actions == {uni2work_db.id(passed): "cancel", uni2work_db.id(throttled): None}
+    await uni2work_db.sql("UPDATE token_bucket SET last_value = 7")
+    actions = {f.node_id: f.action for f in await found(uni2work_workspace, "never_taken")}
     assert actions == dict.fromkeys(actions, "cancel")
-    free, held = await uni.job([1]), await uni.job([2], held=10)
-    assert {f.node_id: f.action for f in await found(uni_workspace, "unrecognised")} == {
-        uni.id(free): "cancel",
-        uni.id(held): None,
+    free, held = await uni2work_db.job([1]), await uni2work_db.job([2], held=10)
+    assert {f.node_id: f.action for f in await found(uni2work_workspace, "unrecognised")} == {
+        uni2work_db.id(free): "cancel",
+        uni2work_db.id(held): None,
     }
-    twice = [await uni.job({"job": "twice"}, held=held) for held in (None, 10)]
-    assert {f.node_id: f.action for f in await found(uni_workspace, "duplicate")} == {uni.id(twice[1]): None}
+    twice = [await uni2work_db.job({"job": "twice"}, held=held) for held in (None, 10)]
+    assert {f.node_id: f.action for f in await found(uni2work_workspace, "duplicate")} == {
+        uni2work_db.id(twice[1]): None
+    }
 
 
-async def test_without_token_buckets_the_passed_over_are_found_too(uni: Uni, tmp_path: Path) -> None:
-    await uni.job({"job": "x"}, held=10, held_by=LIVE)
-    passed = await uni.job({"job": "rechunk-files"}, age=300)
-    await uni.sql("DROP TABLE token_bucket")
-    workspace = await opened(uni.dsn, tmp_path)
-    assert {f.node_id: f.action for f in await found(workspace, "never_taken")} == {uni.id(passed): "cancel"}
+async def test_without_token_buckets_the_passed_over_are_found_too(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+    await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
+    passed = await uni2work_db.job({"job": "rechunk-files"}, age=300)
+    await uni2work_db.sql("DROP TABLE token_bucket")
+    workspace = await opened(uni2work_db.dsn, tmp_path)
+    assert {f.node_id: f.action for f in await found(workspace, "never_taken")} == {uni2work_db.id(passed): "cancel"}
     await workspace.close()
 
 
-async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_a_flapping_job_is_cancelled_whatever_its_lock_did(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
     """Each lock writes the row: its version is old, its content is not."""
-    job = await uni.job({"job": "flaps"})
+    job = await uni2work_db.job({"job": "flaps"})
     for holder in (LIVE, None, LIVE, None, LIVE, None):
-        await reader(uni_workspace).sample()
-        await uni.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", holder)
+        await reader(uni2work_workspace).sample()
+        await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", holder)
         if holder is None:
-            await uni.sql("UPDATE queued_job SET lock_time = NULL")
-    await reader(uni_workspace).sample()
-    (finding,) = [f for f in reader(uni_workspace).watched() if f.code == "flapping"]
-    assert (finding.node_id, finding.action) == (uni.id(job), "cancel")
-    dry_run = await dry_run_of(uni_workspace, "cancel", {uni.id(job): finding.guard}, label=LABEL)
-    assert outcomes_of(dry_run) == {uni.id(job): Outcome.CHANGED}
-    await uni.sql("UPDATE queued_job SET id = id")
-    await uni.sql("UPDATE queued_job SET content = '{}'")
-    stale = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert outcomes_of(stale) == {uni.id(job): Outcome.STALE}
-    await uni.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
-    done = await perform.commit(uni_workspace, LABEL, "cancel", dry_run, OPERATOR)
-    assert outcomes_of(done) == {uni.id(job): Outcome.CHANGED}
-    assert await uni.row(job) is None
+            await uni2work_db.sql("UPDATE queued_job SET lock_time = NULL")
+    await reader(uni2work_workspace).sample()
+    (finding,) = [f for f in reader(uni2work_workspace).watched() if f.code == "flapping"]
+    assert (finding.node_id, finding.action) == (uni2work_db.id(job), "cancel")
+    dry_run = await dry_run_of(uni2work_workspace, "cancel", {uni2work_db.id(job): finding.guard}, label=LABEL)
+    assert outcomes_of(dry_run) == {uni2work_db.id(job): Outcome.CHANGED}
+    await uni2work_db.sql("UPDATE queued_job SET id = id")
+    await uni2work_db.sql("UPDATE queued_job SET content = '{}'")
+    stale = await perform.commit(uni2work_workspace, LABEL, "cancel", dry_run, OPERATOR)
+    assert outcomes_of(stale) == {uni2work_db.id(job): Outcome.STALE}
+    await uni2work_db.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
+    done = await perform.commit(uni2work_workspace, LABEL, "cancel", dry_run, OPERATOR)
+    assert outcomes_of(done) == {uni2work_db.id(job): Outcome.CHANGED}
+    assert await uni2work_db.row(job) is None
 
 
-async def test_left_behind(uni: Uni, uni_workspace: Workspace) -> None:
-    old = await uni.job({"job": "x"}, age=7200)
-    await uni.jobs(20, age=30)
-    (finding,) = await found(uni_workspace, "head_of_line")
-    assert finding.node_id == uni.id(old)
+async def test_left_behind(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    old = await uni2work_db.job({"job": "x"}, age=7200)
+    await uni2work_db.jobs(20, age=30)
+    (finding,) = await found(uni2work_workspace, "head_of_line")
+    assert finding.node_id == uni2work_db.id(old)
     assert "02:00:00 old" in finding.sentence
 
 
 @pytest.mark.parametrize(("keep", "missing"), [("lock_instance", "lock_time"), ("lock_time", "lock_instance")])
-async def test_half_locks(uni: Uni, uni_workspace: Workspace, keep: str, missing: str) -> None:
-    job = await uni.job(held=900)
-    await uni.sql(f"UPDATE queued_job SET {missing} = NULL")
-    (finding,) = await found(uni_workspace, "half_lock")
-    assert finding.node_id == uni.id(job)
+async def test_half_locks(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, keep: str, missing: str) -> None:
+    job = await uni2work_db.job(held=900)
+    await uni2work_db.sql(f"UPDATE queued_job SET {missing} = NULL")
+    (finding,) = await found(uni2work_workspace, "half_lock")
+    assert finding.node_id == uni2work_db.id(job)
     assert f"It has {keep} " in finding.sentence
     assert f"but no {missing}" in finding.sentence
-    assert [c.n for c in await reader(uni_workspace).counts() if c.phase == Phase.UNKNOWN] == [1]
+    assert [c.n for c in await reader(uni2work_workspace).counts() if c.phase == Phase.UNKNOWN] == [1]
 
 
-async def test_cron_shows_ages_and_is_overdue_only_by_the_operators_word(uni: Uni, tmp_path: Path) -> None:
-    job, entry = await uni.job(PRUNE, cron=True, age=3600), await uni.cron(PRUNE, age=90000)
-    await uni.cron({"job": "other"}, age=9e9 / 1000)
-    await uni.cron([1, 2])
-    workspace = await opened(uni.dsn, tmp_path)
+async def test_cron_shows_ages_and_is_overdue_only_by_the_operators_word(
+    uni2work_db: Uni2workDb, tmp_path: Path
+) -> None:
+    job, entry = await uni2work_db.job(PRUNE, cron=True, age=3600), await uni2work_db.cron(PRUNE, age=90000)
+    await uni2work_db.cron({"job": "other"}, age=9e9 / 1000)
+    await uni2work_db.cron([1, 2])
+    workspace = await opened(uni2work_db.dsn, tmp_path)
     (waits,) = await found(workspace, "cron_queued")
-    assert (waits.node_id, waits.action) == (uni.id(job), "skip")
+    assert (waits.node_id, waits.action) == (uni2work_db.id(job), "skip")
     assert "last executed: 20" in waits.sentence
     assert await found(workspace, "cron_overdue") == []
     await workspace.close()
-    workspace = await opened(uni.dsn, tmp_path, overrides={LABEL: {"prune-invitations": {"period": 86400.0}}})
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"prune-invitations": {"period": 86400.0}}})
     (overdue,) = await found(workspace, "cron_overdue")
-    assert (overdue.node_id, overdue.action) == (uni.id(entry, "cron"), "run_now")
+    assert (overdue.node_id, overdue.action) == (uni2work_db.id(entry, "cron"), "run_now")
     await workspace.close()
 
 
-async def test_throttled(uni: Uni, uni_workspace: Workspace) -> None:
-    node_id, _ = await uni.bucket("rechunk-files", -5_000_000), await uni.bucket("fine", 1)
-    (finding,) = await found(uni_workspace, "throttled")
+async def test_throttled(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    node_id, _ = await uni2work_db.bucket("rechunk-files", -5_000_000), await uni2work_db.bucket("fine", 1)
+    (finding,) = await found(uni2work_workspace, "throttled")
     assert (finding.node_id, finding.action) == (node_id, "refill")
     assert "what it holds now is unknown" in finding.sentence
 
 
-async def test_duplicates_as_jsonb_sees_them(uni: Uni, uni_workspace: Workspace) -> None:
-    await uni.job('{"job": "a", "n": 1}')
-    newest = await uni.job('{"n": 1.0, "job": "a"}')
-    await uni.job('{"job": "a", "n": 2}')
-    (finding,) = await found(uni_workspace, "duplicate")
-    assert finding.node_id == uni.id(newest)
+async def test_duplicates_as_jsonb_sees_them(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.job('{"job": "a", "n": 1}')
+    newest = await uni2work_db.job('{"n": 1.0, "job": "a"}')
+    await uni2work_db.job('{"job": "a", "n": 2}')
+    (finding,) = await found(uni2work_workspace, "duplicate")
+    assert finding.node_id == uni2work_db.id(newest)
     assert "2 times" in finding.sentence
 
 
-async def test_flapping_is_seen_by_looking_again(uni: Uni, uni_workspace: Workspace) -> None:
-    flapping, still = await uni.job(), await uni.job({"job": "x"}, held=5)
-    one = reader(uni_workspace)
+async def test_flapping_is_seen_by_looking_again(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    flapping, still = await uni2work_db.job(), await uni2work_db.job({"job": "x"}, held=5)
+    one = reader(uni2work_workspace)
     await one.sample()
     for turn in range(3):
         assert one.watched() == (), turn
         if turn % 2:
-            await uni.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1", flapping)
+            await uni2work_db.sql(
+                "UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1", flapping
+            )
         else:
-            await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", flapping, LIVE)
+            await uni2work_db.sql(
+                "UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", flapping, LIVE
+            )
         await one.sample()
     (finding,) = one.watched()
-    assert finding.node_id == uni.id(flapping)
+    assert finding.node_id == uni2work_db.id(flapping)
     assert finding.sentence.startswith(f"Its lock changed 3 times since {finding.evidence['first']} UTC (")
     assert len(finding.evidence["timeline"].split()) == 3
-    detail = await one.detail(uni.id(flapping))
+    detail = await one.detail(uni2work_db.id(flapping))
     assert detail is not None
     assert "flapping" in detail.node.findings
     (locks,) = [s for s in detail.sections if s.title == "Locks seen by this console"]
@@ -373,10 +403,10 @@ ODD = {
 
 
 @both_versions
-async def test_content_of_every_shape(uni: Uni, uni_workspace: Workspace) -> None:
-    jobs = {name: await uni.job(text) for name, text in ODD.items()}
-    entries = [await uni.cron(text) for text in ODD.values() if len(text) < 2000]
-    titles = {name: (await node(uni_workspace, f"job:{j}")).title for name, j in jobs.items()}
+async def test_content_of_every_shape(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    jobs = {name: await uni2work_db.job(text) for name, text in ODD.items()}
+    entries = [await uni2work_db.cron(text) for text in ODD.values() if len(text) < 2000]
+    titles = {name: (await node(uni2work_workspace, f"job:{j}")).title for name, j in jobs.items()}
     assert {n: t for n, t in titles.items() if t == "(unrecognised)"}.keys() == {
         "null",
         "number",
@@ -386,31 +416,33 @@ async def test_content_of_every_shape(uni: Uni, uni_workspace: Workspace) -> Non
     }
     assert (titles["empty name"], titles["first key"], titles["no text"]) == ("by-tag", "b", "job")
     assert len(titles["long"]) == 80
-    assert len(await all_of(uni_workspace, "group:none|(unrecognised)")) == 5
-    stale_engines = {f.node_id for f in await found(uni_workspace, "unrecognised")}
-    assert stale_engines == {uni.id(jobs[n]) for n in ODD} - {
-        uni.id(jobs[n]) for n in ("empty name", "long", "control")
+    assert len(await all_of(uni2work_workspace, "group:none|(unrecognised)")) == 5
+    stale_engines = {f.node_id for f in await found(uni2work_workspace, "unrecognised")}
+    assert stale_engines == {uni2work_db.id(jobs[n]) for n in ODD} - {
+        uni2work_db.id(jobs[n]) for n in ("empty name", "long", "control")
     }
     for j in jobs.values():
-        detail = await reader(uni_workspace).detail(uni.id(j))
+        detail = await reader(uni2work_workspace).detail(uni2work_db.id(j))
         assert detail is not None
     for e in entries:
-        assert await reader(uni_workspace).detail(uni.id(e, "cron")) is not None
+        assert await reader(uni2work_workspace).detail(uni2work_db.id(e, "cron")) is not None
 
 
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
-async def test_times_that_most_programs_cannot_show(uni: Uni, uni_workspace: Workspace, time: str) -> None:
-    one, two = await uni.job(held=900, cron=True), await uni.job(PRUNE, cron=True)
-    await uni.jobs(12)
-    await uni.cron(PRUNE)
-    node_id = await uni.bucket("a", -1)
-    await uni.sql(
+async def test_times_that_most_programs_cannot_show(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, time: str
+) -> None:
+    one, two = await uni2work_db.job(held=900, cron=True), await uni2work_db.job(PRUNE, cron=True)
+    await uni2work_db.jobs(12)
+    await uni2work_db.cron(PRUNE)
+    node_id = await uni2work_db.bucket("a", -1)
+    await uni2work_db.sql(
         f"UPDATE queued_job SET creation_time = '{time}', lock_time = CASE WHEN lock_time IS NOT NULL THEN"
         f" timestamptz '{time}' END WHERE id IN ({one}, {two}); UPDATE cron_last_exec SET time = '{time}';"
         f"UPDATE token_bucket SET last_access = '{time}'"
     )
-    look = reader(uni_workspace)
+    look = reader(uni2work_workspace)
     await look.findings()
     await look.live()
     await look.sample()
@@ -419,7 +451,7 @@ async def test_times_that_most_programs_cannot_show(uni: Uni, uni_workspace: Wor
     assert await look.detail(node_id) is not None
 
 
-async def test_ids_that_are_none(uni: Uni, uni_workspace: Workspace) -> None:
+async def test_ids_that_are_none(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     ids = [
         "job:x",
         "job:99999999999999999999",
@@ -431,11 +463,11 @@ async def test_ids_that_are_none(uni: Uni, uni_workspace: Workspace) -> None:
         "group:|",
         "bucket:x",
     ]
-    assert (await reader(uni_workspace).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
+    assert (await reader(uni2work_workspace).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
 @pytest.fixture
-async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[tuple[str, Workspace]]:
+async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[str, Workspace]]:
     dsn = server.fresh("uni2work", filled=True)
     workspace = await opened(dsn, tmp_path)
     yield dsn, workspace
@@ -457,18 +489,21 @@ def vars_of(seed: int) -> list[object]:
     return [data.jobs, data.cron, data.buckets]
 
 
-async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(uni: Uni, uni_workspace: Workspace) -> None:
-    job = await uni.job(PRUNE)
+async def test_a_finding_is_looked_for_among_nodes_of_its_kinds_only(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    job = await uni2work_db.job(PRUNE)
     for ids, codes in (
         (["bucket:rechunk-files"], {"throttled"}),
         (["queue:all", "buckets:all"], {"no_workers"}),
         (
             [f"job:{job}", "cron:1"],
-            {f.code for f in reader(uni_workspace).engine.spec.findings if not f.sample} - {"throttled", "no_workers"},
+            {f.code for f in reader(uni2work_workspace).engine.spec.findings if not f.sample}
+            - {"throttled", "no_workers"},
         ),
         ([], set()),
     ):
         with plans.recorded() as costs:
-            found = await reader(uni_workspace).findings(f"{LABEL}/{i}" for i in ids)
+            found = await reader(uni2work_workspace).findings(f"{LABEL}/{i}" for i in ids)
         assert {name.partition("/")[2].partition(".")[0] for name in costs if name.startswith("findings/")} == codes
         assert found.skipped_findings == ()

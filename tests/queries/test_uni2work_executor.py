@@ -20,8 +20,8 @@ from queries.db.database import Transaction
 from queries.model import AuditLogEntry, Node, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
+from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
-from tests.queries.uni import DEAD, LABEL, LIVE, OTHER, Uni
 from tests.servers import both_versions
 
 CHANGED = Outcome.CHANGED
@@ -30,8 +30,8 @@ GONE = {"gone": True}
 
 
 @pytest.fixture
-async def connection(uni: Uni) -> AsyncIterator[asyncpg.Connection[Any]]:
-    made = await asyncpg.connect(uni.dsn)
+async def connection(uni2work_db: Uni2workDb) -> AsyncIterator[asyncpg.Connection[Any]]:
+    made = await asyncpg.connect(uni2work_db.dsn)
     yield made
     await made.close()
 
@@ -51,44 +51,44 @@ class Held:
 
 
 @both_versions
-async def test_success_deletes_and_records(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
-    await uni.job(ATOMIC, cron=True)
-    await uni.job({"job": "help-request"})
+async def test_success_deletes_and_records(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
+    await uni2work_db.job(ATOMIC, cron=True)
+    await uni2work_db.job({"job": "help-request"})
     instance = Instance(connection, LIVE)
     assert await instance.flush() == 2
-    assert await uni.value("SELECT count(*) FROM queued_job") == 0
-    assert (await uni.entry(ATOMIC))["instance"] == LIVE
-    assert await uni.value("SELECT count(*) FROM cron_last_exec") == 1
+    assert await uni2work_db.value("SELECT count(*) FROM queued_job") == 0
+    assert (await uni2work_db.entry(ATOMIC))["instance"] == LIVE
+    assert await uni2work_db.value("SELECT count(*) FROM cron_last_exec") == 1
 
 
-async def test_failure_unlocks_and_leaves_the_row(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+async def test_failure_unlocks_and_leaves_the_row(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
     async def fail(_: Job) -> None:
         raise JobFailed("no gateway")
 
-    jobs = [await uni.job(ATOMIC, cron=True), await uni.job({"job": "help-request"})]
+    jobs = [await uni2work_db.job(ATOMIC, cron=True), await uni2work_db.job({"job": "help-request"})]
     assert await Instance(connection, LIVE, work=fail).flush() == 0
-    rows = [await uni.row(j) for j in jobs]
+    rows = [await uni2work_db.row(j) for j in jobs]
     assert [(r["lock_instance"], r["lock_time"]) for r in rows] == [(None, None)] * 2
-    assert await uni.entry(ATOMIC) is None
+    assert await uni2work_db.entry(ATOMIC) is None
 
 
 async def test_locks_of_others_are_respected_for_ever_and_old_ones_of_its_own_taken_over(
-    uni: Uni, connection: asyncpg.Connection[Any]
+    uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]
 ) -> None:
-    other, young = await uni.job(held=1e6), await uni.job(held=100, held_by=LIVE)
-    own, half = await uni.job(held=400, held_by=LIVE), await uni.job(held_by=DEAD)
+    other, young = await uni2work_db.job(held=1e6), await uni2work_db.job(held=100, held_by=LIVE)
+    own, half = await uni2work_db.job(held=400, held_by=LIVE), await uni2work_db.job(held_by=DEAD)
     instance = Instance(connection, LIVE)
     await instance.flush()
     assert dict(instance.done) == {own: 1}
-    assert all([await uni.row(j) for j in (other, young, half)])
+    assert all([await uni2work_db.row(j) for j in (other, young, half)])
 
 
-async def test_what_the_code_cannot_read_stays(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+async def test_what_the_code_cannot_read_stays(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
     for content in ('["x"]', "null", "7", '{"job": "of-another-time"}', '{"job": ["help-request"]}'):
-        await uni.job(content)
-    before = await uni.everything()
+        await uni2work_db.job(content)
+    before = await uni2work_db.everything()
     assert await Instance(connection, LIVE).flush() == 0
-    assert await uni.everything() == before
+    assert await uni2work_db.everything() == before
 
 
 # One on one
@@ -97,13 +97,13 @@ async def test_what_the_code_cannot_read_stays(uni: Uni, connection: asyncpg.Con
 @both_versions
 @pytest.mark.parametrize("held", [None, 900.0])
 async def test_a_foreign_write_to_its_row_breaks_a_worker_off(
-    uni: Uni, connection: asyncpg.Connection[Any], held: float | None
+    uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any], held: float | None
 ) -> None:
     """Why the console keeps its hands off: this is what would happen."""
-    job, work = await uni.job(ATOMIC), Held()
+    job, work = await uni2work_db.job(ATOMIC), Held()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
-    await uni.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL")
+    await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL")
     work.go.set()
     assert await doing is False
     assert instance.aborted == 1
@@ -120,13 +120,13 @@ async def begun(instance: Instance, job: int, work: Held) -> asyncio.Task[bool]:
 @both_versions
 @pytest.mark.parametrize("action", ["release", "cancel", "skip"])
 async def test_no_action_touches_a_row_that_is_being_executed(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
 ) -> None:
-    job, work = await uni.job(ATOMIC, cron=True), Held()
+    job, work = await uni2work_db.job(ATOMIC, cron=True), Held()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
-    for node in [uni.id(job)] + [uni.id(LIVE, "holder")] * (action == "release"):
-        assert CHANGED not in outcomes_of(await do(uni_workspace, action, [node], GONE, LABEL)).values()
+    for node in [uni2work_db.id(job)] + [uni2work_db.id(LIVE, "holder")] * (action == "release"):
+        assert CHANGED not in outcomes_of(await do(uni2work_workspace, action, [node], GONE, LABEL)).values()
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
@@ -135,14 +135,18 @@ async def test_no_action_touches_a_row_that_is_being_executed(
 @both_versions
 @pytest.mark.parametrize("action", ["skip", "forget"])
 async def test_no_action_touches_a_record_that_a_worker_will_write(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
 ) -> None:
-    entry = await uni.cron(ATOMIC)
-    job, twin, work = await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True), Held()
+    entry = await uni2work_db.cron(ATOMIC)
+    job, eternaltwin_db, work = (
+        await uni2work_db.job(ATOMIC, cron=True),
+        await uni2work_db.job(ATOMIC, cron=True),
+        Held(),
+    )
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
-    node = uni.id(twin) if action == "skip" else uni.id(entry, "cron")
-    assert outcomes_of(await do(uni_workspace, action, [node], {}, LABEL)) == {node: Outcome.REFUSED}
+    node = uni2work_db.id(eternaltwin_db) if action == "skip" else uni2work_db.id(entry, "cron")
+    assert outcomes_of(await do(uni2work_workspace, action, [node], {}, LABEL)) == {node: Outcome.REFUSED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
@@ -151,27 +155,35 @@ async def test_no_action_touches_a_record_that_a_worker_will_write(
 @both_versions
 @pytest.mark.parametrize("action", ["skip", "forget"])
 async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_locked(
-    uni: Uni, uni_workspace: Workspace, action: str
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
 ) -> None:
-    entry, job, twin = await uni.cron(ATOMIC), await uni.job(ATOMIC, cron=True), await uni.job(ATOMIC, cron=True)
+    entry, job, eternaltwin_db = (
+        await uni2work_db.cron(ATOMIC),
+        await uni2work_db.job(ATOMIC, cron=True),
+        await uni2work_db.job(ATOMIC, cron=True),
+    )
     other = {"job": "help-request"}
-    node = uni.id(twin) if action == "skip" else uni.id(entry, "cron")
-    free = uni.id(await uni.job(other, cron=True)) if action == "skip" else uni.id(await uni.cron(other), "cron")
-    async with uni.connection.transaction(isolation="serializable"):
-        await uni.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
-        outcomes = await do(uni_workspace, action, [node, free], {}, LABEL)
+    node = uni2work_db.id(eternaltwin_db) if action == "skip" else uni2work_db.id(entry, "cron")
+    free = (
+        uni2work_db.id(await uni2work_db.job(other, cron=True))
+        if action == "skip"
+        else uni2work_db.id(await uni2work_db.cron(other), "cron")
+    )
+    async with uni2work_db.connection.transaction(isolation="serializable"):
+        await uni2work_db.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
+        outcomes = await do(uni2work_workspace, action, [node, free], {}, LABEL)
     assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "and is not waited for"
 
 
 async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
-    uni: Uni, tmp_path: Path, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+    uni2work_db: Uni2workDb, tmp_path: Path, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cron queues nothing that it has queued already; by whom else an equal row is made while the console commits, it
     cannot be locked out: its worker is broken off once, and does it at its next flush."""
-    await uni.sql(audit_log.ddl())
-    workspace = await opened(uni.dsn, tmp_path)
-    instance, job = Instance(connection, LIVE), await uni.job(ATOMIC, cron=True)
-    dry_run = await dry_run_of(workspace, "skip", [uni.id(job)], {}, LABEL)
+    await uni2work_db.sql(audit_log.ddl())
+    workspace = await opened(uni2work_db.dsn, tmp_path)
+    instance, job = Instance(connection, LIVE), await uni2work_db.job(ATOMIC, cron=True)
+    dry_run = await dry_run_of(workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
     written, go, append = asyncio.Event(), asyncio.Event(), audit_log.append
 
     async def slowly(transaction: Transaction, entry: AuditLogEntry) -> None:
@@ -183,18 +195,18 @@ async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
     skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "until the commit everybody sees the row that is skipped"
-    twin, work = await uni.job(ATOMIC, cron=True), Held()
-    doing = await begun(Instance(connection, LIVE, work=work), twin, work)
+    eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), Held()
+    doing = await begun(Instance(connection, LIVE, work=work), eternaltwin_db, work)
     go.set()
-    assert outcomes_of(await skipping) == {uni.id(job): CHANGED}
+    assert outcomes_of(await skipping) == {uni2work_db.id(job): CHANGED}
     work.go.set()
     assert await doing is False
     await instance.flush()
-    assert (dict(instance.done), await uni.row(twin)) == ({twin: 1}, None)
+    assert (dict(instance.done), await uni2work_db.row(eternaltwin_db)) == ({eternaltwin_db: 1}, None)
     await workspace.close()
 
 
-async def test_cron_queues_nothing_twice(uni: Uni, connection: asyncpg.Connection[Any]) -> None:
+async def test_cron_queues_nothing_twice(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
     instance = Instance(connection, LIVE)
     assert [bool(await instance.queue(ATOMIC, cron=cron)) for cron in (False, True, True, False)] == [
         *(True, True, False, True),
@@ -203,33 +215,33 @@ async def test_cron_queues_nothing_twice(uni: Uni, connection: asyncpg.Connectio
 
 @both_versions
 async def test_a_dry_run_does_not_break_off_a_slow_worker(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any]
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any]
 ) -> None:
-    job, work = await uni.job(ATOMIC), Held()
+    job, work = await uni2work_db.job(ATOMIC), Held()
     instance = Instance(connection, LIVE, work=work)
     locked = await instance.lock(job)
     assert locked is not None
-    await uni.sql("UPDATE queued_job SET lock_time = now() - interval '1 hour', creation_instance = $1", OTHER)
+    await uni2work_db.sql("UPDATE queued_job SET lock_time = now() - interval '1 hour', creation_instance = $1", OTHER)
     doing = asyncio.create_task(instance.perform(locked))
     await work.begun.wait()
-    dry_run = await dry_run_of(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
-    assert outcomes_of(dry_run) == {uni.id(job): CHANGED}
+    dry_run = await dry_run_of(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
+    assert outcomes_of(dry_run) == {uni2work_db.id(job): CHANGED}
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
-    gone = await perform.commit(uni_workspace, LABEL, "release", dry_run, OPERATOR)
-    assert outcomes_of(gone) == {uni.id(job): Outcome.GONE}
+    gone = await perform.commit(uni2work_workspace, LABEL, "release", dry_run, OPERATOR)
+    assert outcomes_of(gone) == {uni2work_db.id(job): Outcome.GONE}
 
 
 @both_versions
 async def test_a_released_job_is_taken_by_another_instance(
-    uni: Uni, uni_workspace: Workspace, connection: asyncpg.Connection[Any]
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any]
 ) -> None:
-    job = await uni.job({"job": "help-request"}, held=900)
+    job = await uni2work_db.job({"job": "help-request"}, held=900)
     instance = Instance(connection, LIVE)
     await instance.flush()
     assert not instance.done
-    await do(uni_workspace, "release", [uni.id(job)], GONE, LABEL)
+    await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
     await instance.flush()
     assert dict(instance.done) == {job: 1}
 
@@ -237,10 +249,10 @@ async def test_a_released_job_is_taken_by_another_instance(
 # All at once
 
 
-async def test_actions_rain_on_running_instances(uni: Uni, tmp_path: Path) -> None:
-    await uni.sql(audit_log.ddl())
+async def test_actions_rain_on_running_instances(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+    await uni2work_db.sql(audit_log.ddl())
     rng = Random(7)
-    connections = [await asyncpg.connect(uni.dsn) for _ in range(2)]
+    connections = [await asyncpg.connect(uni2work_db.dsn) for _ in range(2)]
 
     async def work(_: Job) -> None:
         await asyncio.sleep(0)
@@ -250,11 +262,11 @@ async def test_actions_rain_on_running_instances(uni: Uni, tmp_path: Path) -> No
     instances = [Instance(c, u, work=work) for c, u in zip(connections, (LIVE, OTHER), strict=True)]
     contents = [ATOMIC, {"job": "prune-session-files"}, {"job": "help-request"}, {"job": "nobody-knows"}]
     for content in contents:
-        await uni.cron(content)
-    await uni.bucket("inject-files", -5)
+        await uni2work_db.cron(content)
+    await uni2work_db.bucket("inject-files", -5)
     for n in range(12):
-        await uni.job({"job": "send-notification", "n": n}, held=9000 + n, creator=DEAD, age=9500)
-    await uni.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
+        await uni2work_db.job({"job": "send-notification", "n": n}, held=9000 + n, creator=DEAD, age=9500)
+    await uni2work_db.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
     going = True
 
     async def run() -> None:
@@ -265,7 +277,7 @@ async def test_actions_rain_on_running_instances(uni: Uni, tmp_path: Path) -> No
                     await instance.queue(rng.choice(contents), cron=rng.random() < 0.7)
                 await instance.flush(4)
 
-    workspace = await opened(uni.dsn, tmp_path)
+    workspace = await opened(uni2work_db.dsn, tmp_path)
     running = asyncio.create_task(run())
     try:
         tally, removed = await rain(workspace, rng, running)
@@ -276,13 +288,13 @@ async def test_actions_rain_on_running_instances(uni: Uni, tmp_path: Path) -> No
     assert [i.aborted for i in instances] == [0, 0], "no worker was broken off"
     done = instances[0].done + instances[1].done
     assert set(done.values()) == {1}, "nothing was executed twice"
-    rows = await uni.connection.fetch("SELECT *, content::text AS content FROM queued_job")
+    rows = await uni2work_db.connection.fetch("SELECT *, content::text AS content FROM queued_job")
     ids = [*done, *map(int, removed), *(r["id"] for r in rows)]
-    last = await uni.value("SELECT last_value FROM queued_job_id_seq")
+    last = await uni2work_db.value("SELECT last_value FROM queued_job_id_seq")
     assert len(ids) == len(set(ids)), "what was removed was not executed, and is gone"
     assert set(ids) <= set(range(1, last + 1))
     dry_runs = set(range(1, last + 1)) - set(ids)  # a dry-run `run_now` takes a number that is given back to nobody
-    assert await uni.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(dry_runs)) == 0
+    assert await uni2work_db.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(dry_runs)) == 0
     assert all((r["lock_instance"] is None) == (r["lock_time"] is None) for r in rows)
     changed = {action for action, outcome in tally if outcome == CHANGED}
     assert {"cancel", "run_now", "forget", "release", "skip", "refill"} <= changed, tally

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from console.config import Context
 from console.demo.run import FIRST, demo
-from tests.console.stage import Stage, staged
+from tests.console.tui_driver import TuiDriver, run_tui
 from tests.screenshots.picture import picture
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
@@ -26,100 +26,100 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with demo(1) as dsn:
             context = Context(name="demo", dsn=dsn, engine=FIRST)
-            async with staged(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as stage:
-                await play(stage)
+            async with run_tui(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as tui:
+                await play(tui)
 
 
-async def play(stage: Stage) -> None:
+async def play(tui: TuiDriver) -> None:
     """On call: what is stuck, where it stands in its tree, why, what would help, and what came of it."""
-    await stage.until("● live", "all jobs", "stuck")
-    await stage.press("2")
-    await down_to(stage, "lost wake-up")
-    await stage.until("W Wake")
-    keep(stage, "stuck")
+    await tui.wait_for("● live", "all jobs", "stuck")
+    await tui.press("2")
+    await down_to(tui, "lost wake-up")
+    await tui.wait_for("W Wake")
+    keep(tui, "stuck")
 
-    await stage.press("o")
-    await stage.until("lost wakeup", "W Wake")
-    await stage.press(*["down"] * 9, *["up"] * 18, *["down"] * 9)  # with some rows above it and below
-    await stage.until("lost wakeup", "RefreshForumThread v2", "W Wake")
-    keep(stage, "tree")
+    await tui.press("o")
+    await tui.wait_for("lost wakeup", "W Wake")
+    await tui.press(*["down"] * 9, *["up"] * 18, *["down"] * 9)  # with some rows above it and below
+    await tui.wait_for("lost wakeup", "RefreshForumThread v2", "W Wake")
+    keep(tui, "tree")
 
-    await stage.press("2")
-    await stage.until("W Wake")
-    await stage.press("enter")
-    await stage.until("Why it is stuck", "Initial state", "W Wake")
-    keep(stage, "detail")
+    await tui.press("2")
+    await tui.wait_for("W Wake")
+    await tui.press("enter")
+    await tui.wait_for("Why it is stuck", "Initial state", "W Wake")
+    keep(tui, "detail")
 
-    await stage.press("W")
-    await stage.until("Reason, for the audit log")
-    await stage.type("children are done, nobody woke it")
-    await stage.press("enter")
-    await stage.until("Rows before and after", "W changes 1 node")
-    keep(stage, "dry_run")
+    await tui.press("W")
+    await tui.wait_for("Reason, for the audit log")
+    await tui.type("children are done, nobody woke it")
+    await tui.press("enter")
+    await tui.wait_for("Rows before and after", "W changes 1 node")
+    keep(tui, "dry_run")
 
-    await stage.press("W")
-    await stage.until("1 changed", "transaction")
-    keep(stage, "result")
+    await tui.press("W")
+    await tui.wait_for("1 changed", "transaction")
+    keep(tui, "result")
 
-    await stage.press("enter")
-    await stage.press("2")
-    await down_to(stage, "timer overdue")
-    await stage.until("W Wake")
-    await stage.press("W")
-    await stage.until("Reason, for the audit log")
-    await stage.type("timer long past")
-    await stage.press("enter")
-    await stage.until("W changes 1 node")
-    await stage.press("W")
-    await stage.until("1 changed", "transaction")
-    await stage.press("enter", "4")
-    await stage.until("timer long past", "children are done")
-    keep(stage, "audit")
+    await tui.press("enter")
+    await tui.press("2")
+    await down_to(tui, "timer overdue")
+    await tui.wait_for("W Wake")
+    await tui.press("W")
+    await tui.wait_for("Reason, for the audit log")
+    await tui.type("timer long past")
+    await tui.press("enter")
+    await tui.wait_for("W changes 1 node")
+    await tui.press("W")
+    await tui.wait_for("1 changed", "transaction")
+    await tui.press("enter", "4")
+    await tui.wait_for("timer long past", "children are done")
+    keep(tui, "audit")
 
-    await stage.press("2")
-    await down_to(stage, r"blocked by fail\S* +nightly_ledger")
-    await stage.press("enter")
-    await stage.until("Steps  ", "merge_regions", "publish")
-    keep(stage, "dag")
+    await tui.press("2")
+    await down_to(tui, r"blocked by fail\S* +nightly_ledger")
+    await tui.press("enter")
+    await tui.wait_for("Steps  ", "merge_regions", "publish")
+    keep(tui, "dag")
 
-    await stage.press("escape", "1")
-    await stage.until("all jobs")
-    labels = list(stage.app.session.engines)
-    here = next(number for number, label in enumerate(labels) if f"› {label} ›" in stage.text)
-    await stage.press(*["tab"] * ((labels.index("tasker") - here) % len(labels)))
-    await stage.until("▸ tasker", "▸ shop")
-    await down_to(stage, "▸ shop")
-    await stage.press("right")
-    await stage.until("▾ shop", "▸ fulfil_order")
-    await stage.press("down", "right")
-    await stage.until("▾ fulfil_order", "blocked by failures")
-    keep(stage, "five")
-    await stage.press("3")
-    await stage.until("dead letters in", "never enter the dead-letter queue")
-    await stage.press(*["down"] * 4)
-    await stage.until("E Resolve dead letter")
-    await stage.press("right")
-    await stage.until("▾")
-    keep(stage, "desk")
+    await tui.press("escape", "1")
+    await tui.wait_for("all jobs")
+    labels = list(tui.app.session.engines)
+    here = next(number for number, label in enumerate(labels) if f"› {label} ›" in tui.text)
+    await tui.press(*["tab"] * ((labels.index("tasker") - here) % len(labels)))
+    await tui.wait_for("▸ tasker", "▸ shop")
+    await down_to(tui, "▸ shop")
+    await tui.press("right")
+    await tui.wait_for("▾ shop", "▸ fulfil_order")
+    await tui.press("down", "right")
+    await tui.wait_for("▾ fulfil_order", "blocked by failures")
+    keep(tui, "five")
+    await tui.press("3")
+    await tui.wait_for("dead letters in", "never enter the dead-letter queue")
+    await tui.press(*["down"] * 4)
+    await tui.wait_for("E Resolve dead letter")
+    await tui.press("right")
+    await tui.wait_for("▾")
+    keep(tui, "desk")
 
-    await stage.press("question_mark")
-    await stage.until("Keys everywhere")
-    keep(stage, "help")
+    await tui.press("question_mark")
+    await tui.wait_for("Keys everywhere")
+    keep(tui, "help")
 
 
-async def down_to(stage: Stage, title: str) -> None:
+async def down_to(tui: TuiDriver, title: str) -> None:
     """Put the list's cursor on the first row with this title."""
-    await stage.press("home")
-    while not re.search(f"^▌ *{title}", stage.text, re.MULTILINE):
-        before = stage.text
-        await stage.press("down")
-        await stage.until(lambda before=before: stage.text != before)
+    await tui.press("home")
+    while not re.search(f"^▌ *{title}", tui.text, re.MULTILINE):
+        before = tui.text
+        await tui.press("down")
+        await tui.wait_for(lambda before=before: tui.text != before)
 
 
-def keep(stage: Stage, name: str) -> None:
+def keep(tui: TuiDriver, name: str) -> None:
     """Write the screen as it is."""
     path = FOLDER / f"{name}.svg"
-    path.write_text(picture(stage.app, name))
+    path.write_text(picture(tui.app, name))
     print(f"{path.relative_to(FOLDER.parent)}  {path.stat().st_size / 1024:.0f} kB", file=sys.stderr)
 
 

@@ -23,4 +23,4 @@ def place() -> Iterator[Path]:
 def demo(tmp_path: Path) -> Iterator[Terminal]:
     """``unstick demo``, connected and showing its tree."""
     with Terminal("demo", "--seed", "1", home=tmp_path) as terminal:
-        yield terminal.until("● live", "all jobs", "stuck")
+        yield terminal.wait_for("● live", "all jobs", "stuck")

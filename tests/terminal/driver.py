@@ -1,7 +1,7 @@
 """The real program in a real pseudo-terminal: keys go in, bytes come out and are drawn on a screen of our own.
 
     with Terminal("demo", "--seed", "1", home=folder) as terminal:
-        terminal.until("● live")                    # a text, a pattern, or a condition; with a deadline, never a sleep
+        terminal.wait_for("● live")  # a text, a pattern, or a condition; with a deadline, never a sleep
         terminal.press("down", "enter").type("why")
         assert terminal.leave("q") == 0
 
@@ -198,7 +198,7 @@ class Terminal:
 
     # waiting
 
-    def until(self, *wanted: Wanted, seconds: float = SECONDS) -> Self:
+    def wait_for(self, *wanted: Wanted, seconds: float = SECONDS) -> Self:
         """Wait until all that is wanted holds at once."""
         deadline = time.monotonic() + seconds
         while missing := [each for each in wanted if not self._holds(each)]:
@@ -208,7 +208,7 @@ class Terminal:
 
     def without(self, *unwanted: Wanted, seconds: float = SECONDS) -> Self:
         """Wait until nothing that is not wanted holds."""
-        return self.until(lambda: not any(self._holds(each) for each in unwanted), seconds=seconds)
+        return self.wait_for(lambda: not any(self._holds(each) for each in unwanted), seconds=seconds)
 
     def settled(self, seconds: float = 0.3) -> Self:
         """Wait until nothing was sent for so long. Only for a picture that is at rest."""

@@ -10,7 +10,7 @@ import asyncpg
 
 from console.demo.run import ENGINES
 from tests.command import hidden
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[5m\x1b[?1000h\x1b]52;c;cHduZWQ=\x07\x1bP1$r\x1b\\\x9b31m"
@@ -26,7 +26,7 @@ HARMLESS = re.compile(
 )
 
 
-async def test_what_is_stored_is_shown_and_never_sent(server: TestbedServer, eternaltwin: str, tmp_path: Path) -> None:
+async def test_what_is_stored_is_shown_and_never_sent(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:
     await fill(eternaltwin)
     role = f'evil\x1b[31m"\u202e[b]{server.unique()}'
     quoted = role.replace('"', '""')
@@ -43,21 +43,23 @@ async def test_what_is_stored_is_shown_and_never_sent(server: TestbedServer, ete
 
 
 def look_at_everything(terminal: Terminal) -> None:
-    terminal.until("● live", "SendEmail", "6 stuck", lambda: terminal.at > 0)
+    terminal.wait_for("● live", "SendEmail", "6 stuck", lambda: terminal.at > 0)
     for _ in range(6):
-        terminal.press("right").until(lambda: "▾" in terminal.under).press("enter").until(DETAIL, "Initial state")
+        terminal.press("right").wait_for(lambda: "▾" in terminal.under).press("enter").wait_for(DETAIL, "Initial state")
         terminal.press("end").settled().press("escape").without(DETAIL)
-        terminal.press("down").until(lambda: "└" in terminal.under).press("enter").until(DETAIL, "State  ", "Output  ")
+        terminal.press("down").wait_for(lambda: "└" in terminal.under).press("enter").wait_for(
+            DETAIL, "State  ", "Output  "
+        )
         terminal.press("end").settled().press("escape").without(DETAIL)
         terminal.press("down").settled()
-    terminal.press("2").until("lost wake-up", "SendEmail v1", "W Wake").press("enter").until(DETAIL)
-    terminal.press("escape").without(DETAIL).press("1").until("all jobs").press("/").until("words, field:value")
-    terminal.paste(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("escape").without("filter:")
-    terminal.press("home").until("C Cancel").press("C").until("Reason, for the audit log")
-    terminal.type(f"{MARKUP} {WIDE}").until("unbalanced").settled().press("enter").until("C changes 1 node")
-    terminal.press("end").settled().press("C").until("1 changed", "transaction").press("end").settled()
-    terminal.press("escape").without("transaction").press("4").until("cancel", "markup").press("enter")
-    terminal.until("reason").press("end").settled().press("escape").settled()
+    terminal.press("2").wait_for("lost wake-up", "SendEmail v1", "W Wake").press("enter").wait_for(DETAIL)
+    terminal.press("escape").without(DETAIL).press("1").wait_for("all jobs").press("/").wait_for("words, field:value")
+    terminal.paste(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("escape").without("filter:")
+    terminal.press("home").wait_for("C Cancel").press("C").wait_for("Reason, for the audit log")
+    terminal.type(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("enter").wait_for("C changes 1 node")
+    terminal.press("end").settled().press("C").wait_for("1 changed", "transaction").press("end").settled()
+    terminal.press("escape").without("transaction").press("4").wait_for("cancel", "markup").press("enter")
+    terminal.wait_for("reason").press("end").settled().press("escape").settled()
 
 
 async def fill(dsn: str) -> None:
@@ -77,7 +79,7 @@ async def fill(dsn: str) -> None:
 
 
 async def test_names_of_schemas_are_shown_and_never_sent(
-    server: TestbedServer, eternaltwin: str, tmp_path: Path
+    server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
     engine = next(engine for engine in ENGINES if engine.name == "eternaltwin")()
     for name in (f"a\n{ESCAPES[:20]}", f"b{HIDING}[b]"):
@@ -88,7 +90,7 @@ async def test_names_of_schemas_are_shown_and_never_sent(
         await engine.install(connection)
         await connection.close()
     with Terminal(eternaltwin, home=tmp_path, size=(140, 60)) as terminal:
-        terminal.until("● live", "There are no jobs").press("tab").settled().press("tab").settled()
+        terminal.wait_for("● live", "There are no jobs").press("tab").settled().press("tab").settled()
         terminal.press("2").settled().press("3").settled().press("4").settled().press("?").settled()
         terminal.press("escape").settled()
         assert terminal.leave("q") == 0
@@ -96,7 +98,7 @@ async def test_names_of_schemas_are_shown_and_never_sent(
 
 
 def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
-    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path
 ) -> None:
     server.sql(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
@@ -105,8 +107,8 @@ def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
         eternaltwin_demo,
     )
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", lambda: terminal.at > 0).press("C").until("Reason, for the audit log")
-        terminal.type("why").until("why").press("enter").until("pwned")
+        terminal.wait_for("● live", lambda: terminal.at > 0).press("C").wait_for("Reason, for the audit log")
+        terminal.type("why").wait_for("why").press("enter").wait_for("pwned")
         terminal.press("escape").settled()
         assert terminal.leave("q") == 0
     never_sent(terminal)
@@ -115,7 +117,7 @@ def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
 def test_what_stands_in_a_connection_string_is_shown_and_never_sent(tmp_path: Path) -> None:
     dsn = f"host=127.0.0.1 port=1 dbname='{MARKUP}\x1b[2J\x9b31m\u202e{WIDE}' connect_timeout=2"
     with Terminal("-d", dsn, home=tmp_path) as terminal:
-        terminal.until("no connection")
+        terminal.wait_for("no connection")
         terminal.ended() if not terminal.modes else terminal.leave("q")
     never_sent(terminal)
 

@@ -41,7 +41,7 @@ SIGNALS = [by_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signa
 @pytest.mark.parametrize("way", [by_key("q"), by_key("ctrl+c"), *SIGNALS], ids=name)
 def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path) -> None:
     with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
-        terminal.until(*READY)
+        terminal.wait_for(*READY)
         family = [terminal.process, *terminal.process.children(recursive=True)]
         assert any("postgres" in process.name() for process in family)
         assert list(place.glob("unstick-*"))
@@ -60,7 +60,7 @@ def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
     way: Callable[[Terminal], object], ignored: tuple[signal.Signals, ...], place: Path
 ) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
-        terminal.until(lambda: terminal.process.children() and list(place.glob("unstick-*")))
+        terminal.wait_for(lambda: terminal.process.children() and list(place.glob("unstick-*")))
         family = terminal.process.children(recursive=True)
         way(terminal)
         terminal.ended()
@@ -72,7 +72,7 @@ def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
 @pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["told", "untold"])
 def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
-        terminal.until(*READY)
+        terminal.wait_for(*READY)
         family = [terminal.process, *terminal.process.children(recursive=True)]
         terminal.hang_up()
         left_nothing(family, place)
@@ -80,7 +80,7 @@ def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], 
 
 def test_being_killed_leaves_nothing(place: Path) -> None:
     with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
-        terminal.until(*READY)
+        terminal.wait_for(*READY)
         family = [terminal.process, *terminal.process.children(recursive=True)]
         terminal.signal(signal.SIGKILL)
         left_nothing(family, place)
@@ -103,7 +103,7 @@ def zombie(process: psutil.Process) -> bool:
 def test_the_terminal_is_as_it_was(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         before = terminal.settings()
-        terminal.until("● live")
+        terminal.wait_for("● live")
         assert not terminal.settings()[3] & termios.ECHO
         assert terminal.leave("q") == 0
         assert terminal.modes == set()
@@ -112,17 +112,17 @@ def test_the_terminal_is_as_it_was(eternaltwin_demo: str, tmp_path: Path) -> Non
 
 def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live").press("C").until("Reason, for the audit log")
+        terminal.wait_for("● live").press("C").wait_for("Reason, for the audit log")
         assert terminal.leave("ctrl+c") == 0
         assert terminal.modes == set()
 
 
 def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live").signal(signal.SIGTSTP)
+        terminal.wait_for("● live").signal(signal.SIGTSTP)
         # what it wrote before it stopped may still be on its way
-        terminal.until(lambda: terminal.process.status() == psutil.STATUS_STOPPED, lambda: terminal.modes == set())
-        terminal.signal(signal.SIGCONT).until(lambda: {25, 1049} <= terminal.modes)
-        terminal.press("2").until("finding", "lost wake-up").press("1")
+        terminal.wait_for(lambda: terminal.process.status() == psutil.STATUS_STOPPED, lambda: terminal.modes == set())
+        terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes)
+        terminal.press("2").wait_for("finding", "lost wake-up").press("1")
         assert terminal.leave("q") == 0
         assert terminal.modes == set()

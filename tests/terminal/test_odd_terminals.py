@@ -17,64 +17,64 @@ JOB = "SendEmail"
 def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, tmp_path: Path) -> None:
     columns, height = size
     with Terminal(eternaltwin_demo, home=tmp_path, size=size) as terminal:
-        at = terminal.until(JOB, "ready", lambda: terminal.at > 0).at
-        terminal.until(lambda: "? help" in terminal.rows[-1])
-        terminal.press("down").until(lambda: terminal.at == at + 1)
+        at = terminal.wait_for(JOB, "ready", lambda: terminal.at > 0).at
+        terminal.wait_for(lambda: "? help" in terminal.rows[-1])
+        terminal.press("down").wait_for(lambda: terminal.at == at + 1)
         go_to_finding(terminal, "lost wake-up")
-        terminal.press("enter").until("eternaltwin/task:", "W Wake")
-        terminal.press("C").until("Cancel: Arch", "Reason").type("why not").until("why not")
-        terminal.press("enter").until("Would change 1 node")
+        terminal.press("enter").wait_for("eternaltwin/task:", "W Wake")
+        terminal.press("C").wait_for("Cancel: Arch", "Reason").type("why not").wait_for("why not")
+        terminal.press("enter").wait_for("Would change 1 node")
         if height >= 24:
-            terminal.until("Leave as is", "C changes 1 node")
-        terminal.press("escape").until("Nothing was changed.").without("Would change 1 node")
-        terminal.press("escape").without("eternaltwin/task:").until("lost wake-up")
-        terminal.press("4").without("lost wake-up").press("?").until("Every change is")
+            terminal.wait_for("Leave as is", "C changes 1 node")
+        terminal.press("escape").wait_for("Nothing was changed.").without("Would change 1 node")
+        terminal.press("escape").without("eternaltwin/task:").wait_for("lost wake-up")
+        terminal.press("4").without("lost wake-up").press("?").wait_for("Every change is")
         assert all(len(row) <= columns for row in terminal.rows)
         assert terminal.leave("q") == 0
 
 
 def go_to_finding(terminal: Terminal, title: str) -> None:
-    terminal.press("2").until(title, lambda: terminal.at > 0)
+    terminal.press("2").wait_for(title, lambda: terminal.at > 0)
     while title not in terminal.under:
         was = terminal.under
-        terminal.press("down").until(lambda was=was: terminal.under != was)
-    terminal.until("W Wake")
+        terminal.press("down").wait_for(lambda was=was: terminal.under != was)
+    terminal.wait_for("W Wake")
 
 
 def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path, size=(40, 10)) as terminal:
-        terminal.until(lambda: terminal.at > 0)
+        terminal.wait_for(lambda: terminal.at > 0)
         go_to_finding(terminal, "timer overdue")
-        terminal.press("W").until("Reason").type("small").until("small").press("enter")
-        terminal.until("Would change 1 node").press("W").until("1 changed")
-        terminal.press("enter").until("W Wake").press("4").until("wake")
+        terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
+        terminal.wait_for("Would change 1 node").press("W").wait_for("1 changed")
+        terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
         assert terminal.leave("q") == 0
 
 
 def test_it_follows_the_terminal_as_that_changes(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
+        terminal.wait_for("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
         first = terminal.at
-        terminal.press("down", "down").until(lambda: terminal.at == first + 2).settled()
+        terminal.press("down", "down").wait_for(lambda: terminal.at == first + 2).settled()
         wide = terminal.under
         for columns, rows in ((60, 20), (20, 5), (1, 1), (3, 40), (200, 50)):
             terminal.resize(columns, rows).settled()
-        terminal.resize(120, 36).until("● live", JOB, lambda: terminal.under[:30] == wide[:30])
-        terminal.press("C").until("Reason, for the audit log").resize(50, 14).settled().resize(120, 36).settled()
-        terminal.until("Reason, for the audit log").press("escape").until("Nothing was changed.")
+        terminal.resize(120, 36).wait_for("● live", JOB, lambda: terminal.under[:30] == wide[:30])
+        terminal.press("C").wait_for("Reason, for the audit log").resize(50, 14).settled().resize(120, 36).settled()
+        terminal.wait_for("Reason, for the audit log").press("escape").wait_for("Nothing was changed.")
         assert terminal.leave("q") == 0
 
 
 def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
+        terminal.wait_for("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
         picture = shown(terminal)
         terminal.type("zxZX0;~&|^§äß漢🙂").press(
             "\x1bOS", "\x1b[1;5D", "\x1b[1;9D", "\x1b[57442;5u", "\x1b[M !!", "\x00"
         )
-        terminal.until("Not possible").press("escape").without("Not possible").settled()
+        terminal.wait_for("Not possible").press("escape").without("Not possible").settled()
         assert shown(terminal) == picture
-        terminal.paste("C\r\rDELETE\r").until("Find in", "C DELETE").press("escape").without("Find in").settled()
+        terminal.paste("C\r\rDELETE\r").wait_for("Find in", "C DELETE").press("escape").without("Find in").settled()
         assert shown(terminal) == picture  # pasted text is not a sequence of commands
         assert terminal.leave("q") == 0
 
@@ -87,8 +87,8 @@ def shown(terminal: Terminal) -> list[str]:
 @pytest.mark.parametrize("key", ["W", "C", "R", "D", "L", "M"])
 def test_an_action_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", JOB, lambda: terminal.at > 0).press("/").until("words, field:value")
-        terminal.type("phase:unknown").until("filter: phase:unknown", "empty job").press("enter").settled()
+        terminal.wait_for("● live", JOB, lambda: terminal.at > 0).press("/").wait_for("words, field:value")
+        terminal.type("phase:unknown").wait_for("filter: phase:unknown", "empty job").press("enter").settled()
         terminal.press(key).settled()
         answered = "Reason, for the audit log" in terminal.text or terminal.rows[-3].strip()
         assert answered, terminal.text
@@ -97,9 +97,9 @@ def test_an_action_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo
 
 def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path, NO_COLOR="1") as terminal:
-        terminal.until("● live", JOB, "■ blocked", lambda: terminal.at > 0)
+        terminal.wait_for("● live", JOB, "■ blocked", lambda: terminal.at > 0)
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
-        terminal.press("2").until("lost wake-up", "■ blocked").press("C").until("Reason, for the audit log")
+        terminal.press("2").wait_for("lost wake-up", "■ blocked").press("C").wait_for("Reason, for the audit log")
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
 
 
@@ -110,10 +110,12 @@ def gray(color: str) -> bool:
 
 def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, "--ascii", home=tmp_path) as terminal:
-        terminal.until("live", JOB, re.compile("# blocked|blocked"), lambda: terminal.at > 0).press("right").settled()
-        terminal.press("2").until("lost wake-up").press("end").settled().press("enter").until("eternaltwin/")
+        terminal.wait_for("live", JOB, re.compile("# blocked|blocked"), lambda: terminal.at > 0).press(
+            "right"
+        ).settled()
+        terminal.press("2").wait_for("lost wake-up").press("end").settled().press("enter").wait_for("eternaltwin/")
         terminal.press("C").settled().press("escape").settled().press("escape").settled()
-        terminal.press("4").settled().press("?").until("Keys everywhere").settled()
+        terminal.press("4").settled().press("?").wait_for("Keys everywhere").settled()
         assert terminal.leave("q") == 0
     beyond = {character for character in terminal.raw.decode() if ord(character) > 126}
     assert beyond == set()

@@ -19,9 +19,9 @@ def age_of(terminal: Terminal) -> int:
 
 def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.until("● live", "stuck", lambda: terminal.at > 0).press("p").until(lambda: age_of(terminal) >= 2)
+        terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p").wait_for(lambda: age_of(terminal) >= 2)
         first, sent, picture = age_of(terminal), len(terminal.raw), terminal.rows[1:]
-        terminal.until(lambda: age_of(terminal) >= first + 4)
+        terminal.wait_for(lambda: age_of(terminal) >= first + 4)
         assert terminal.rows[1:] == picture
         assert len(terminal.raw) - sent <= 5 * HEADER, bytes(terminal.raw[sent:])
         assert terminal.leave("q") == 0
@@ -31,9 +31,11 @@ def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: st
 
 def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, "--interval", "1", home=tmp_path) as terminal:
-        terminal.until("● live", "stuck", lambda: terminal.at > 0).press("4").until("Every change is noted").settled()
+        terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("4").wait_for(
+            "Every change is noted"
+        ).settled()
         sent = len(terminal.raw)
-        terminal.until(lambda: load(terminal) > 0)  # which is shown after some twenty looks
+        terminal.wait_for(lambda: load(terminal) > 0)  # which is shown after some twenty looks
         assert len(terminal.raw) - sent <= 3 * HEADER, bytes(terminal.raw[sent:])
         assert terminal.leave("q") == 0
 
@@ -45,11 +47,11 @@ def load(terminal: Terminal) -> float:
 
 def test_a_console_without_a_connection_sends_little(tmp_path: Path) -> None:
     with Terminal("host=127.0.0.1 port=1", home=tmp_path) as terminal:
-        terminal.until("again in").settled(0.3)
+        terminal.wait_for("again in").settled(0.3)
         sent = len(terminal.raw)
         seen: set[str] = set()
         while len(seen) < 4:
-            terminal.until(lambda: terminal.rows[0] not in seen, "no connection")
+            terminal.wait_for(lambda: terminal.rows[0] not in seen, "no connection")
             seen.add(terminal.rows[0])
         assert len(terminal.raw) - sent <= 4 * NOTICE, bytes(terminal.raw[sent:])
     assert not BLINKING & terminal.attributes

@@ -10,53 +10,55 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
 
 @pytest.fixture
-def dsn(own_server: TestbedServer) -> str:
+def dsn(own_server: PostgresServer) -> str:
     return own_server.fresh("eternaltwin", filled=True)
 
 
 @pytest.fixture
 def terminal(dsn: str, tmp_path: Path) -> Iterator[Terminal]:
     with Terminal(dsn, "--interval", "0.5", home=tmp_path) as terminal:
-        yield terminal.until("● live", "ArchiveHammerfestUser", re.compile(r"\d\d stuck"), lambda: terminal.at > 0)
+        yield terminal.wait_for("● live", "ArchiveHammerfestUser", re.compile(r"\d\d stuck"), lambda: terminal.at > 0)
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate"])
-def test_the_picture_stays_keys_work_and_it_comes_back(terminal: Terminal, own_server: TestbedServer, how: str) -> None:
+def test_the_picture_stays_keys_work_and_it_comes_back(
+    terminal: Terminal, own_server: PostgresServer, how: str
+) -> None:
     own_server.halt(how)  # type: ignore[arg-type]
-    terminal.until(re.compile(r"no connection, \d+s old"), "ArchiveHammerfestUser")
+    terminal.wait_for(re.compile(r"no connection, \d+s old"), "ArchiveHammerfestUser")
 
     picture = terminal.rows[4:20]
     first = terminal.at
-    terminal.press("down", "down").until(lambda: terminal.at == first + 2)
+    terminal.press("down", "down").wait_for(lambda: terminal.at == first + 2)
     assert [row[1:] for row in terminal.rows[4:20]] == [row[1:] for row in picture]
-    terminal.press("/").until("words, field:value").type("phase:blocked").until("filter: phase:blocked")
+    terminal.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
     terminal.press("enter").press("escape").without("filter:")
-    terminal.press("2").until("lost wake-up").press("?").until("Keys everywhere").press("1").until("all jobs")
-    terminal.until(re.compile(r"no connection, [5-9]s old"))  # it goes on growing old
+    terminal.press("2").wait_for("lost wake-up").press("?").wait_for("Keys everywhere").press("1").wait_for("all jobs")
+    terminal.wait_for(re.compile(r"no connection, [5-9]s old"))  # it goes on growing old
 
     own_server.start()
-    terminal.until("● live").without("no connection")
-    terminal.press("right").until(lambda: "▾" in terminal.under)  # and it reads again
+    terminal.wait_for("● live").without("no connection")
+    terminal.press("right").wait_for(lambda: "▾" in terminal.under)  # and it reads again
     assert terminal.leave("q") == 0
 
 
-def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Terminal, own_server: TestbedServer) -> None:
+def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Terminal, own_server: PostgresServer) -> None:
     own_server.halt("fast")
-    terminal.until("no connection,")
-    terminal.press("C").until("Reason, for the audit log").type("now of all times").press("enter")
-    terminal.until("Nothing was changed.", "r tries again")
+    terminal.wait_for("no connection,")
+    terminal.press("C").wait_for("Reason, for the audit log").type("now of all times").press("enter")
+    terminal.wait_for("Nothing was changed.", "r tries again")
     own_server.start()
-    terminal.until("● live").press("r").until("Rows before and after")
-    terminal.press("escape").until("Nothing was changed.").without("Rows before and after")
+    terminal.wait_for("● live").press("r").wait_for("Rows before and after")
+    terminal.press("escape").wait_for("Nothing was changed.").without("Rows before and after")
     assert terminal.leave("q") == 0
 
 
-def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, own_server: TestbedServer) -> None:
+def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
     """A server that neither answers nor hangs up: stopped like this, every process of it takes no more time."""
     assert own_server.pid is not None
     postmaster = psutil.Process(own_server.pid)
@@ -64,25 +66,25 @@ def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, o
     for process in family:
         process.send_signal(signal.SIGSTOP)
     try:
-        terminal.until(re.compile(r"\d+s old"), "ArchiveHammerfestUser")
+        terminal.wait_for(re.compile(r"\d+s old"), "ArchiveHammerfestUser")
         first = terminal.at
-        terminal.press("down", "down").until(lambda: terminal.at == first + 2, seconds=2)
-        terminal.press("2").until("lost wake-up", seconds=2)
+        terminal.press("down", "down").wait_for(lambda: terminal.at == first + 2, seconds=2)
+        terminal.press("2").wait_for("lost wake-up", seconds=2)
     finally:
         for process in family:
             process.send_signal(signal.SIGCONT)
-    terminal.until("● live")
+    terminal.wait_for("● live")
     assert terminal.leave("q") == 0
 
 
-def test_leaving_does_not_wait_for_a_server_that_stands_still(terminal: Terminal, own_server: TestbedServer) -> None:
+def test_leaving_does_not_wait_for_a_server_that_stands_still(terminal: Terminal, own_server: PostgresServer) -> None:
     assert own_server.pid is not None
     postmaster = psutil.Process(own_server.pid)
     family = [postmaster, *postmaster.children(recursive=True)]
     for process in family:
         process.send_signal(signal.SIGSTOP)
     try:
-        terminal.until(re.compile(r"\d+s old")).press("q")
+        terminal.wait_for(re.compile(r"\d+s old")).press("q")
         assert terminal.ended(10) == 0
         assert terminal.modes == set()
     finally:
@@ -90,19 +92,19 @@ def test_leaving_does_not_wait_for_a_server_that_stands_still(terminal: Terminal
             process.send_signal(signal.SIGCONT)
 
 
-def test_there_is_no_server_yet(own_server: TestbedServer, dsn: str, tmp_path: Path) -> None:
+def test_there_is_no_server_yet(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
     own_server.halt("fast")
     with Terminal(dsn, home=tmp_path) as terminal:
-        terminal.until("There is no connection yet.", "Cannot connect to the server", "q leaves")
-        terminal.press("2", "4", "?").until("Keys everywhere").press("1").until("There is no connection yet.")
+        terminal.wait_for("There is no connection yet.", "Cannot connect to the server", "q leaves")
+        terminal.press("2", "4", "?").wait_for("Keys everywhere").press("1").wait_for("There is no connection yet.")
         own_server.start()
-        terminal.until("● live", "ArchiveHammerfestUser")
+        terminal.wait_for("● live", "ArchiveHammerfestUser")
         assert terminal.leave("q") == 0
 
 
-def test_there_never_is_a_server(own_server: TestbedServer, dsn: str, tmp_path: Path) -> None:
+def test_there_never_is_a_server(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
     own_server.halt("fast")
     with Terminal(dsn, home=tmp_path) as terminal:
-        terminal.until("There is no connection yet.")
+        terminal.wait_for("There is no connection yet.")
         assert terminal.leave("q") == 1  # it never connected
         assert terminal.modes == set()

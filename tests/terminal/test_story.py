@@ -19,15 +19,15 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
 
 
 def look_around(demo: Terminal) -> None:
-    demo.until("› eternaltwin › all jobs", "SendEmail", "2 what is stuck · enter why")
-    first = demo.until(lambda: demo.at > 0).at
-    demo.press("down", "down").until(lambda: demo.at == first + 2)
-    demo.press("up").until(lambda: demo.at == first + 1)
-    demo.press("right").until(lambda: "▾" in demo.under, lambda: re.match(" +[├└]", demo.rows[demo.at + 1]))
-    demo.press("left").until(lambda: "▸" in demo.under)
+    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "2 what is stuck · enter why")
+    first = demo.wait_for(lambda: demo.at > 0).at
+    demo.press("down", "down").wait_for(lambda: demo.at == first + 2)
+    demo.press("up").wait_for(lambda: demo.at == first + 1)
+    demo.press("right").wait_for(lambda: "▾" in demo.under, lambda: re.match(" +[├└]", demo.rows[demo.at + 1]))
+    demo.press("left").wait_for(lambda: "▸" in demo.under)
 
-    demo.press("/").until("words, field:value").type("phase:blocked").until("filter: phase:blocked")
-    demo.until(lambda: jobs(demo) and all("blocked" in row for row in jobs(demo)))
+    demo.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
+    demo.wait_for(lambda: jobs(demo) and all("blocked" in row for row in jobs(demo)))
     demo.press("enter").press("escape").without("filter:")
 
 
@@ -37,36 +37,36 @@ def jobs(demo: Terminal) -> list[str]:
 
 
 def find_the_lost_wake_up(demo: Terminal) -> None:
-    demo.press("2").until("finding", lambda: demo.at > 0)
+    demo.press("2").wait_for("finding", lambda: demo.at > 0)
     while not re.search("lost wake-up +ArchiveHammerfest", demo.under):
         was = demo.under
-        demo.press("down").until(lambda was=was: demo.under != was)
-    demo.press("enter").until("Why it is stuck", "eternaltwin/task:", LOST, "nothing is left that could wake it")
+        demo.press("down").wait_for(lambda was=was: demo.under != was)
+    demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "nothing is left that could wake it")
 
 
 def wake_it(demo: Terminal) -> None:
     ask(demo, "seen at three in the morning")
-    demo.until("Blocked", "Available")
-    demo.press("enter").until("Nothing was changed.").without("W changes 1 node")  # enter alone leaves it as it is
+    demo.wait_for("Blocked", "Available")
+    demo.press("enter").wait_for("Nothing was changed.").without("W changes 1 node")  # enter alone leaves it as it is
 
     ask(demo, "nobody else will")
-    demo.press("W").until("1 changed", "transaction", "the table in this database")
+    demo.press("W").wait_for("1 changed", "transaction", "the table in this database")
     demo.press("enter").without("the table in this database")
 
 
 def ask(demo: Terminal, reason: str) -> None:
-    demo.press("W").until("Reason, for the audit log")
-    demo.type(reason).until(reason)
-    demo.until(re.compile(r"\[x\]"))  # without a timer: the finding that suggests the action says so
-    demo.press("enter").until("Rows before and after", "Would change 1 node", "W changes 1 node")
+    demo.press("W").wait_for("Reason, for the audit log")
+    demo.type(reason).wait_for(reason)
+    demo.wait_for(re.compile(r"\[x\]"))  # without a timer: the finding that suggests the action says so
+    demo.press("enter").wait_for("Rows before and after", "Would change 1 node", "W changes 1 node")
 
 
 def it_runs_on(demo: Terminal) -> None:
-    demo.until(re.compile(f"{LOST} v3 +done"))
+    demo.wait_for(re.compile(f"{LOST} v3 +done"))
 
 
 def the_audit_log_knows(demo: Terminal) -> None:
-    demo.press("4").until(re.compile("wake.*nobody else will"), lambda: "at three" not in demo.text)
+    demo.press("4").wait_for(re.compile("wake.*nobody else will"), lambda: "at three" not in demo.text)
 
 
 def leave(demo: Terminal) -> None:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from console.demo.engine import Connection
 from console.demo.tasker.protocol import SQL
-from console.demo.tasker.shapes import Past, Shape, pending
+from console.demo.tasker.shapes import Past, StepHistory, pending
 from console.demo.tasker.templates import TEMPLATES, Template
 from console.demo.tasker.worker import envelope
 from queries.model import Record
@@ -72,8 +72,8 @@ class Data:
         state: str = "steps_in_process",
         ago: float = 5,
         age: float | None = None,
-        steps: Mapping[str, Shape] | None = None,
-        rest: Shape | None = None,
+        steps: Mapping[str, StepHistory] | None = None,
+        rest: StepHistory | None = None,
         priority: int = 0,
         context: object = None,
         tags: Sequence[str] = (),
@@ -132,7 +132,7 @@ class Data:
         body = {"task_uuid": str(made.id), "step_uuid": str(made.steps[step]), "correlation_id": str(made.correlation)}
         self.messages.append((queue or made.queue, body, age, reads))
 
-    def _step(self, task: UUID, name: str, shape: Shape, born: float, most: int) -> UUID:
+    def _step(self, task: UUID, name: str, shape: StepHistory, born: float, most: int) -> UUID:
         made = max(born, shape.past[0][1]) if shape.past else shape.made or born
         step = self.id(made)
         results = None

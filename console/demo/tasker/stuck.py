@@ -12,7 +12,7 @@ from typing import Final
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.shapes import (
-    Shape,
+    StepHistory,
     cancelled,
     claimed,
     complete,
@@ -191,7 +191,7 @@ def _lost(data: Data) -> None:
     data.message(ended, "book_carrier", age=3 * HOUR, reads=12, queue=RESULTS)
 
 
-def _regions(ago: float) -> dict[str, Shape]:
+def _regions(ago: float) -> dict[str, StepHistory]:
     return {f"sum_region_{r}": complete(ago) for r in ("east", "south", "west")}
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from queries.workspace import Workspace
+from tests.db.estuary import EstuaryDb
 from tests.queries.builders import opened
-from tests.queries.estuary.rows import Rows
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 
 @pytest.fixture
-def estuary(server: TestbedServer) -> Iterator[str]:
+def estuary(server: PostgresServer) -> Iterator[str]:
     """DSN of a new database with estuary's tables in ``public``, all empty."""
     dsn = server.fresh("estuary")
     yield dsn
@@ -22,11 +22,11 @@ def estuary(server: TestbedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-async def rows(estuary: str) -> AsyncIterator[Rows]:
+async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
     """Rows for that database."""
-    rows = await Rows.open(estuary)
-    yield rows
-    await rows.connection.close()
+    estuary_db = await EstuaryDb.open(estuary)
+    yield estuary_db
+    await estuary_db.connection.close()
 
 
 @pytest.fixture

@@ -15,19 +15,19 @@ from console.demo.estuary import Busy, Estuary, kinds
 from console.demo.estuary.data import make
 from console.demo.estuary.executor import Executor
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import opened, reader
-from tests.queries.estuary.rows import LABEL, ZERO, Rows
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 
 @pytest.fixture
-async def demo(server: TestbedServer, tmp_path: Path) -> AsyncIterator[tuple[Rows, Workspace]]:
+async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[EstuaryDb, Workspace]]:
     """A database with the demo's data."""
     dsn = server.fresh(LABEL, filled=True)
-    rows, workspace = await Rows.open(dsn), await opened(dsn, tmp_path)
-    yield rows, workspace
+    estuary_db, workspace = await EstuaryDb.open(dsn), await opened(dsn, tmp_path)
+    yield estuary_db, workspace
     await workspace.close()
-    await rows.connection.close()
+    await estuary_db.connection.close()
     server.drop(dsn)
 
 
@@ -36,14 +36,14 @@ def executor(connection: Any, **options: Any) -> Executor:
 
 
 @both_versions
-async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Rows, Workspace]) -> None:
-    rows, workspace = demo
+async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[EstuaryDb, Workspace]) -> None:
+    estuary_db, workspace = demo
     r = reader(workspace, LABEL)
     found = {f.code for f in (await r.findings()).found}
     assert found == {f.code for f in r.engine.spec.findings if not f.sample}
     statuses = {n.status for n in (await r.live(None, 1000)).nodes}
     assert statuses == {s.native for s in r.engine.spec.statuses}
-    worker = Busy(rows.connection, Random(1))
+    worker = Busy(estuary_db.connection, Random(1))
     for _ in range(8):
         await worker.tick()
         await r.sample()
@@ -52,74 +52,74 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Rows
     assert max(watch.changes for watch in hot._watches.values()) >= 1
 
 
-async def test_the_same_seed_makes_the_same(rows: Rows) -> None:
+async def test_the_same_seed_makes_the_same(estuary_db: EstuaryDb) -> None:
     one, two, other = make(1, 1.7e9), make(1, 1.7e9), make(2, 1.7e9)
     assert (one.tasks, one.specs, one.planes, one.odd) == (two.tasks, two.specs, two.planes, two.odd)
     assert one.tasks != other.tasks
     assert len({task[0] for task in one.tasks}) == len(one.tasks)
-    await Estuary().fill(rows.connection, 3)
+    await Estuary().fill(estuary_db.connection, 3)
 
 
 @both_versions
-async def test_a_tree_adds_up_and_is_gone(rows: Rows) -> None:
-    parent = await rows.task(kinds.NOTIFICATIONS)
-    root = await rows.task(kinds.FIBONACCI, parent=parent, state='"Init"')
-    await rows.send(root, {"value": 6})
-    one = executor(rows.connection, types=[kinds.FIBONACCI], permits=50)
+async def test_a_tree_adds_up_and_is_gone(estuary_db: EstuaryDb) -> None:
+    parent = await estuary_db.task(kinds.NOTIFICATIONS)
+    root = await estuary_db.task(kinds.FIBONACCI, parent=parent, state='"Init"')
+    await estuary_db.send(root, {"value": 6})
+    one = executor(estuary_db.connection, types=[kinds.FIBONACCI], permits=50)
     most = 0
     for _ in range(80):
         await one.tick()
-        most = max(most, await rows.value("SELECT count(*) FROM tasks"))
+        most = max(most, await estuary_db.value("SELECT count(*) FROM tasks"))
     assert most > 4
-    assert await rows.value("SELECT count(*) FROM tasks") == 1, "a finished task's row is gone"
-    assert (await rows.row(parent))["inbox"] == [f'["{root}", {{"value": 8}}]', f'["{root}", null]']
+    assert await estuary_db.value("SELECT count(*) FROM tasks") == 1, "a finished task's row is gone"
+    assert (await estuary_db.row(parent))["inbox"] == [f'["{root}", {{"value": 8}}]', f'["{root}", null]']
 
 
-async def test_a_message_that_comes_as_a_task_ends_begins_it_anew(rows: Rows) -> None:
-    task = await rows.task(kinds.PUBLICATIONS, wake=-1, inbox=[(ZERO, {"type": "queued"})])
-    one = executor(rows.connection)
+async def test_a_message_that_comes_as_a_task_ends_begins_it_anew(estuary_db: EstuaryDb) -> None:
+    task = await estuary_db.task(kinds.PUBLICATIONS, wake=-1, inbox=[(ZERO, {"type": "queued"})])
+    one = executor(estuary_db.connection)
     await one.take(1)
-    await rows.send(task, {"type": "queued"})
+    await estuary_db.send(task, {"type": "queued"})
     assert await one.poll(one.held[task])
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert (after["state"], after["idle"]) == (None, True)
     assert after["due"] <= 0
     assert len(after["inbox"]) == 1
 
 
-async def test_a_failing_poll_writes_nothing(rows: Rows) -> None:
-    task = await rows.task(2, wake=-1, inbox=['"poison"'])
-    one = executor(rows.connection)
+async def test_a_failing_poll_writes_nothing(estuary_db: EstuaryDb) -> None:
+    task = await estuary_db.task(2, wake=-1, inbox=['"poison"'])
+    one = executor(estuary_db.connection)
     await one.take(1)
-    before = await rows.digest()
+    before = await estuary_db.digest()
     assert not await one.poll(one.held[task])
-    assert await rows.digest() == before
-    await rows.send(task, {"type": "shard_failed"})
+    assert await estuary_db.digest() == before
+    await estuary_db.send(task, {"type": "shard_failed"})
     await one.take(1)
     assert one.held == {}, "not before its heartbeat has run out"
-    await rows.age(task, 301)
+    await estuary_db.age(task, 301)
     await one.take(1)
     assert one.held[task].inbox == ['"poison"'], "what came meanwhile is not seen by the retry"
 
 
-async def test_a_lost_row_undoes_the_whole_poll(rows: Rows) -> None:
-    task = await rows.task(kinds.FIBONACCI, wake=-1, state='"Init"', inbox=[(ZERO, {"value": 5})])
+async def test_a_lost_row_undoes_the_whole_poll(estuary_db: EstuaryDb) -> None:
+    task = await estuary_db.task(kinds.FIBONACCI, wake=-1, state='"Init"', inbox=[(ZERO, {"value": 5})])
     ends: list[str] = []
-    one = executor(rows.connection, on_end=lambda held, end, outcome: ends.append(end))
+    one = executor(estuary_db.connection, on_end=lambda held, end, outcome: ends.append(end))
     await one.take(1)
     held = one.held[task]
-    await rows.sql("DELETE FROM tasks")
+    await estuary_db.sql("DELETE FROM tasks")
     assert not await one.poll(held)
     assert ends == ["vanished"]
-    assert await rows.value("SELECT count(*) FROM tasks") == 0, "its child is undone with it"
+    assert await estuary_db.value("SELECT count(*) FROM tasks") == 0, "its child is undone with it"
 
 
-async def test_a_row_that_is_locked_is_passed_over(rows: Rows, estuary: str) -> None:
-    locked, free = await rows.task(wake=-9), await rows.task(wake=-1)
+async def test_a_row_that_is_locked_is_passed_over(estuary_db: EstuaryDb, estuary: str) -> None:
+    locked, free = await estuary_db.task(wake=-9), await estuary_db.task(wake=-1)
     holder = await asyncpg.connect(estuary)
     async with holder.transaction():
         await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", locked)
-        one = executor(rows.connection)
+        one = executor(estuary_db.connection)
         await one.take(5)
         assert list(one.held) == [free]
     await holder.close()

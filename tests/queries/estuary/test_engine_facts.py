@@ -12,10 +12,10 @@ from tests.queries.estuary.test_actions import SHARD, apply, sent
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
+from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader
-from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.estuary.test_findings import looks
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
 PLANE = "15:00:00:00:00:00:00:01"
@@ -67,29 +67,31 @@ async def codes(workspace: Workspace) -> dict[str, set[str]]:
 
 @both_versions
 async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
-    rows: Rows, workspace: Workspace
+    estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
-    idle = [await rows.task(type_, wake=-1, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
-    failing = [await rows.task(type_, wake=-900, beat=301, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
+    idle = [await estuary_db.task(type_, wake=-1, inbox=[(ZERO, message)]) for type_, message in DECODABLE]
+    failing = [
+        await estuary_db.task(type_, wake=-900, beat=301, inbox=[(ZERO, message)]) for type_, message in DECODABLE
+    ]
     assert await codes(workspace) == {}
     assert (await reader(workspace, LABEL).dead()).dead_letters == ()
     for task in (*idle, *failing):
-        detail = await reader(workspace, LABEL).detail(rows.id(task))
+        detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
         assert detail is not None
         (inbox,) = [s for s in detail.sections if s.name == "inbox"]
-        assert inbox.rows[0][inbox.columns.index("check")] == "decodable", await rows.row(task)
+        assert inbox.rows[0][inbox.columns.index("check")] == "decodable", await estuary_db.row(task)
 
 
 @both_versions
 async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failing(
-    rows: Rows, workspace: Workspace
+    estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
     """A list of shapes can only be too short. A live poll renews its heartbeat before three quarters of the timeout."""
     quiet, failing = set(), set()
     for type_, message in UNDECODABLE:
-        quiet.add(rows.id(await rows.task(type_, wake=-1, inbox=[(ZERO, message)])))
-        quiet.add(rows.id(await rows.task(type_, wake=-9, beat=5, inbox=[(ZERO, message)])))
-        failing.add(rows.id(await rows.task(type_, wake=-9, beat=230, inbox=[(ZERO, message)])))
+        quiet.add(estuary_db.id(await estuary_db.task(type_, wake=-1, inbox=[(ZERO, message)])))
+        quiet.add(estuary_db.id(await estuary_db.task(type_, wake=-9, beat=5, inbox=[(ZERO, message)])))
+        failing.add(estuary_db.id(await estuary_db.task(type_, wake=-9, beat=230, inbox=[(ZERO, message)])))
     assert await codes(workspace) == {i: {"not_recognised"} for i in quiet} | {i: {"poison"} for i in failing}
     r = reader(workspace, LABEL)
     assert {dead_letter.node.id for dead_letter in (await r.dead()).dead_letters} == failing
@@ -101,9 +103,9 @@ async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failin
 @both_versions
 @pytest.mark.parametrize("stored", ['"text"', "[1]", '["00", 1, 2]', "[5, 1]", '["16-ba-2a-e3-8c-00-04-00", 1]', None])
 async def test_what_is_no_message_at_all_is_poison_wherever_it_is(
-    rows: Rows, workspace: Workspace, stored: str | None
+    estuary_db: EstuaryDb, workspace: Workspace, stored: str | None
 ) -> None:
-    task = rows.id(await rows.task(9, wake=-1, inbox=[stored]))
+    task = estuary_db.id(await estuary_db.task(9, wake=-1, inbox=[stored]))
     assert await codes(workspace) == {task: {"poison"}}
 
 
@@ -111,19 +113,21 @@ async def test_what_is_no_message_at_all_is_poison_wherever_it_is(
 @pytest.mark.parametrize(
     ("type_", "message"), [(t, m) for t, m in DECODABLE if m is not None and t != 8], ids=lambda v: json.dumps(v)[:40]
 )
-async def test_send_takes_what_the_engine_decodes(rows: Rows, workspace: Workspace, type_: int, message: Any) -> None:
-    task = await rows.task(type_, state={}, wake=60)
+async def test_send_takes_what_the_engine_decodes(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, message: Any
+) -> None:
+    task = await estuary_db.task(type_, state={}, wake=60)
     assert await apply(workspace, "send", task, message=message) == (CHANGED, "")
 
 
 @pytest.mark.parametrize(("type_", "message"), UNDECODABLE, ids=lambda v: json.dumps(v)[:40])
 async def test_send_refuses_what_the_engine_cannot_decode(
-    rows: Rows, workspace: Workspace, type_: int, message: Any
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, message: Any
 ) -> None:
-    task = await rows.task(type_, wake=60)
-    before = await rows.digest()
+    task = await estuary_db.task(type_, wake=60)
+    before = await estuary_db.digest()
     assert (await apply(workspace, "send", task, message=message))[0] is REFUSED
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
 INITIALIZE = {"initialize": {"migration_id": PLANE}}
@@ -151,64 +155,66 @@ INITIALIZE = {"initialize": {"migration_id": PLANE}}
     ],
 )
 async def test_send_refuses_what_the_executor_would_never_read(
-    rows: Rows, workspace: Workspace, type_: int, columns: Any, arguments: Any, outcome: Outcome
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, columns: Any, arguments: Any, outcome: Outcome
 ) -> None:
     """A message that stays in the inbox makes the task due again at once, without end."""
-    task = await rows.task(type_, **columns)
+    task = await estuary_db.task(type_, **columns)
     assert (await apply(workspace, "send", task, **arguments))[0] is outcome
 
 
 # Loops
 
 
-async def polled(rows: Rows, task: str, state: str = "inner_state") -> None:
+async def polled(estuary_db: EstuaryDb, task: str, state: str = "inner_state") -> None:
     """As the engine leaves a task that is due again at once: idle, and its wake_at that of the poll's end."""
-    await rows.sql(
+    await estuary_db.sql(
         f"UPDATE tasks SET wake_at = clock_timestamp(), inner_state = {state} WHERE task_id = $1::text::macaddr8", task
     )
 
 
 @both_versions
 async def test_a_loop_over_an_unread_message_is_found_and_the_drop_suggested_works(
-    rows: Rows, estuary: str, tmp_path: Path
+    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
 ) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
     twice = [sent(INITIALIZE)]
-    task = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
-    resting = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
+    task = await estuary_db.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
+    resting = await estuary_db.task(8, wake=-1, state={"migration_id": PLANE}, inbox=twice)
     for _ in range(5):
         assert await looks(workspace) == ()
-        await polled(rows, task)
+        await polled(estuary_db, task)
     (finding,) = await looks(workspace)
-    assert (finding.code, finding.node_id, finding.action) == ("unread_loop", rows.id(task), "drop")
+    assert (finding.code, finding.node_id, finding.action) == ("unread_loop", estuary_db.id(task), "drop")
     assert finding.arguments == {"position": "1", "digest": digest(twice[0]), "decodable": "true"}
     given = {"position": 1, "digest": digest(twice[0])}
     assert (await apply(workspace, "drop", task, **given))[0] is REFUSED, "its type can decode it"
     assert (await apply(workspace, "drop", task, **given, decodable=True))[0] is CHANGED
-    assert (await rows.row(task))["inbox"] is None
-    assert (await rows.row(resting))["inbox"] == twice
+    assert (await estuary_db.row(task))["inbox"] is None
+    assert (await estuary_db.row(resting))["inbox"] == twice
     await workspace.close()
 
 
 @both_versions
-async def test_a_hot_loop_is_found_where_the_state_does_not_change(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_a_hot_loop_is_found_where_the_state_does_not_change(
+    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
+) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
-    hot, calm = await rows.task(2, wake=-1, state={"n": 0}), await rows.task(2, wake=-1, state={"n": 0})
+    hot, calm = await estuary_db.task(2, wake=-1, state={"n": 0}), await estuary_db.task(2, wake=-1, state={"n": 0})
     for _ in range(5):
         assert await looks(workspace) == ()
-        await polled(rows, hot)
-    assert [(f.code, f.node_id) for f in await looks(workspace)] == [("hot_loop", rows.id(hot))]
+        await polled(estuary_db, hot)
+    assert [(f.code, f.node_id) for f in await looks(workspace)] == [("hot_loop", estuary_db.id(hot))]
     assert calm
     await workspace.close()
 
 
-async def test_an_inbox_that_moves_is_no_unread_loop(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_an_inbox_that_moves_is_no_unread_loop(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
-    locked = await rows.task(2, wake=-1, state={}, inbox=[(ZERO, SHARD)])
+    locked = await estuary_db.task(2, wake=-1, state={}, inbox=[(ZERO, SHARD)])
     for n in range(8):
         assert await looks(workspace) == ()
-        await polled(rows, locked)
-        await rows.sql(
+        await polled(estuary_db, locked)
+        await estuary_db.sql(
             "UPDATE tasks SET inbox = ARRAY[json_build_array('00', $2::text)] WHERE task_id = $1::text::macaddr8",
             *(locked, str(n)),
         )
@@ -219,20 +225,20 @@ async def test_an_inbox_that_moves_is_no_unread_loop(rows: Rows, estuary: str, t
 
 
 @both_versions
-async def test_two_operators_drop_one_message_once(rows: Rows, workspace: Workspace) -> None:
+async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """Both act on one finding; what moved up to its position is not theirs to drop."""
     good = sent(SHARD)
-    task = await rows.task(wake=-900, beat=301, inbox=[good, '"poison"', good])
-    found = (await reader(workspace, LABEL).findings([rows.id(task)])).found
+    task = await estuary_db.task(wake=-900, beat=301, inbox=[good, '"poison"', good])
+    found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).found
     (finding,) = [f for f in found if f.action == "drop"]
     arguments = {"position": int(finding.arguments["position"]), "digest": finding.arguments["digest"]}
     assert arguments == {"position": 2, "digest": digest('"poison"')}
     assert (await apply(workspace, "drop", task, **arguments))[0] is CHANGED
-    before = await rows.digest()
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "drop", task, **arguments)
     assert (outcome, "another one" in because) == (REFUSED, True)
-    assert await rows.digest() == before
-    assert (await rows.row(task))["inbox"] == [good, good]
+    assert await estuary_db.digest() == before
+    assert (await estuary_db.row(task))["inbox"] == [good, good]
 
 
 @both_versions
@@ -242,15 +248,15 @@ async def test_two_operators_drop_one_message_once(rows: Rows, workspace: Worksp
      (2, sent({"type": "no such"}), False), (2, '"text"', False), (99, "[1]", False)],
 )  # fmt: skip
 async def test_a_decodable_message_is_dropped_on_demand_alone(
-    rows: Rows, workspace: Workspace, type_: int, stored: str, asks: bool
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, stored: str, asks: bool
 ) -> None:
-    task = await rows.task(type_, wake=-9, inbox=[stored, sent(None)])
-    named = await rows.named(task, 1)
+    task = await estuary_db.task(type_, wake=-9, inbox=[stored, sent(None)])
+    named = await estuary_db.named(task, 1)
     if asks:
         assert (await apply(workspace, "drop", task, **named))[0] is REFUSED
         named["decodable"] = True
     assert (await apply(workspace, "drop", task, **named))[0] is CHANGED
-    assert (await rows.row(task))["inbox"] == [sent(None)]
+    assert (await estuary_db.row(task))["inbox"] == [sent(None)]
 
 
 @both_versions
@@ -261,12 +267,12 @@ async def test_a_decodable_message_is_dropped_on_demand_alone(
      ({"position": 1, "digest": digest(sent(SHARD)), "decodable": True}, True)],
 )  # fmt: skip
 async def test_the_guards_stand_in_the_statement_itself(
-    rows: Rows, workspace: Workspace, given: Any, changes: bool
+    estuary_db: EstuaryDb, workspace: Workspace, given: Any, changes: bool
 ) -> None:
     """The change alone, past what refuses nodes before it."""
-    task = await rows.task(wake=-9, inbox=[(ZERO, SHARD), '"poison"'])
+    task = await estuary_db.task(wake=-9, inbox=[(ZERO, SHARD), '"poison"'])
     r = reader(workspace, LABEL)
-    (node,) = (await r.nodes([rows.id(task)])).nodes
+    (node,) = (await r.nodes([estuary_db.id(task)])).nodes
     (change,) = r.engine.actions["drop"]["change"]
     values = {
         "ids": [r.local(node.id)],
@@ -292,42 +298,44 @@ OWNERS = [
 ]
 
 
-async def owned(rows: Rows, type_: int, insert: str) -> str:
+async def owned(estuary_db: EstuaryDb, type_: int, insert: str) -> str:
     """A task with a row elsewhere that keeps its id."""
-    task = await rows.task(type_)
+    task = await estuary_db.task(type_)
     if "$1" in insert:
-        await rows.sql(insert, task)
+        await estuary_db.sql(insert, task)
     else:
-        await rows.connection.execute(insert.format(task))
+        await estuary_db.connection.execute(insert.format(task))
     return task
 
 
 @both_versions
 @pytest.mark.parametrize(("type_", "insert"), OWNERS, ids=[str(type_) for type_, _ in OWNERS])
-async def test_delete_knows_the_owners_of_ids(rows: Rows, workspace: Workspace, type_: int, insert: str) -> None:
-    task = await owned(rows, type_, insert)
+async def test_delete_knows_the_owners_of_ids(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, insert: str
+) -> None:
+    task = await owned(estuary_db, type_, insert)
     outcome, because = await apply(workspace, "delete", task)
     assert (outcome, "(owned)" in because) == (REFUSED, True)
-    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
     assert detail is not None
     assert [s.rows[0][2] for s in detail.sections if s.name == "pointers"] == ["no foreign key"]
-    free = await rows.task(type_)
+    free = await estuary_db.task(type_)
     assert (await apply(workspace, "delete", free))[0] is CHANGED
     assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
 
 
-async def test_an_id_of_another_type_of_task_is_none_of_theirs(rows: Rows, workspace: Workspace) -> None:
+async def test_an_id_of_another_type_of_task_is_none_of_theirs(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """Flow ids are of one generator: a row of publications says nothing of a task that is no publication."""
-    task = await owned(rows, 2, OWNERS[3][1])
+    task = await owned(estuary_db, 2, OWNERS[3][1])
     assert (await apply(workspace, "delete", task))[0] is CHANGED
 
 
 @both_versions
 @pytest.mark.parametrize(("type_", "insert"), OWNERS, ids=[str(type_) for type_, _ in OWNERS])
 async def test_the_owner_check_works_with_exactly_the_granted_rights(
-    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path, type_: int, insert: str
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path, type_: int, insert: str
 ) -> None:
-    task, free = await owned(rows, type_, insert), await rows.task(type_)
+    task, free = await owned(estuary_db, type_, insert), await estuary_db.task(type_)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; REVOKE ALL ON SCHEMA public FROM PUBLIC", estuary)
     own = await opened(estuary, tmp_path)
@@ -343,16 +351,16 @@ async def test_the_owner_check_works_with_exactly_the_granted_rights(
     held = [s for s in printed if "SELECT (" in s]
     for statement in held:
         server.sql(statement.replace("GRANT", "REVOKE", 1).replace(" TO ", " FROM "), estuary)
-    free = await rows.task(type_)
+    free = await estuary_db.task(type_)
     outcome, because = await apply(workspace, "delete", free, owned=False)
     assert (outcome, "not known here" in because) == (REFUSED, True)
     await workspace.close()
 
 
 async def test_a_hidden_row_is_not_taken_for_none(
-    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path
 ) -> None:
-    task = await owned(rows, 9, OWNERS[2][1])
+    task = await owned(estuary_db, 9, OWNERS[2][1])
     role = server.unique("role")
     server.sql(
         f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};"
@@ -366,7 +374,7 @@ async def test_a_hidden_row_is_not_taken_for_none(
 
 
 async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
-    rows: Rows, workspace: Workspace, server: TestbedServer, estuary: str
+    estuary_db: EstuaryDb, workspace: Workspace, server: PostgresServer, estuary: str
 ) -> None:
     """To plan a query is enough to run functions of a table's indexes."""
     role = server.unique("mallory")
@@ -379,12 +387,12 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
         f" RESET ROLE; REVOKE CREATE ON SCHEMA public FROM {role}",  # else nothing at all would be deleted
         estuary,
     )
-    await rows.sql("ALTER SEQUENCE calls RESTART")
-    task = await rows.task(2)
+    await estuary_db.sql("ALTER SEQUENCE calls RESTART")
+    task = await estuary_db.task(2)
     outcome, because = await apply(workspace, "delete", task)
     assert (outcome, "not trusted" in because) == (REFUSED, True)
-    assert await reader(workspace, LABEL).detail(rows.id(task)) is not None
-    assert not await rows.value("SELECT is_called FROM calls")
+    assert await reader(workspace, LABEL).detail(estuary_db.id(task)) is not None
+    assert not await estuary_db.value("SELECT is_called FROM calls")
     assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
 
 
@@ -394,13 +402,13 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
 @both_versions
 @pytest.mark.parametrize("beat", [None, 5])
 async def test_a_deleted_childs_parent_is_shown_as_changed(
-    rows: Rows, workspace: Workspace, beat: float | None
+    estuary_db: EstuaryDb, workspace: Workspace, beat: float | None
 ) -> None:
-    parent = await rows.task(
+    parent = await estuary_db.task(
         32767, wake=-9 if beat else None, beat=beat, state={"Waiting": {"partial": 1, "pending": 2}}
     )
-    children = [await rows.task(32767, parent=parent) for _ in range(2)]
-    ids = [rows.id(child) for child in children]
+    children = [await estuary_db.task(32767, parent=parent) for _ in range(2)]
+    ids = [estuary_db.id(child) for child in children]
     dry_run = await dry_run_of(workspace, "delete", ids, None, LABEL)
     outcomes = await do(workspace, "delete", ids, None, LABEL)
     for changes in (dry_run.changes, outcomes.changes):
@@ -410,6 +418,6 @@ async def test_a_deleted_childs_parent_is_shown_as_changed(
         box = "inbox_next" if beat else "inbox"
         assert sorted(json.loads(shown)[box]) == sorted(f'["{child}", null]' for child in children)
     assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)
-    assert sorted((await rows.row(parent))["inbox_next" if beat else "inbox"]) == sorted(
+    assert sorted((await estuary_db.row(parent))["inbox_next" if beat else "inbox"]) == sorted(
         f'["{child}", null]' for child in children
     )

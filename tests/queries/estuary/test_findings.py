@@ -10,8 +10,8 @@ import pytest
 from queries.model import DRAWN, Finding
 from queries.read import samples
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import opened, reader
-from tests.queries.estuary.rows import LABEL, ZERO, Rows
 from tests.servers import both_versions
 
 SHARD = {"type": "shard_failed"}
@@ -100,8 +100,10 @@ NEGATIVE: list[tuple[str, dict[str, Any]]] = [
 
 
 @both_versions
-async def test_each_finding_is_found_at_the_rows_that_have_it(rows: Rows, workspace: Workspace) -> None:
-    expected = {(code, rows.id(await rows.task(**columns))) for code, columns in POSITIVE if code != "not_served"}
+async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    expected = {
+        (code, estuary_db.id(await estuary_db.task(**columns))) for code, columns in POSITIVE if code != "not_served"
+    }
     found = (await reader(workspace, LABEL).findings()).found
     assert {(f.code, f.node_id) for f in found} >= expected
     assert {f.code for f in found} - {"not_served"} == {code for code, _ in expected}
@@ -112,34 +114,36 @@ async def test_each_finding_is_found_at_the_rows_that_have_it(rows: Rows, worksp
 
 
 @pytest.mark.parametrize(("code", "columns"), [c for c in POSITIVE if c[0] == "not_served"])
-async def test_a_type_that_nobody_takes_is_told_once(rows: Rows, workspace: Workspace, code: str, columns: Any) -> None:
-    first = await rows.task(**{**columns, "wake": columns["wake"] - 100})
-    second = await rows.task(**columns)
-    await rows.task(2, wake=-5, beat=1)  # another type's process is at work
+async def test_a_type_that_nobody_takes_is_told_once(
+    estuary_db: EstuaryDb, workspace: Workspace, code: str, columns: Any
+) -> None:
+    first = await estuary_db.task(**{**columns, "wake": columns["wake"] - 100})
+    second = await estuary_db.task(**columns)
+    await estuary_db.task(2, wake=-5, beat=1)  # another type's process is at work
     r = reader(workspace, LABEL)
     found = [f for f in (await r.findings()).found if f.code == code]
-    assert [f.node_id for f in found] == [rows.id(first)]
+    assert [f.node_id for f in found] == [estuary_db.id(first)]
     assert "(2, the first since" in found[0].sentence
-    assert [f.code for f in (await r.findings([rows.id(second)])).found] == [code]
-    await rows.task(columns["type_"], wake=-900, beat=20)
+    assert [f.code for f in (await r.findings([estuary_db.id(second)])).found] == [code]
+    await estuary_db.task(columns["type_"], wake=-900, beat=20)
     assert not [f for f in (await r.findings()).found if f.code == code], "one of the type is being polled"
 
 
 @both_versions
-async def test_no_finding_at_rows_that_have_it_not(rows: Rows, workspace: Workspace) -> None:
-    beside = [(code, rows.id(await rows.task(**columns))) for code, columns in NEGATIVE]
+async def test_no_finding_at_rows_that_have_it_not(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    beside = [(code, estuary_db.id(await estuary_db.task(**columns))) for code, columns in NEGATIVE]
     found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings()).found}
     assert found.isdisjoint(beside)
-    await rows.sql("DELETE FROM tasks")
+    await estuary_db.sql("DELETE FROM tasks")
 
 
-async def test_a_task_with_children_or_a_live_parent_is_not_alone(rows: Rows, workspace: Workspace) -> None:
-    parent = await rows.task(32767, state=WAITING)
-    await rows.task(32767, parent=parent, wake=60)
+async def test_a_task_with_children_or_a_live_parent_is_not_alone(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    parent = await estuary_db.task(32767, state=WAITING)
+    await estuary_db.task(32767, parent=parent, wake=60)
     assert (await reader(workspace, LABEL).findings()).found == ()
 
 
-async def test_thresholds_and_types_are_the_operators(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     mine: dict[str, object] = {
         "2": {"heartbeat_timeout": 10.0, "large_inbox": 1.0},
         "names": {"2": "SPECS"},
@@ -148,18 +152,18 @@ async def test_thresholds_and_types_are_the_operators(rows: Rows, estuary: str, 
     }
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
     expected = {
-        ("abandoned", await rows.task(2, wake=-900, beat=21)),
-        ("large_inbox", await rows.task(2, wake=-9, beat=8, inbox=[GOOD, GOOD])),
-        ("dead_child", await rows.task(77, state={"children": 1})),
-        ("orphan", await rows.task(77, parent=GHOST)),
+        ("abandoned", await estuary_db.task(2, wake=-900, beat=21)),
+        ("large_inbox", await estuary_db.task(2, wake=-9, beat=8, inbox=[GOOD, GOOD])),
+        ("dead_child", await estuary_db.task(77, state={"children": 1})),
+        ("orphan", await estuary_db.task(77, parent=GHOST)),
     }
     found = (await reader(workspace, LABEL).findings()).found
-    assert {(f.code, f.node_id) for f in found} == {(code, rows.id(task)) for code, task in expected}
+    assert {(f.code, f.node_id) for f in found} == {(code, estuary_db.id(task)) for code, task in expected}
     await workspace.close()
 
 
 @both_versions
-async def test_findings_survive_any_json(rows: Rows, workspace: Workspace) -> None:
+async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """json takes what jsonb refuses: escaped NULs, lone surrogates, numbers beyond all bounds."""
     odd = [
         r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\u0000"}]',
@@ -169,14 +173,14 @@ async def test_findings_survive_any_json(rows: Rows, workspace: Workspace) -> No
         r'["\u0000", 1]',
         r'"\u0000"',
     ]
-    good = [rows.id(await rows.task(wake=-1, inbox=[text], state=text)) for text in odd[:4]]
-    bad = [rows.id(await rows.task(wake=-1, inbox=[text])) for text in odd[4:]]
-    waiting = await rows.task(32767, state=r'{"Waiting": {"pending": 1, "x": "\u0000", "y": 1e99999}}')
+    good = [estuary_db.id(await estuary_db.task(wake=-1, inbox=[text], state=text)) for text in odd[:4]]
+    bad = [estuary_db.id(await estuary_db.task(wake=-1, inbox=[text])) for text in odd[4:]]
+    waiting = await estuary_db.task(32767, state=r'{"Waiting": {"pending": 1, "x": "\u0000", "y": 1e99999}}')
     r = reader(workspace, LABEL)
     found = (await r.findings()).found
     assert {f.node_id for f in found if f.code == "poison"} == set(bad)
-    assert {f.node_id for f in found if f.code == "dead_child"} == {rows.id(waiting)}
-    for node_id in (*good, *bad, rows.id(waiting)):
+    assert {f.node_id for f in found if f.code == "dead_child"} == {estuary_db.id(waiting)}
+    for node_id in (*good, *bad, estuary_db.id(waiting)):
         assert await r.detail(node_id) is not None
 
 
@@ -189,9 +193,9 @@ async def looks(workspace: Workspace) -> tuple[Finding, ...]:
     return r.watched()
 
 
-async def retried(rows: Rows, task: str, step: float) -> None:
+async def retried(estuary_db: EstuaryDb, task: str, step: float) -> None:
     """The heartbeat moves so many seconds on, as time would."""
-    await rows.sql(
+    await estuary_db.sql(
         "UPDATE tasks SET heartbeat = heartbeat + make_interval(secs => $2) WHERE task_id = $1::text::macaddr8",
         *(task, float(step)),
     )
@@ -199,22 +203,24 @@ async def retried(rows: Rows, task: str, step: float) -> None:
 
 @both_versions
 @pytest.mark.parametrize(("type_", "step"), [(2, 303), (1, 62)])
-async def test_a_crash_loop_is_told_by_its_steps(rows: Rows, workspace: Workspace, type_: int, step: float) -> None:
-    task = await rows.task(type_, wake=-9000, beat=5000, state=COUNTS)
+async def test_a_crash_loop_is_told_by_its_steps(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float
+) -> None:
+    task = await estuary_db.task(type_, wake=-9000, beat=5000, state=COUNTS)
     assert await looks(workspace) == ()
     for _ in range(2):
         assert await looks(workspace) == ()
-        await retried(rows, task, step)
+        await retried(estuary_db, task, step)
     (finding,) = await looks(workspace)
-    assert (finding.code, finding.node_id) == ("crash_loop", rows.id(task))
+    assert (finding.code, finding.node_id) == ("crash_loop", estuary_db.id(task))
     assert finding.sentence.startswith("Seen failing 2 times since ")
     assert len(finding.evidence["timeline"].split()) == 2
     for _ in range(2):
-        await retried(rows, task, step)
+        await retried(estuary_db, task, step)
         (finding,) = await looks(workspace)
     assert finding.evidence["changes"] == 4
     assert finding.evidence["timeline"].startswith(finding.evidence["first"])
-    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
     assert detail is not None
     assert "crash_loop" in detail.node.findings
     (section,) = [s for s in detail.sections if s.name == "held"]
@@ -229,49 +235,53 @@ async def test_a_crash_loop_is_told_by_its_steps(rows: Rows, workspace: Workspac
 
 
 @pytest.mark.parametrize(("type_", "step"), [(2, 150), (1, 30), (2, 225)])
-async def test_a_long_poll_is_no_crash_loop(rows: Rows, workspace: Workspace, type_: int, step: float) -> None:
-    task = await rows.task(type_, wake=-9000, beat=5000)
+async def test_a_long_poll_is_no_crash_loop(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float
+) -> None:
+    task = await estuary_db.task(type_, wake=-9000, beat=5000)
     for _ in range(8):
         assert await looks(workspace) == ()
-        await retried(rows, task, step)
+        await retried(estuary_db, task, step)
 
 
-async def test_what_got_on_is_no_crash_loop(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-9000, beat=5000)
+async def test_what_got_on_is_no_crash_loop(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(wake=-9000, beat=5000)
     for n in range(6):
         assert await looks(workspace) == ()
-        await retried(rows, task, 303)
+        await retried(estuary_db, task, 303)
         change = (
             "inner_state = json_build_object('n', $2::int)"
             if n % 2
             else "wake_at = now() - make_interval(secs => $2::int)"
         )
-        await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task, n)
+        await estuary_db.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task, n)
 
 
-async def test_heartbeats_that_are_none_are_not_sampled(rows: Rows, workspace: Workspace) -> None:
+async def test_heartbeats_that_are_none_are_not_sampled(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for beat in ("-infinity", "infinity"):
-        await rows.task(wake=-900, beat=beat)
+        await estuary_db.task(wake=-900, beat=beat)
     for _ in range(3):
         assert await looks(workspace) == ()
 
 
 @both_versions
-async def test_a_hot_loop_is_told_by_a_state_that_never_rests(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_a_hot_loop_is_told_by_a_state_that_never_rests(
+    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
+) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
-    hot, calm = await rows.task(wake=-1, state={"n": 0}), await rows.task(wake=-1, state={"n": 0})
+    hot, calm = await estuary_db.task(wake=-1, state={"n": 0}), await estuary_db.task(wake=-1, state={"n": 0})
     for n in range(6):
         assert await looks(workspace) == ()
-        await rows.sql(
+        await estuary_db.sql(
             "UPDATE tasks SET inner_state = json_build_object('n', $2::int), wake_at = now()"
             " WHERE task_id = $1::text::macaddr8", hot, n + 1,
         )  # fmt: skip
         if n == 4:
             break
     (finding,) = await looks(workspace)
-    assert (finding.code, finding.node_id) == ("hot_loop", rows.id(hot))
+    assert (finding.code, finding.node_id) == ("hot_loop", estuary_db.id(hot))
     assert finding.evidence["changes"] == 5
     assert calm
-    await rows.sql("UPDATE tasks SET wake_at = now() + interval '1 minute'")
+    await estuary_db.sql("UPDATE tasks SET wake_at = now() + interval '1 minute'")
     assert await looks(workspace) == (), "it has come to rest"
     await workspace.close()

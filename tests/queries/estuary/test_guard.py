@@ -15,8 +15,8 @@ from tests.queries.estuary.test_actions import SHARD, sent
 from queries.actions import perform
 from queries.model import DryRun, Finding, Outcome
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, EstuaryDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
-from tests.queries.estuary.rows import LABEL, Rows
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 LIMITS = {"hot_loop": 0.0, "hot_loop_polls": 2}
@@ -46,14 +46,14 @@ class Loop:
 
     async def polled(self) -> None:
         """Wait until it has been polled once more, by a poll that began afterwards."""
-        until = self.polls + 2
+        wait_for = self.polls + 2
         async with asyncio.timeout(30):
-            while self.polls < until:
+            while self.polls < wait_for:
                 await asyncio.sleep(0.001)
 
 
 @pytest.fixture
-async def loop(estuary: str, rows: Rows) -> AsyncIterator[Loop]:
+async def loop(estuary: str, estuary_db: EstuaryDb) -> AsyncIterator[Loop]:
     connection = await asyncpg.connect(estuary, server_settings={"search_path": "public"})
     loop = Loop(connection)
     task = asyncio.create_task(loop.run())
@@ -71,12 +71,14 @@ async def watching(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     await workspace.close()
 
 
-async def looped(rows: Rows, loop: Loop, code: str) -> str:
+async def looped(estuary_db: EstuaryDb, loop: Loop, code: str) -> str:
     """A task in that loop."""
     if code == "hot_loop":
-        loop.task, loop.poll = await rows.task(2, wake=-1, state={"n": 0}), POLL
+        loop.task, loop.poll = await estuary_db.task(2, wake=-1, state={"n": 0}), POLL
     else:
-        task = await rows.task(8, wake=-1, state={"migration_id": PLANE}, inbox=[sent(INITIALIZE), sent(INITIALIZE)])
+        task = await estuary_db.task(
+            8, wake=-1, state={"migration_id": PLANE}, inbox=[sent(INITIALIZE), sent(INITIALIZE)]
+        )
         loop.task, loop.poll = task, UNREAD
     return loop.task
 
@@ -97,32 +99,32 @@ async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> DryR
 
 @pytest.mark.parametrize(("code", "action"), [("hot_loop", "park"), ("unread_loop", "drop")])
 async def test_the_suggested_action_reaches_a_task_in_a_loop(
-    rows: Rows, watching: Workspace, loop: Loop, code: str, action: str
+    estuary_db: EstuaryDb, watching: Workspace, loop: Loop, code: str, action: str
 ) -> None:
     outcomes = []
     for _ in range(TRIES):
-        task = await looped(rows, loop, code)
+        task = await looped(estuary_db, loop, code)
         finding = await watched(watching, loop, code)
-        assert (finding.node_id, finding.action) == (rows.id(task), action)
+        assert (finding.node_id, finding.action) == (estuary_db.id(task), action)
         await loop.polled()
         dry_run = await dry_run_by(watching, finding, finding.guard)
-        if outcomes_of(dry_run) == {rows.id(task): CHANGED}:
+        if outcomes_of(dry_run) == {estuary_db.id(task): CHANGED}:
             await loop.polled()
             outcomes += outcomes_of(await perform.commit(watching, LABEL, action, dry_run, OPERATOR)).values()
         else:
             outcomes += outcomes_of(dry_run).values()
         loop.task = ""
-        await rows.sql("DELETE FROM tasks")
+        await estuary_db.sql("DELETE FROM tasks")
     assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
 
 
-async def test_by_its_version_it_is_never_reached(rows: Rows, watching: Workspace, loop: Loop) -> None:
-    task = await looped(rows, loop, "hot_loop")
+async def test_by_its_version_it_is_never_reached(estuary_db: EstuaryDb, watching: Workspace, loop: Loop) -> None:
+    task = await looped(estuary_db, loop, "hot_loop")
     finding = await watched(watching, loop, "hot_loop")
     for _ in range(5):
-        (version,) = (await seen(watching, [rows.id(task)], LABEL)).values()
+        (version,) = (await seen(watching, [estuary_db.id(task)], LABEL)).values()
         await loop.polled()
-        assert outcomes_of(await dry_run_by(watching, finding, version))[rows.id(task)] in (STALE, LOCKED)
+        assert outcomes_of(await dry_run_by(watching, finding, version))[estuary_db.id(task)] in (STALE, LOCKED)
 
 
 @pytest.mark.parametrize(
@@ -135,17 +137,17 @@ async def test_by_its_version_it_is_never_reached(rows: Rows, watching: Workspac
     ],
 )
 async def test_it_is_stale_once_what_stayed_the_same_has_changed(
-    rows: Rows, watching: Workspace, loop: Loop, code: str, change: str
+    estuary_db: EstuaryDb, watching: Workspace, loop: Loop, code: str, change: str
 ) -> None:
-    task = await looped(rows, loop, code)
+    task = await looped(estuary_db, loop, code)
     finding = await watched(watching, loop, code)
     dry_run = await dry_run_by(watching, finding, finding.guard)
     loop.task = ""
     await loop_ends(loop)
-    await rows.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
+    await estuary_db.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
     outcomes = await perform.commit(watching, LABEL, str(finding.action), dry_run, OPERATOR)
-    assert outcomes_of(outcomes) == {rows.id(task): STALE}
-    assert outcomes_of(await dry_run_by(watching, finding, finding.guard)) == {rows.id(task): STALE}
+    assert outcomes_of(outcomes) == {estuary_db.id(task): STALE}
+    assert outcomes_of(await dry_run_by(watching, finding, finding.guard)) == {estuary_db.id(task): STALE}
 
 
 async def loop_ends(loop: Loop) -> None:
@@ -156,14 +158,16 @@ async def loop_ends(loop: Loop) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(rows: Rows, watching: Workspace) -> None:
+async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(
+    estuary_db: EstuaryDb, watching: Workspace
+) -> None:
     """Each retry takes the task over, which changes its version; the message stays the same."""
-    task = await rows.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
-    found = (await reader(watching, LABEL).findings([rows.id(task)])).found
+    task = await estuary_db.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
+    found = (await reader(watching, LABEL).findings([estuary_db.id(task)])).found
     (finding,) = [f for f in found if f.action == "drop"]
-    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
+    await estuary_db.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
     dry_run = await dry_run_by(watching, finding, finding.guard)
-    assert outcomes_of(dry_run) == {rows.id(task): CHANGED}
-    await rows.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
+    assert outcomes_of(dry_run) == {estuary_db.id(task): CHANGED}
+    await estuary_db.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
     outcomes = await perform.commit(watching, LABEL, "drop", dry_run, OPERATOR)
-    assert outcomes_of(outcomes) == {rows.id(task): CHANGED}
+    assert outcomes_of(outcomes) == {estuary_db.id(task): CHANGED}

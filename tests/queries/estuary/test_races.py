@@ -17,8 +17,8 @@ from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
-from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 
@@ -26,8 +26,8 @@ CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 class Engine:
     """Two executors, each on a connection of its own, and time that passes when it is told to."""
 
-    def __init__(self, one: Any, two: Any, rows: Rows) -> None:
-        self.rows = rows
+    def __init__(self, one: Any, two: Any, estuary_db: EstuaryDb) -> None:
+        self.estuary_db = estuary_db
         self.ends: list[tuple[str, str]] = []
 
         def end(held: Held, how: str, outcome: object) -> None:
@@ -43,30 +43,30 @@ class Engine:
 
     async def pass_(self, seconds: float) -> None:
         """Time goes by: for the rows, and for who holds them."""
-        for task in [r[0] for r in await self.rows.connection.fetch("SELECT task_id::text FROM tasks")]:
-            await self.rows.age(task, seconds)
+        for task in [r[0] for r in await self.estuary_db.connection.fetch("SELECT task_id::text FROM tasks")]:
+            await self.estuary_db.age(task, seconds)
         for held in [*self.one.held.values(), *self.two.held.values()]:
             held.beat -= seconds
-            text = await self.rows.value(
+            text = await self.estuary_db.value(
                 "SELECT ($1::text::timestamptz - make_interval(secs => $2))::text", held.heartbeat, float(seconds)
             )
             held.heartbeat = text
 
 
 @pytest.fixture
-async def engine(estuary: str, rows: Rows) -> AsyncIterator[Engine]:
+async def engine(estuary: str, estuary_db: EstuaryDb) -> AsyncIterator[Engine]:
     settings = {"TimeZone": "UTC"}
     connections = [await asyncpg.connect(estuary, server_settings=settings) for _ in range(2)]
-    yield Engine(*connections, rows)
+    yield Engine(*connections, estuary_db)
     for connection in connections:
         await connection.close()
 
 
 @pytest.mark.parametrize("age", [0, 149, 299])
 async def test_no_release_lets_a_second_executor_in(
-    engine: Engine, rows: Rows, workspace: Workspace, age: float
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, age: float
 ) -> None:
-    task = await rows.task(wake=-1)
+    task = await estuary_db.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(age)
     assert (await apply(workspace, "release", task))[0] is REFUSED
@@ -74,8 +74,10 @@ async def test_no_release_lets_a_second_executor_in(
     assert engine.two.held == {}
 
 
-async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-1, state={"messages_processed": 0, "total_failures": 0, "total_successes": 0})
+async def test_a_release_above_the_timeout_hands_over(
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(wake=-1, state={"messages_processed": 0, "total_failures": 0, "total_successes": 0})
     held = await engine.taken(task)
     await engine.pass_(301)
     assert (await apply(workspace, "release", task))[0] is CHANGED
@@ -92,10 +94,10 @@ async def test_a_release_above_the_timeout_hands_over(engine: Engine, rows: Rows
     ("action", "arguments"), [("release", {}), ("drop", {"position": 1, "digest": digest('"poison"')})]
 )
 async def test_early_is_when_the_executor_has_given_up(
-    engine: Engine, rows: Rows, workspace: Workspace, action: str, arguments: Any
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str, arguments: Any
 ) -> None:
     """A task that fails again and again is older than its timeout for moments only."""
-    task = await rows.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
+    task = await estuary_db.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
     held = await engine.taken(task)
     await engine.pass_(224)
     assert (await apply(workspace, action, task, early=True, **arguments))[0] is REFUSED, "it may still be polled"
@@ -108,8 +110,10 @@ async def test_early_is_when_the_executor_has_given_up(
     assert engine.one.held.get(task) is not held
 
 
-async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(engine: Engine, rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-1)
+async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(149)
     assert (await apply(workspace, "fence", task))[0] is CHANGED
@@ -127,20 +131,22 @@ async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(engine: Engine, ro
 
 
 async def test_a_poll_that_ends_before_it_meets_the_fence_counts(
-    engine: Engine, rows: Rows, workspace: Workspace
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
-    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+    task = await estuary_db.task(wake=-1, inbox=[(ZERO, SHARD)])
     held = await engine.taken(task)
     assert (await apply(workspace, "fence", task))[0] is CHANGED
     assert await engine.one.poll(held)
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert after["idle"]
     assert after["inbox"] is None
     assert json.loads(after["state"])["messages_processed"] == 1
 
 
-async def test_a_poll_under_way_is_not_robbed_of_its_row(engine: Engine, rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-1)
+async def test_a_poll_under_way_is_not_robbed_of_its_row(
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(wake=-1)
     held = await engine.taken(task)
     assert (await apply(workspace, "delete", task))[0] is REFUSED
     assert await engine.one.poll(held)
@@ -152,34 +158,38 @@ async def test_a_poll_under_way_is_not_robbed_of_its_row(engine: Engine, rows: R
     [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1, "digest": "-"})],
 )
 async def test_nothing_is_written_that_the_holder_would_overwrite(
-    engine: Engine, rows: Rows, workspace: Workspace, action: str, arguments: Any
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str, arguments: Any
 ) -> None:
-    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+    task = await estuary_db.task(wake=-1, inbox=[(ZERO, SHARD)])
     await engine.taken(task)
-    before = await rows.digest()
+    before = await estuary_db.digest()
     assert (await apply(workspace, action, task, **arguments))[0] is REFUSED
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
-async def test_a_message_sent_while_it_is_polled_is_read_next(engine: Engine, rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)])
+async def test_a_message_sent_while_it_is_polled_is_read_next(
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(wake=-1, inbox=[(ZERO, SHARD)])
     held = await engine.taken(task)
     assert (await apply(workspace, "send", task, message={"type": "config_updated"}))[0] is CHANGED
     assert await engine.one.poll(held)
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert [json.loads(e)[1] for e in after["inbox"]] == [{"type": "config_updated"}]
     assert after["inbox_next"] is None
     assert after["due"] <= 0
 
 
-async def test_a_release_keeps_messages_in_their_order(engine: Engine, rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-1)
-    await rows.send(task, {"type": "republish", "reason": "1"})
+async def test_a_release_keeps_messages_in_their_order(
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(wake=-1)
+    await estuary_db.send(task, {"type": "republish", "reason": "1"})
     await engine.taken(task)
-    await rows.send(task, {"type": "republish", "reason": "2"})
+    await estuary_db.send(task, {"type": "republish", "reason": "2"})
     await engine.pass_(301)
     await apply(workspace, "release", task)
-    await rows.send(task, {"type": "republish", "reason": "3"})
+    await estuary_db.send(task, {"type": "republish", "reason": "3"})
     await engine.two.take(9)
     inbox = engine.two.held[task].inbox
     assert inbox is not None
@@ -188,10 +198,10 @@ async def test_a_release_keeps_messages_in_their_order(engine: Engine, rows: Row
 
 @pytest.mark.parametrize("age", [10, 301])
 async def test_a_held_task_whose_executor_dies_is_still_taken_over(
-    engine: Engine, rows: Rows, workspace: Workspace, age: float
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, age: float
 ) -> None:
     """Parked while held, it would be neither idle nor due, and nobody would ever take it."""
-    task = await rows.task(wake=-1)
+    task = await estuary_db.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(age)
     assert (await apply(workspace, "park", task))[0] is REFUSED
@@ -202,32 +212,34 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
 
 @pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
 async def test_no_lock_is_held_while_a_person_thinks(
-    engine: Engine, rows: Rows, workspace: Workspace, action: str
+    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str
 ) -> None:
     """A lock would make the dequeue pass the task over and block the triggers that send to it."""
-    task = await rows.task(wake=60)
-    before = await rows.digest()
-    dry_run = await dry_run_of(workspace, action, [rows.id(task)], {"message": SHARD}, LABEL)
+    task = await estuary_db.task(wake=60)
+    before = await estuary_db.digest()
+    dry_run = await dry_run_of(workspace, action, [estuary_db.id(task)], {"message": SHARD}, LABEL)
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
-    assert await rows.digest() == before, "nothing is left of a dry run"
-    await rows.sql("SET lock_timeout = '1ms'")
-    await rows.send(task, SHARD)
+    assert await estuary_db.digest() == before, "nothing is left of a dry run"
+    await estuary_db.sql("SET lock_timeout = '1ms'")
+    await estuary_db.send(task, SHARD)
     await engine.one.take(9)
     assert list(engine.one.held) == [task]
 
 
 @pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
-async def test_a_locked_row_is_not_waited_for(rows: Rows, estuary: str, workspace: Workspace, action: str) -> None:
-    task = await rows.task(wake=60)
-    other = await rows.task(wake=60)
-    was = await seen(workspace, [rows.id(task), rows.id(other)], LABEL)
+async def test_a_locked_row_is_not_waited_for(
+    estuary_db: EstuaryDb, estuary: str, workspace: Workspace, action: str
+) -> None:
+    task = await estuary_db.task(wake=60)
+    other = await estuary_db.task(wake=60)
+    was = await seen(workspace, [estuary_db.id(task), estuary_db.id(other)], LABEL)
     holder = await asyncpg.connect(estuary)
     async with holder.transaction():
         await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", task)
         began = time.monotonic()
         outcomes = await asyncio.wait_for(do(workspace, action, was, {"message": SHARD}, LABEL), 10)
         assert time.monotonic() - began < 5
-    assert outcomes_of(outcomes) == {rows.id(task): Outcome.LOCKED, rows.id(other): CHANGED}
+    assert outcomes_of(outcomes) == {estuary_db.id(task): Outcome.LOCKED, estuary_db.id(other): CHANGED}
     await holder.close()
 
 
@@ -236,7 +248,7 @@ async def _dequeue(engine: Engine, task: str) -> None:
 
 
 async def _message(engine: Engine, task: str) -> None:
-    await engine.rows.send(task, SHARD)
+    await engine.estuary_db.send(task, SHARD)
 
 
 async def _persist(engine: Engine, task: str) -> None:
@@ -247,21 +259,27 @@ async def _persist(engine: Engine, task: str) -> None:
 @pytest.mark.parametrize("meanwhile", [_dequeue, _message, _persist])
 @pytest.mark.parametrize("action", ["park", "restart", "delete", "drop"])
 async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
-    engine: Engine, rows: Rows, workspace: Workspace, action: str, meanwhile: Callable[[Engine, str], Awaitable[None]]
+    engine: Engine,
+    estuary_db: EstuaryDb,
+    workspace: Workspace,
+    action: str,
+    meanwhile: Callable[[Engine, str], Awaitable[None]],
 ) -> None:
-    task = await rows.task(wake=-1, inbox=[(ZERO, SHARD)] if action == "drop" else None)
-    named = await rows.named(task, 1)
-    dry_run = await dry_run_of(workspace, action, [rows.id(task)], {**named, "decodable": True}, LABEL)
+    task = await estuary_db.task(wake=-1, inbox=[(ZERO, SHARD)] if action == "drop" else None)
+    named = await estuary_db.named(task, 1)
+    dry_run = await dry_run_of(workspace, action, [estuary_db.id(task)], {**named, "decodable": True}, LABEL)
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await meanwhile(engine, task)
-    before = await rows.digest()
+    before = await estuary_db.digest()
     outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
-    assert outcomes_of(outcomes) == {rows.id(task): STALE}
-    assert await rows.digest() == before
+    assert outcomes_of(outcomes) == {estuary_db.id(task): STALE}
+    assert await estuary_db.digest() == before
 
 
-async def test_of_two_consoles_one_is_late(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=600)
-    first, second = [await dry_run_of(workspace, "wake", [rows.id(task)], None, LABEL) for _ in range(2)]
-    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {rows.id(task): CHANGED}
-    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {rows.id(task): STALE}
+async def test_of_two_consoles_one_is_late(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(wake=600)
+    first, second = [await dry_run_of(workspace, "wake", [estuary_db.id(task)], None, LABEL) for _ in range(2)]
+    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", first, OPERATOR)) == {
+        estuary_db.id(task): CHANGED
+    }
+    assert outcomes_of(await perform.commit(workspace, LABEL, "wake", second, OPERATOR)) == {estuary_db.id(task): STALE}

@@ -14,9 +14,9 @@ from queries.contract.loader import builtin
 from queries.model import Node, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import opened, reader
-from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 GHOST = "19:00:00:00:00:00:00:01"
 SCHEMA = (Path(__file__).parents[3] / "queries" / "engines" / LABEL / "schema.sql").read_text()
@@ -34,7 +34,7 @@ async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list
 
 
 @both_versions
-async def test_it_is_recognised_as_upstream_has_it(database: str, server: TestbedServer, tmp_path: Path) -> None:
+async def test_it_is_recognised_as_upstream_has_it(database: str, server: PostgresServer, tmp_path: Path) -> None:
     """The domain in public, all else in internal; columns that came later do not matter."""
     types = "CREATE SEQUENCE shard_0_id_sequence; CREATE DOMAIN flowid AS macaddr8;"
     assert types.split("; ")[1].rstrip(";") in SCHEMA
@@ -44,20 +44,20 @@ async def test_it_is_recognised_as_upstream_has_it(database: str, server: Testbe
     server.sql("CREATE SCHEMA internal; CREATE DOMAIN public.flowid AS macaddr8;", database)
     server.sql(f"SET search_path = internal, public; {rest}; ALTER TABLE tasks ADD note text", database)
     assert await engines(database, tmp_path) == ([(LABEL, "internal")], [])
-    rows = await Rows.open(database, "internal, public".replace(", ", '", "'))
+    estuary_db = await EstuaryDb.open(database, "internal, public".replace(", ", '", "'))
     workspace = await opened(database, tmp_path)
-    task = await rows.task(2, wake=60)
+    task = await estuary_db.task(2, wake=60)
     from tests.queries.estuary.test_actions import apply
 
     for action, arguments in (("send", {"message": {"type": "shard_failed"}}), ("delete", {})):
         assert (await apply(workspace, action, task, **arguments))[0] == "changed"
     assert workspace.engines[LABEL].notes[0].startswith("parents: random (flowid has the default")
     await workspace.close()
-    await rows.connection.close()
+    await estuary_db.connection.close()
 
 
 async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
-    database: str, server: TestbedServer, tmp_path: Path
+    database: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     for schema in ("one", "two"):
         server.sql(f"CREATE SCHEMA {schema}; SET search_path = {schema}; {SCHEMA.replace('flowid', 'my_id')}", database)
@@ -78,7 +78,7 @@ async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
     ],
 )
 async def test_what_is_almost_it_is_declined(
-    estuary: str, server: TestbedServer, tmp_path: Path, spoil: str, why: str
+    estuary: str, server: PostgresServer, tmp_path: Path, spoil: str, why: str
 ) -> None:
     server.sql(spoil, estuary)
     assert await engines(estuary, tmp_path) == ([], [why])
@@ -94,7 +94,7 @@ async def test_what_is_almost_it_is_declined(
     ],
 )
 async def test_other_tables_of_that_name_do_not_remind_of_it(
-    database: str, server: TestbedServer, tmp_path: Path, table: str
+    database: str, server: PostgresServer, tmp_path: Path, table: str
 ) -> None:
     server.sql(table, database)
     assert await engines(database, tmp_path) == ([], [])
@@ -125,23 +125,25 @@ async def test_other_tables_of_that_name_do_not_remind_of_it(
     ],
 )
 async def test_a_state_is_told_from_heartbeat_and_wake_at(
-    rows: Rows, workspace: Workspace, type_: int, wake: Any, beat: Any, status: str, phase: Phase
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, wake: Any, beat: Any, status: str, phase: Phase
 ) -> None:
-    task = await rows.task(type_, wake=wake, beat=beat)
+    task = await estuary_db.task(type_, wake=wake, beat=beat)
     r = reader(workspace, LABEL)
-    node = (await r.nodes([rows.id(task)])).nodes[0]
+    node = (await r.nodes([estuary_db.id(task)])).nodes[0]
     assert (node.status, node.phase) == (status, phase)
     assert (node.heartbeat_at is None) == (beat is None)
     assert {(s.native, s.phase) for s in r.engine.spec.statuses} >= {(status, phase)}
     assert {c.phase: c.n for c in await r.counts()}[phase] == 1
-    assert await r.detail(rows.id(task)) is not None
+    assert await r.detail(estuary_db.id(task)) is not None
     await r.findings()
 
 
-async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: Workspace) -> None:
+async def test_what_the_engine_does_not_record_is_empty(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
     node = (
-        await r.nodes([rows.id(await rows.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))])
+        await r.nodes(
+            [estuary_db.id(await estuary_db.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))]
+        )
     ).nodes[0]
     kind = r.engine.kind("task")
     assert kind is not None
@@ -161,31 +163,31 @@ async def test_what_the_engine_does_not_record_is_empty(rows: Rows, workspace: W
     ],
 )
 async def test_the_creation_time_is_in_the_id(
-    rows: Rows, workspace: Workspace, id_: str, created: float | None
+    estuary_db: EstuaryDb, workspace: Workspace, id_: str, created: float | None
 ) -> None:
-    await rows.task(id_=id_)
-    node = (await reader(workspace, LABEL).nodes([rows.id(id_)])).nodes[0]
+    await estuary_db.task(id_=id_)
+    node = (await reader(workspace, LABEL).nodes([estuary_db.id(id_)])).nodes[0]
     assert node.created_at == created
 
 
-async def test_an_id_of_now_was_made_now(rows: Rows, workspace: Workspace) -> None:
-    page = await reader(workspace, LABEL).nodes([rows.id(await rows.task())])
+async def test_an_id_of_now_was_made_now(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    page = await reader(workspace, LABEL).nodes([estuary_db.id(await estuary_db.task())])
     created = page.nodes[0].created_at
     assert created is not None
     assert abs(page.at - created) < 30
 
 
-async def test_type_names_are_configurable(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_type_names_are_configurable(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"names": {"2": "SPECS", "77": "MINE"}}})
-    ids = [rows.id(await rows.task(type_)) for type_ in (1, 2, 77, 78)]
+    ids = [estuary_db.id(await estuary_db.task(type_)) for type_ in (1, 2, 77, 78)]
     titles = [node.title for node in (await reader(workspace, LABEL).nodes(ids)).nodes]
     assert titles == ["DATA_PLANE_CONTROLLER", "SPECS", "MINE", "type 78"]
     await workspace.close()
 
 
-async def test_ids_that_are_none_are_of_nothing(rows: Rows, workspace: Workspace) -> None:
+async def test_ids_that_are_none_are_of_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
-    await rows.task()
+    await estuary_db.task()
     odd = ["estuary/task:x", "estuary/task:", f"estuary/task:{GHOST}", "estuary/task:16:ba", "estuary/task:' OR true"]
     assert (await r.nodes(odd)).nodes == ()
     assert [await r.detail(i) for i in odd if not i.endswith(":")] == [None] * 4
@@ -207,63 +209,66 @@ async def all_of(page: Callable[[str | None], Coroutine[Any, Any, Page]]) -> lis
 
 
 @both_versions
-async def test_a_root_has_no_parent_that_exists(rows: Rows, workspace: Workspace) -> None:
+async def test_a_root_has_no_parent_that_exists(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """Most rows of the real engine name a parent at random, by the default of the id's domain."""
     r = reader(workspace, LABEL)
-    random = await rows.value(
+    random = await estuary_db.value(
         "INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), 2) RETURNING task_id::text"
     )
-    assert await rows.value("SELECT parent_id IS NOT NULL FROM tasks")
+    assert await estuary_db.value("SELECT parent_id IS NOT NULL FROM tasks")
     self_ = "16:00:00:00:00:00:00:77"
     roots = {
         random,
-        await rows.task(parent=None),
-        await rows.task(parent=ZERO),
-        await rows.task(parent=GHOST),
-        await rows.task(id_=self_, parent=self_),
+        await estuary_db.task(parent=None),
+        await estuary_db.task(parent=ZERO),
+        await estuary_db.task(parent=GHOST),
+        await estuary_db.task(id_=self_, parent=self_),
     }
-    top = await rows.task(32767)
-    middle = await rows.task(32767, parent=top)
-    leaves = [await rows.task(32767, parent=middle) for _ in range(3)]
+    top = await estuary_db.task(32767)
+    middle = await estuary_db.task(32767, parent=top)
+    leaves = [await estuary_db.task(32767, parent=middle) for _ in range(3)]
     found = (await r.roots()).nodes
-    assert {n.id for n in found} == {rows.id(i) for i in (*roots, top)}
+    assert {n.id for n in found} == {estuary_db.id(i) for i in (*roots, top)}
     assert [n.parent_id for n in found] == [None] * len(found)
-    assert [n.id for n in (await r.children(rows.id(top))).nodes] == [rows.id(middle)]
-    below = await all_of(lambda cursor: r.children(rows.id(middle), cursor, 2))
-    assert [n.id for n in below] == [rows.id(i) for i in leaves], "oldest first"
-    assert {n.parent_id for n in below} == {rows.id(middle)}
+    assert [n.id for n in (await r.children(estuary_db.id(top))).nodes] == [estuary_db.id(middle)]
+    below = await all_of(lambda cursor: r.children(estuary_db.id(middle), cursor, 2))
+    assert [n.id for n in below] == [estuary_db.id(i) for i in leaves], "oldest first"
+    assert {n.parent_id for n in below} == {estuary_db.id(middle)}
     for root in roots:
-        assert (await r.children(rows.id(root))).nodes == ()
+        assert (await r.children(estuary_db.id(root))).nodes == ()
 
 
 @both_versions
-async def test_pages_of_roots_go_on_over_pages_of_children(rows: Rows, workspace: Workspace) -> None:
+async def test_pages_of_roots_go_on_over_pages_of_children(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """Roots far apart, or next to each other, with many children in between, in pages of any size."""
     roots, kin = [], []
     for children in (0, 7, 0, 1, 23, 0):
-        roots.append(await rows.task(32767, parent=GHOST if children % 2 else None))
-        kin.append({rows.id(await rows.task(32767, parent=roots[-1])) for _ in range(children)})
-    newest_first = [rows.id(i) for i in reversed(roots)]
+        roots.append(await estuary_db.task(32767, parent=GHOST if children % 2 else None))
+        kin.append({estuary_db.id(await estuary_db.task(32767, parent=roots[-1])) for _ in range(children)})
+    newest_first = [estuary_db.id(i) for i in reversed(roots)]
     r = reader(workspace, LABEL)
     for page in (1, 2, 3, 6, 50):
         assert [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))] == newest_first
     for root, children in zip(roots, kin, strict=True):
-        found = (await r.nodes([*children, rows.id(root)])).nodes
-        assert {n.id: n.parent_id for n in found} == {**dict.fromkeys(children, rows.id(root)), rows.id(root): None}
+        found = (await r.nodes([*children, estuary_db.id(root)])).nodes
+        assert {n.id: n.parent_id for n in found} == {
+            **dict.fromkeys(children, estuary_db.id(root)),
+            estuary_db.id(root): None,
+        }
 
 
-async def test_a_ring_of_parents_harms_nothing(rows: Rows, workspace: Workspace) -> None:
+async def test_a_ring_of_parents_harms_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     one, two = "16:00:00:00:00:00:00:01", "16:00:00:00:00:00:00:02"
-    await rows.task(id_=one, parent=two, wake=1)
-    await rows.task(id_=two, parent=one, wake=2)
+    await estuary_db.task(id_=one, parent=two, wake=1)
+    await estuary_db.task(id_=two, parent=one, wake=2)
     r = reader(workspace, LABEL)
     assert (await r.roots()).nodes == ()
-    assert [n.id for n in (await r.live()).nodes] == [rows.id(one), rows.id(two)]
-    assert [n.id for n in (await r.children(rows.id(one))).nodes] == [rows.id(two)]
+    assert [n.id for n in (await r.live()).nodes] == [estuary_db.id(one), estuary_db.id(two)]
+    assert [n.id for n in (await r.children(estuary_db.id(one))).nodes] == [estuary_db.id(two)]
 
 
 @both_versions
-async def test_pages_lose_nothing_and_repeat_nothing(rows: Rows, workspace: Workspace) -> None:
+async def test_pages_lose_nothing_and_repeat_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     times: list[Any] = [
         -50,
         -50,
@@ -278,11 +283,11 @@ async def test_pages_lose_nothing_and_repeat_nothing(rows: Rows, workspace: Work
         None,
         None,
     ]
-    tasks = [await rows.task(wake=wake) for wake in times]
+    tasks = [await estuary_db.task(wake=wake) for wake in times]
     r = reader(workspace, LABEL)
     for page in (1, 2, 5, 100):
         roots = [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))]
-        assert roots == [rows.id(t) for t in sorted(tasks, reverse=True)], "newest first"
+        assert roots == [estuary_db.id(t) for t in sorted(tasks, reverse=True)], "newest first"
         live = [n.id for n in await all_of(lambda c, page=page: r.live(c, page))]
         assert sorted(live) == sorted(roots)
         assert live == [n.id for n in (await r.live()).nodes]
@@ -293,11 +298,11 @@ async def test_pages_lose_nothing_and_repeat_nothing(rows: Rows, workspace: Work
 
 
 @both_versions
-async def test_find_takes_ids_in_any_spelling_and_types_by_name(rows: Rows, workspace: Workspace) -> None:
+async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     one, two = "16:ba:2a:e3:8c:00:04:00", "16:ba:2b:00:00:00:00:01"
-    await rows.task(2, id_=one)
-    await rows.task(1, id_=two, wake=-5)
-    await rows.task(77, id_="17:00:00:00:00:00:00:01")
+    await estuary_db.task(2, id_=one)
+    await estuary_db.task(1, id_=two, wake=-5)
+    await estuary_db.task(77, id_="17:00:00:00:00:00:00:01")
     r = reader(workspace, LABEL)
 
     async def found(text: str) -> list[str]:
@@ -312,15 +317,15 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(rows: Rows, work
         f"task:{one}",
         " 16ba2ae ",
     ):
-        assert await found(text) == [rows.id(one)], text
-    assert await found("16ba") == [rows.id(one), rows.id(two)]
-    assert await found("data_plane") == [rows.id(two)]
-    assert await found("type 77") == [rows.id("17:00:00:00:00:00:00:01")]
+        assert await found(text) == [estuary_db.id(one)], text
+    assert await found("16ba") == [estuary_db.id(one), estuary_db.id(two)]
+    assert await found("data_plane") == [estuary_db.id(two)]
+    assert await found("type 77") == [estuary_db.id("17:00:00:00:00:00:00:01")]
     for text in ("", "%", "zzz'", "16ba2ae38c00040000", "type 99999999999", "\\", "ff"):
         assert await found(text) == [], text
 
 
-async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: Workspace) -> None:
+async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for columns in (
         {"wake": None},
         {"wake": None},
@@ -329,7 +334,7 @@ async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: 
         {"wake": -900, "beat": 1},
         {"beat": 900},
     ):
-        await rows.task(**columns)  # type: ignore[arg-type]
+        await estuary_db.task(**columns)  # type: ignore[arg-type]
     counts = await reader(workspace, LABEL).counts()
     assert {c.phase: c.n for c in counts} == {
         Phase.BLOCKED: 2, Phase.SCHEDULED: 1, Phase.READY: 1, Phase.RUNNING: 1, Phase.FAILED: 1, Phase.HELD: 0,
@@ -341,9 +346,9 @@ async def test_counts_are_exact_where_the_table_is_small(rows: Rows, workspace: 
 
 
 @both_versions
-async def test_detail_tells_messages_with_sender_and_position(rows: Rows, workspace: Workspace) -> None:
-    sender = await rows.task(12)
-    task = await rows.task(
+async def test_detail_tells_messages_with_sender_and_position(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    sender = await estuary_db.task(12)
+    task = await estuary_db.task(
         32767,
         state={"Waiting": {"partial": 1, "pending": 1}},
         parent=GHOST,
@@ -352,7 +357,7 @@ async def test_detail_tells_messages_with_sender_and_position(rows: Rows, worksp
         inbox=[(ZERO, {"value": 1}), (sender, None), (GHOST, {"value": [1, {"a": "]"}]}), "17", None],
         inbox_next=[(sender, {"value": 2})],
     )
-    detail = await reader(workspace, LABEL).detail(rows.id(task))
+    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
     assert detail is not None
     sections = {s.name: s for s in detail.sections}
     inbox = [dict(zip(sections["inbox"].columns, row, strict=True)) for row in sections["inbox"].rows]
@@ -365,7 +370,7 @@ async def test_detail_tells_messages_with_sender_and_position(rows: Rows, worksp
     ]
     checks = [m["check"].partition(":")[0] for m in inbox]
     assert checks == ["decodable", "decodable", "not recognised for this type", "undecodable", "undecodable"]
-    assert [m["digest"] for m in inbox] == [digest(stored) for stored in (await rows.row(task))["inbox"]]
+    assert [m["digest"] for m in inbox] == [digest(stored) for stored in (await estuary_db.row(task))["inbox"]]
     assert len(sections["inbox_next"].rows) == 1
     payload = sections["state"].payload
     assert payload is not None
@@ -375,9 +380,9 @@ async def test_detail_tells_messages_with_sender_and_position(rows: Rows, worksp
     assert times["shard"] == "0"
 
 
-async def test_a_huge_state_is_cut(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(state=json.dumps({"x": "é" * 3_000_000}, ensure_ascii=False))
-    detail = await reader(workspace, LABEL).detail(rows.id(task), size=1000)
+async def test_a_huge_state_is_cut(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(state=json.dumps({"x": "é" * 3_000_000}, ensure_ascii=False))
+    detail = await reader(workspace, LABEL).detail(estuary_db.id(task), size=1000)
     assert detail is not None
     payload = next(s.payload for s in detail.sections if s.name == "state")
     assert payload is not None
@@ -394,22 +399,22 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_what_would_scan_a_large_table_is_offered_not_done(
-    large: None, rows: Rows, estuary: str, tmp_path: Path, server: TestbedServer
+    large: None, estuary_db: EstuaryDb, estuary: str, tmp_path: Path, server: PostgresServer
 ) -> None:
-    parent = await rows.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
-    child = await rows.task(32767, parent=parent)
-    zombie = await rows.task(beat=900)
-    stale_engines = await rows.task(inbox=[(ZERO, {"type": "shard_failed"})])
+    parent = await estuary_db.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
+    child = await estuary_db.task(32767, parent=parent)
+    zombie = await estuary_db.task(beat=900)
+    stale_engines = await estuary_db.task(inbox=[(ZERO, {"type": "shard_failed"})])
     workspace = await opened(estuary, tmp_path)
     r: Reader = reader(workspace, LABEL)
-    page = await r.children(rows.id(parent))
+    page = await r.children(estuary_db.id(parent))
     assert page.scan_required is not None
     assert page.scan_required.ddl.startswith("CREATE INDEX CONCURRENTLY")
-    assert [n.id for n in (await r.children(rows.id(parent), asked=True)).nodes] == [rows.id(child)]
+    assert [n.id for n in (await r.children(estuary_db.id(parent), asked=True)).nodes] == [estuary_db.id(child)]
     findings = await r.findings()
     assert {u.code for u in findings.skipped_findings} == {"zombie", "unread_inbox", "dead_child"}
     for task, code in ((zombie, "zombie"), (stale_engines, "unread_inbox")):
-        detail = await r.detail(rows.id(task))
+        detail = await r.detail(estuary_db.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"
     counts = {c.phase: c for c in await r.counts()}
@@ -421,18 +426,18 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     server.sql("; ".join(n.ddl.replace("CONCURRENTLY", "") for n in r.found.missing()), estuary)
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
-    assert [n.id for n in (await r.children(rows.id(parent))).nodes] == [rows.id(child)]
+    assert [n.id for n in (await r.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
     assert {f.code for f in (await r.findings()).found} == {"zombie"}
     await workspace.close()
 
 
 async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
-    large: None, rows: Rows, estuary: str, tmp_path: Path
+    large: None, estuary_db: EstuaryDb, estuary: str, tmp_path: Path
 ) -> None:
     from tests.queries.estuary.test_actions import apply
 
     workspace = await opened(estuary, tmp_path)
-    task = await rows.task()
+    task = await estuary_db.task()
     outcome, why = await apply(workspace, "delete", task)
     assert (outcome, "not known here" in why) == ("refused", True)
     assert (await apply(workspace, "delete", task, childless=True))[0] == "changed"

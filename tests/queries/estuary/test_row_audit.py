@@ -18,8 +18,8 @@ from queries.db.shared_sql import statement
 from queries.model import Outcome
 from queries.read.reader import Reader
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
-from tests.queries.estuary.rows import LABEL, ZERO, Rows, digest
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
 
@@ -52,24 +52,26 @@ ACTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.fixture
-async def audit(rows: Rows) -> AsyncIterator[RowAudit]:
-    async with RowAudit.over(rows.connection, "public") as audit:
+async def audit(estuary_db: EstuaryDb) -> AsyncIterator[RowAudit]:
+    async with RowAudit.over(estuary_db.connection, "public") as audit:
         yield audit
 
 
-async def made(rows: Rows, columns: dict[str, Any]) -> str:
+async def made(estuary_db: EstuaryDb, columns: dict[str, Any]) -> str:
     """A task with these columns, and what they say is around it."""
     given = dict(columns)
     relation, children, owned = given.pop("parent", None), given.pop("children", 0), given.pop("owned", False)
     if relation:
         held = {"wake": -9, "beat": 5} if relation == "polled" else {}
-        parent = await rows.task(32767, state=WAITING, inbox_next=None, **held)
+        parent = await estuary_db.task(32767, state=WAITING, inbox_next=None, **held)
         given |= {"parent": PLANE if relation == "gone" else parent, "type_": 32767}
-    task = await rows.task(**given)
+    task = await estuary_db.task(**given)
     for _ in range(children):
-        await rows.task(32767, parent=task)
+        await estuary_db.task(32767, parent=task)
     if owned:
-        await rows.sql("INSERT INTO alert_history (id, catalog_name) VALUES ($1::text::macaddr8, 'acmeCo/x')", task)
+        await estuary_db.sql(
+            "INSERT INTO alert_history (id, catalog_name) VALUES ($1::text::macaddr8, 'acmeCo/x')", task
+        )
     return task
 
 
@@ -83,13 +85,13 @@ def test_every_action_is_among_them() -> None:
     ("action", "arguments", "columns"), ACTIONS, ids=[f"{v} {' '.join(map(str, c))}" for v, _, c in ACTIONS]
 )
 async def test_an_entry_claims_what_was_done(
-    rows: Rows, workspace: Workspace, audit: RowAudit, action: str, arguments: Any, columns: Any
+    estuary_db: EstuaryDb, workspace: Workspace, audit: RowAudit, action: str, arguments: Any, columns: Any
 ) -> None:
-    tasks = [await made(rows, columns) for _ in range(2)]
+    tasks = [await made(estuary_db, columns) for _ in range(2)]
     for number in range(20):
-        await rows.task(wake=number, inbox=[(ZERO, SHARD)])
+        await estuary_db.task(wake=number, inbox=[(ZERO, SHARD)])
     await audit.made()
-    ids = [rows.id(task) for task in tasks]
+    ids = [estuary_db.id(task) for task in tasks]
     dry_run = await dry_run_of(workspace, action, ids, arguments, LABEL)
     assert await audit.made() == {}, "a dry run leaves nothing"
     outcomes = await do(workspace, action, ids, arguments, LABEL)
@@ -102,10 +104,10 @@ async def test_an_entry_claims_what_was_done(
 
 
 @both_versions
-async def test_what_drops_out_is_in_no_entry(rows: Rows, workspace: Workspace, audit: RowAudit) -> None:
-    free, held = await rows.task(wake=60), await rows.task(wake=-9, beat=5)
+async def test_what_drops_out_is_in_no_entry(estuary_db: EstuaryDb, workspace: Workspace, audit: RowAudit) -> None:
+    free, held = await estuary_db.task(wake=60), await estuary_db.task(wake=-9, beat=5)
     await audit.made()
-    outcomes = await do(workspace, "wake", [rows.id(free), rows.id(held)], None, LABEL)
+    outcomes = await do(workspace, "wake", [estuary_db.id(free), estuary_db.id(held)], None, LABEL)
     assert set(await audit.check(outcomes)) == {("tasks", free)}
 
 
@@ -134,39 +136,45 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
 
 @both_versions
 async def test_images_that_claim_deletions_which_were_none_break_it_off(
-    rows: Rows, careless: Workspace, audit: RowAudit
+    estuary_db: EstuaryDb, careless: Workspace, audit: RowAudit
 ) -> None:
-    parent = await rows.task(32767, state=WAITING)
-    child, alone = await rows.task(32767, parent=parent), await rows.task(2)
-    ids = [rows.id(child), rows.id(alone)]
+    parent = await estuary_db.task(32767, state=WAITING)
+    child, alone = await estuary_db.task(32767, parent=parent), await estuary_db.task(2)
+    ids = [estuary_db.id(child), estuary_db.id(alone)]
     await audit.made()
     dry_run = await dry_run_of(careless, "delete", ids, None, LABEL)
-    assert outcomes_of(dry_run) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
+    assert outcomes_of(dry_run) == {estuary_db.id(child): Outcome.CONFLICT, estuary_db.id(alone): CHANGED}
     outcomes = await do(careless, "delete", ids, None, LABEL)
-    assert outcomes_of(outcomes) == {rows.id(child): Outcome.CONFLICT, rows.id(alone): CHANGED}
-    assert "shown as deleted" in why(outcomes, rows.id(child))
+    assert outcomes_of(outcomes) == {estuary_db.id(child): Outcome.CONFLICT, estuary_db.id(alone): CHANGED}
+    assert "shown as deleted" in why(outcomes, estuary_db.id(child))
     await audit.check(outcomes)
-    assert await rows.row(child) is not None
+    assert await estuary_db.row(child) is not None
 
 
 @both_versions
-async def test_the_count_is_of_this_transaction_alone(rows: Rows, careless: Workspace) -> None:
+async def test_the_count_is_of_this_transaction_alone(estuary_db: EstuaryDb, careless: Workspace) -> None:
     """The server adds up over transactions: what was deleted just before must not make up for it."""
     for _ in range(3):
-        gone = await rows.task(2)
-        assert outcomes_of(await do(careless, "delete", [rows.id(gone)], None, LABEL)) == {rows.id(gone): CHANGED}
-    parent = await rows.task(32767, state=WAITING)
-    child = await rows.task(32767, parent=parent)
-    outcomes = await do(careless, "delete", [rows.id(child)], None, LABEL)
-    assert outcomes_of(outcomes) == {rows.id(child): Outcome.CONFLICT}
+        gone = await estuary_db.task(2)
+        assert outcomes_of(await do(careless, "delete", [estuary_db.id(gone)], None, LABEL)) == {
+            estuary_db.id(gone): CHANGED
+        }
+    parent = await estuary_db.task(32767, state=WAITING)
+    child = await estuary_db.task(32767, parent=parent)
+    outcomes = await do(careless, "delete", [estuary_db.id(child)], None, LABEL)
+    assert outcomes_of(outcomes) == {estuary_db.id(child): Outcome.CONFLICT}
 
 
-async def test_a_server_that_does_not_count_is_not_asked_to_agree(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_a_server_that_does_not_count_is_not_asked_to_agree(
+    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
+) -> None:
     database = estuary.rpartition("/")[2]
-    await rows.sql(f"ALTER DATABASE {database} SET track_counts = off")
+    await estuary_db.sql(f"ALTER DATABASE {database} SET track_counts = off")
     workspace = await opened(estuary, tmp_path)
-    task = await rows.task(2)
-    assert outcomes_of(await do(workspace, "delete", [rows.id(task)], None, LABEL)) == {rows.id(task): CHANGED}
+    task = await estuary_db.task(2)
+    assert outcomes_of(await do(workspace, "delete", [estuary_db.id(task)], None, LABEL)) == {
+        estuary_db.id(task): CHANGED
+    }
     await workspace.close()
 
 

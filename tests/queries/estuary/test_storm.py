@@ -19,9 +19,9 @@ from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
 from queries.model import DryRun, Node, Outcome, Phase
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, EstuaryDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, reader
-from tests.queries.estuary.rows import LABEL, Rows
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 STEPS = 420
 TIMEOUT = 300.0
@@ -47,8 +47,8 @@ SELECT task_id::text || ': ' || CASE
 class Storm:
     """One database under fire."""
 
-    def __init__(self, rows: Rows, connections: list[Any], workspace: Workspace, rng: Random) -> None:
-        self.rows, self.workspace, self.rng = rows, workspace, rng
+    def __init__(self, estuary_db: EstuaryDb, connections: list[Any], workspace: Workspace, rng: Random) -> None:
+        self.estuary_db, self.workspace, self.rng = estuary_db, workspace, rng
         self.executors = [self.executor(c, n) for n, c in enumerate(connections)]
         self.connections = connections
         self.holders: dict[str, Executor] = {}
@@ -88,23 +88,23 @@ class Storm:
         """Somebody sends a controller its next numbered message, by the engine's own way."""
         tasks = await self.tasks(kinds.LIVE_SPEC)
         if not tasks:
-            tasks = [await self.rows.task(kinds.LIVE_SPEC)]
+            tasks = [await self.estuary_db.task(kinds.LIVE_SPEC)]
         task = self.rng.choice(tasks)
         self.sent[task] += 1
-        await self.rows.send(task, {"type": "republish", "reason": str(self.sent[task])})
+        await self.estuary_db.send(task, {"type": "republish", "reason": str(self.sent[task])})
 
     async def tasks(self, type_: int) -> list[str]:
-        rows = await self.rows.connection.fetch(
+        rows = await self.estuary_db.connection.fetch(
             "SELECT task_id::text FROM tasks WHERE task_type = $1 ORDER BY 1", type_
         )
         return [row[0] for row in rows]
 
     async def new(self) -> None:
         if self.rng.random() < 0.5 or len(await self.tasks(kinds.LIVE_SPEC)) < 4:
-            await self.rows.task(kinds.LIVE_SPEC, wake=self.rng.choice((-1, 30, None)))
+            await self.estuary_db.task(kinds.LIVE_SPEC, wake=self.rng.choice((-1, 30, None)))
         else:
-            task = await self.rows.task(kinds.FIBONACCI, state='"Init"')
-            await self.rows.send(task, {"value": self.rng.randint(2, 5)})
+            task = await self.estuary_db.task(kinds.FIBONACCI, state='"Init"')
+            await self.estuary_db.send(task, {"value": self.rng.randint(2, 5)})
 
     async def crash(self) -> None:
         """A process dies, or all do: what they hold stays held, and their successors know nothing of it."""
@@ -118,7 +118,7 @@ class Storm:
     async def pass_(self) -> None:
         """Time goes by, but never more than an executor would let pass without a heartbeat."""
         seconds = float(self.rng.choice((1, 50, 70)))
-        await self.rows.sql(
+        await self.estuary_db.sql(
             "UPDATE tasks SET wake_at = wake_at - make_interval(secs => $1), heartbeat = CASE WHEN heartbeat ="
             " '0001-01-01T00:00:00Z' THEN heartbeat ELSE heartbeat - make_interval(secs => $1) END",
             seconds,
@@ -126,7 +126,7 @@ class Storm:
         for held in [h for e in self.executors for h in e.held.values()]:
             held.beat -= seconds
             shift = "SELECT ($1::text::timestamptz - make_interval(secs => $2))::text"
-            held.heartbeat = await self.rows.value(shift, held.heartbeat, seconds)
+            held.heartbeat = await self.estuary_db.value(shift, held.heartbeat, seconds)
         for number in range(len(self.executors)):
             await self.round(number)
 
@@ -153,8 +153,8 @@ class Storm:
             arguments["message"] = {"type": "republish", "reason": str(self.sent[self.key(picked[0])] + 1)}
         if action.name in ("delete", "restart", "drop"):
             picked = [n for n in picked if n.title.startswith("LIVE")][:1]
-        if action.name == "drop" and picked and await self.rows.row(self.key(picked[0])):
-            arguments |= {**await self.rows.named(self.key(picked[0]), 1), "decodable": True}
+        if action.name == "drop" and picked and await self.estuary_db.row(self.key(picked[0])):
+            arguments |= {**await self.estuary_db.named(self.key(picked[0]), 1), "decodable": True}
         dry_run = await dry_run_of(self.workspace, action.name, {n.id: n.version for n in picked}, arguments, LABEL)
         if self.rng.random() < 0.4:
             await self.round(self.rng.randrange(len(self.executors)))
@@ -188,18 +188,18 @@ class Storm:
         return node.id.partition("/task:")[2]
 
     async def check(self) -> None:
-        assert await self.rows.connection.fetch(IMPOSSIBLE) == []
+        assert await self.estuary_db.connection.fetch(IMPOSSIBLE) == []
 
     async def settle(self) -> None:
         """Let everything come to rest: all messages are read, all trees are done."""
         for _ in range(400):
-            await self.rows.sql(
+            await self.estuary_db.sql(
                 "UPDATE tasks SET wake_at = now() WHERE wake_at > now() AND heartbeat = '0001-01-01T00:00:00Z' AND"
                 " task_type = $1", kinds.FIBONACCI,
             )  # fmt: skip
             await self.pass_()
             await self.check()
-            due = await self.rows.value("SELECT count(*) FROM tasks WHERE wake_at <= now()")
+            due = await self.estuary_db.value("SELECT count(*) FROM tasks WHERE wake_at <= now()")
             if due == 0 and not any(e.held for e in self.executors):
                 return
         raise AssertionError("it never came to rest")
@@ -207,12 +207,12 @@ class Storm:
 
 @both_versions
 async def test_what_the_engine_relies_on_survives_any_action(
-    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     rng = Random(server.version)
     workspace = await opened(estuary, tmp_path)
     connections = [await asyncpg.connect(estuary, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
-    storm = Storm(rows, connections, workspace, rng)
+    storm = Storm(estuary_db, connections, workspace, rng)
     for _ in range(4):
         await storm.new()
     weights = {storm.message: 5, storm.new: 1, storm.pass_: 9, storm.crash: 1, storm.action: 10}

@@ -18,8 +18,8 @@ from console.demo.estuary.executor import Executor
 from queries.actions import wait
 from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
-from tests.queries.estuary.rows import LABEL, Rows, digest
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 TIMEOUT = 3.0  # seconds: the heartbeat timeout of these executors
@@ -66,45 +66,47 @@ async def waited(
     return results
 
 
-async def held(rows: Rows, executor: Executor, task: str) -> None:
+async def held(estuary_db: EstuaryDb, executor: Executor, task: str) -> None:
     """Until the executor has had the task, and has failed at it."""
     async with asyncio.timeout(30):
-        while (await rows.row(task))["idle"]:
+        while (await estuary_db.row(task))["idle"]:
             await asyncio.sleep(0.05)
 
 
 async def test_a_poisoned_task_is_met_between_two_of_its_retries(
-    rows: Rows, quick: Workspace, executor: Executor
+    estuary_db: EstuaryDb, quick: Workspace, executor: Executor
 ) -> None:
     """Each retry renews its heartbeat: it is free for a tenth of a second every three seconds."""
-    task = await rows.task(wake=-1, inbox=['"poison"', sent(SHARD)])
-    await held(rows, executor, task)
-    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
-    assert outcomes_of(dry_run) == {rows.id(task): REFUSED}
-    assert dry_run.for_now == (rows.id(task),)
+    task = await estuary_db.task(wake=-1, inbox=['"poison"', sent(SHARD)])
+    await held(estuary_db, executor, task)
+    dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], POISON, LABEL)
+    assert outcomes_of(dry_run) == {estuary_db.id(task): REFUSED}
+    assert dry_run.for_now == (estuary_db.id(task),)
     results = await waited(quick, dry_run, 120)
-    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
+    assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): CHANGED}
     async with asyncio.timeout(60):
-        while (await rows.row(task))["inbox"]:
+        while (await estuary_db.row(task))["inbox"]:
             await asyncio.sleep(0.1)
-    assert (await rows.row(task))["state"] is not None, "the next poll went through"
+    assert (await estuary_db.row(task))["state"] is not None, "the next poll went through"
 
 
-async def test_waiting_is_bounded(rows: Rows, quick: Workspace) -> None:
-    task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
-    live = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
-    dry_run = await dry_run_of(quick, "drop", [rows.id(task), rows.id(live)], POISON, LABEL)
-    assert set(dry_run.for_now) == {rows.id(task), rows.id(live)}
+async def test_waiting_is_bounded(estuary_db: EstuaryDb, quick: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
+    live = await estuary_db.task(wake=-900, beat=0, inbox=['"poison"'])
+    dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task), estuary_db.id(live)], POISON, LABEL)
+    assert set(dry_run.for_now) == {estuary_db.id(task), estuary_db.id(live)}
     began = time.monotonic()
     results = await waited(quick, dry_run, 0.5)
     assert time.monotonic() - began >= 0.5
-    assert {i: r.outcome for i, r in results.items()} == dict.fromkeys([rows.id(task), rows.id(live)], REFUSED)
-    assert "younger than the timeout" in results[rows.id(live)].why
+    assert {i: r.outcome for i, r in results.items()} == dict.fromkeys(
+        [estuary_db.id(task), estuary_db.id(live)], REFUSED
+    )
+    assert "younger than the timeout" in results[estuary_db.id(live)].why
 
 
-async def test_waiting_can_be_stopped(rows: Rows, quick: Workspace) -> None:
-    task = await rows.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
-    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
+async def test_waiting_can_be_stopped(estuary_db: EstuaryDb, quick: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
+    dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], POISON, LABEL)
     stop = asyncio.Event()
     running = asyncio.create_task(waited(quick, dry_run, 3600, stop))
     await asyncio.sleep(0.6)
@@ -113,11 +115,11 @@ async def test_waiting_can_be_stopped(rows: Rows, quick: Workspace) -> None:
     assert await asyncio.wait_for(running, 30) == {}, "what was not tried is the caller's to tell"
 
 
-async def test_without_leave_nothing_is_waited_for(rows: Rows, quick: Workspace) -> None:
-    task = await rows.task(wake=-900, beat=0, inbox=['"poison"'])
-    dry_run = await dry_run_of(quick, "drop", [rows.id(task)], POISON, LABEL)
+async def test_without_leave_nothing_is_waited_for(estuary_db: EstuaryDb, quick: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, beat=0, inbox=['"poison"'])
+    dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], POISON, LABEL)
     results = await waited(quick, dry_run, 0)
-    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): REFUSED}
+    assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): REFUSED}
 
 
 @pytest.mark.parametrize(
@@ -125,37 +127,37 @@ async def test_without_leave_nothing_is_waited_for(rows: Rows, quick: Workspace)
     [("drop", {"position": 2, "digest": digest('"poison"')}, REFUSED), ("restart", {}, STALE), ("delete", {}, STALE)],
 )
 async def test_another_task_than_was_agreed_to_is_left_alone(
-    rows: Rows, quick: Workspace, action: str, arguments: Any, becomes: Outcome
+    estuary_db: EstuaryDb, quick: Workspace, action: str, arguments: Any, becomes: Outcome
 ) -> None:
     """The poll ended well after all: its inbox and its state are not what the operator saw."""
-    task = await rows.task(wake=-900, beat=0, state={"n": 1}, inbox=[sent(SHARD), '"poison"'])
-    dry_run = await dry_run_of(quick, action, [rows.id(task)], arguments, LABEL)
-    assert dry_run.for_now == (rows.id(task),)
+    task = await estuary_db.task(wake=-900, beat=0, state={"n": 1}, inbox=[sent(SHARD), '"poison"'])
+    dry_run = await dry_run_of(quick, action, [estuary_db.id(task)], arguments, LABEL)
+    assert dry_run.for_now == (estuary_db.id(task),)
     running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.5)
-    await rows.sql(
+    await estuary_db.sql(
         """UPDATE tasks
               SET heartbeat = '0001-01-01T00:00:00Z', inner_state = '{"n": 2}', inbox = ARRAY[$2::json, $3::json]
             WHERE task_id = $1::text::macaddr8""",
         *(task, '"poison"', sent(SHARD)),
     )
-    before = await rows.digest()
-    assert {i: r.outcome for i, r in (await asyncio.wait_for(running, 60)).items()} == {rows.id(task): becomes}
-    assert await rows.digest() == before
+    before = await estuary_db.digest()
+    assert {i: r.outcome for i, r in (await asyncio.wait_for(running, 60)).items()} == {estuary_db.id(task): becomes}
+    assert await estuary_db.digest() == before
 
 
 @pytest.mark.parametrize(("action", "arguments"), [("wake", {}), ("park", {}), ("restart", {}), ("delete", {})])
 async def test_other_actions_wait_for_the_end_of_a_poll(
-    rows: Rows, quick: Workspace, action: str, arguments: Any
+    estuary_db: EstuaryDb, quick: Workspace, action: str, arguments: Any
 ) -> None:
-    task = await rows.task(wake=-9, beat=0, state={"n": 1})
-    free = await rows.task(wake=60)
-    ids = [rows.id(task), rows.id(free)]
+    task = await estuary_db.task(wake=-9, beat=0, state={"n": 1})
+    free = await estuary_db.task(wake=60)
+    ids = [estuary_db.id(task), estuary_db.id(free)]
     dry_run = await dry_run_of(quick, action, ids, arguments, LABEL)
-    assert outcomes_of(dry_run) == {rows.id(task): REFUSED, rows.id(free): CHANGED}
+    assert outcomes_of(dry_run) == {estuary_db.id(task): REFUSED, estuary_db.id(free): CHANGED}
     running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.4)
-    await rows.sql(
+    await estuary_db.sql(
         "UPDATE tasks SET heartbeat = '0001-01-01T00:00:00Z', wake_at = now() + interval '1 hour'"
         " WHERE task_id = $1::text::macaddr8",
         task,
@@ -164,31 +166,31 @@ async def test_other_actions_wait_for_the_end_of_a_poll(
     assert {i: r.outcome for i, r in results.items()} == dict.fromkeys(ids, CHANGED)
 
 
-async def test_a_task_that_ends_while_it_is_waited_for_is_gone(rows: Rows, quick: Workspace) -> None:
-    task = await rows.task(wake=-9, beat=0)
-    dry_run = await dry_run_of(quick, "park", [rows.id(task)], None, LABEL)
+async def test_a_task_that_ends_while_it_is_waited_for_is_gone(estuary_db: EstuaryDb, quick: Workspace) -> None:
+    task = await estuary_db.task(wake=-9, beat=0)
+    dry_run = await dry_run_of(quick, "park", [estuary_db.id(task)], None, LABEL)
     running = asyncio.create_task(waited(quick, dry_run, 60))
     await asyncio.sleep(0.4)
-    await rows.sql("DELETE FROM tasks")
+    await estuary_db.sql("DELETE FROM tasks")
     results = await asyncio.wait_for(running, 60)
-    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): Outcome.GONE}
+    assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): Outcome.GONE}
 
 
-async def test_a_hot_loop_is_met_between_two_polls(rows: Rows, quick: Workspace, executor: Executor) -> None:
+async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick: Workspace, executor: Executor) -> None:
     """Its executor never reads the message; each poll ends with the task due again."""
     plane = "15:00:00:00:00:00:00:01"
     stale_engines = sent({"initialize": {"migration_id": plane}})
-    task = await rows.task(8, wake=-1, state={"migration_id": plane}, inbox=[stale_engines])
+    task = await estuary_db.task(8, wake=-1, state={"migration_id": plane}, inbox=[stale_engines])
     named = {"position": 1, "digest": digest(stale_engines), "decodable": True}
     async with asyncio.timeout(60):
         while True:
-            dry_run = await dry_run_of(quick, "drop", [rows.id(task)], named, LABEL)
+            dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], named, LABEL)
             if dry_run.for_now:
                 break
             await asyncio.sleep(0.03)
     results = await waited(quick, dry_run, 120)
-    assert {i: r.outcome for i, r in results.items()} == {rows.id(task): CHANGED}
+    assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): CHANGED}
     async with asyncio.timeout(30):
-        while (await rows.row(task))["due"] is None or (await rows.row(task))["due"] < 60:
+        while (await estuary_db.row(task))["due"] is None or (await estuary_db.row(task))["due"] < 60:
             await asyncio.sleep(0.1)
-    assert (await rows.row(task))["inbox"] is None
+    assert (await estuary_db.row(task))["inbox"] is None

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from console.demo.tasker.data import Data
-from tests.queries.tasker_rows import Shop
+from tests.db.tasker import TaskerDb
 from tests.queries.test_tasker_executor import Engine, Steady
 
 
@@ -18,9 +18,9 @@ def data() -> Data:
 
 
 @pytest.fixture
-async def engine(shop: Shop) -> AsyncIterator[Engine]:
+async def engine(tasker_db: TaskerDb) -> AsyncIterator[Engine]:
     """An orchestrator and a worker, idle until the test runs them."""
-    dsn = shop.workspace.database.text
+    dsn = tasker_db.workspace.database.text
     connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
     yield Engine(connections[0], connections[1], Steady(1))
     for connection in connections:

@@ -8,10 +8,10 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import ListKind, claimed, complete, enqueued, failed, handed_in, pending, waiting
+from console.demo.tasker.shapes import StepHistory, claimed, complete, enqueued, failed, handed_in, pending, waiting
 from queries.model import Outcome
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
-from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
 
@@ -23,46 +23,48 @@ REGIONS[WEST] = complete(15 * MINUTE)
 
 @both_versions
 @pytest.mark.parametrize("shape", [claimed(20 * MINUTE), enqueued(20 * MINUTE), handed_in(50)])
-async def test_with_a_step_in_flight_it_is_at_rest(shop: Shop, data: Data, shape: ListKind) -> None:
+async def test_with_a_step_in_flight_it_is_at_rest(tasker_db: TaskerDb, data: Data, shape: StepHistory) -> None:
     made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps={**REGIONS, NORTH: shape})
     for queue in (None, RESULTS):
         data.message(made, NORTH, reads=1, queue=queue)
-    await shop.write(data)
-    assert await shop.codes() == set()
-    task = shop.task(made)
-    outcomes = await shop.do("unstick", task)
+    await tasker_db.write(data)
+    assert await tasker_db.codes() == set()
+    task = tasker_db.task(made)
+    outcomes = await tasker_db.do("unstick", task)
     assert outcomes_of(outcomes) == {task: Outcome.REFUSED}
     assert "in flight" in why(outcomes, task)
-    assert await shop.state(made) == "evaluating_results"
+    assert await tasker_db.state(made) == "evaluating_results"
 
 
-async def test_without_one_it_is_stuck(shop: Shop, data: Data) -> None:
+async def test_without_one_it_is_stuck(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps=REGIONS)
-    await shop.write(data)
-    task = shop.task(made)
-    assert (task, "orchestrator_gone") in await shop.codes()
-    assert (task, "orchestrator_gone") in await shop.codes(task)
-    assert outcomes_of(await shop.do("unstick", task)) == {task: Outcome.CHANGED}
-    assert await shop.ready() == {made.id}
+    await tasker_db.write(data)
+    task = tasker_db.task(made)
+    assert (task, "orchestrator_gone") in await tasker_db.codes()
+    assert (task, "orchestrator_gone") in await tasker_db.codes(task)
+    assert outcomes_of(await tasker_db.do("unstick", task)) == {task: Outcome.CHANGED}
+    assert await tasker_db.ready() == {made.id}
 
 
 @both_versions
-async def test_the_demo_s_engine_leaves_it_there_until_the_next_result(shop: Shop, data: Data, engine: Engine) -> None:
+async def test_the_demo_s_engine_leaves_it_there_until_the_next_result(
+    tasker_db: TaskerDb, data: Data, engine: Engine
+) -> None:
     made = data.task("nightly_ledger", state="waiting_for_dependencies", ago=60, steps={"open_books": complete(90)})
-    await shop.write(data)
+    await tasker_db.write(data)
     await engine.run(2)
     slow = made.steps[NORTH]
     assert slow in engine.worker.claimed
     engine.worker.claimed[slow] = 30
     await engine.run(12)
     assert list(engine.worker.claimed) == [slow], "its branch is longer than the others"
-    assert await shop.state(made) == "evaluating_results"
-    assert await shop.ready() == set()
+    assert await tasker_db.state(made) == "evaluating_results"
+    assert await tasker_db.ready() == set()
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
-REST: list[tuple[str, str, ListKind, dict[str, Any]]] = [
+REST: list[tuple[str, str, StepHistory, dict[str, Any]]] = [
     ("release", NORTH, claimed(45 * MINUTE), {}),
     ("wake", NORTH, waiting(60, backoff=9000), {}),
     ("retry", NORTH, failed(60), {}),
@@ -76,23 +78,23 @@ REST: list[tuple[str, str, ListKind, dict[str, Any]]] = [
 @pytest.mark.parametrize("ago", [5.0, 120.0])
 @pytest.mark.parametrize("case", REST, ids=lambda c: c[0])
 async def test_a_task_that_nobody_would_poll_is_stale(
-    shop: Shop, data: Data, engine: Engine, case: Any, ago: float
+    tasker_db: TaskerDb, data: Data, engine: Engine, case: Any, ago: float
 ) -> None:
     action, step, shape, arguments = case
     made = data.task("nightly_ledger", state="evaluating_results", ago=ago, steps={**REGIONS, step: shape})
-    await shop.write(data)
-    assert outcomes_of(await shop.do(action, shop.step(made, step), **arguments)) == {
-        shop.step(made, step): Outcome.CHANGED
+    await tasker_db.write(data)
+    assert outcomes_of(await tasker_db.do(action, tasker_db.step(made, step), **arguments)) == {
+        tasker_db.step(made, step): Outcome.CHANGED
     }
-    assert await shop.state(made) == "waiting_for_dependencies"
-    assert await shop.ready() == {made.id}
+    assert await tasker_db.state(made) == "waiting_for_dependencies"
+    assert await tasker_db.ready() == {made.id}
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
 @pytest.mark.parametrize("state", ["evaluating_results", "steps_in_process"])
 async def test_while_another_is_in_flight_its_result_takes_the_task_on(
-    shop: Shop, data: Data, engine: Engine, state: str
+    tasker_db: TaskerDb, data: Data, engine: Engine, state: str
 ) -> None:
     made = data.task(
         "nightly_ledger",
@@ -101,48 +103,52 @@ async def test_while_another_is_in_flight_its_result_takes_the_task_on(
         steps={**REGIONS, WEST: handed_in(5), NORTH: claimed(45 * MINUTE)},
     )
     data.message(made, WEST, age=1, queue=RESULTS)
-    await shop.write(data)
-    assert outcomes_of(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
-    assert await shop.state(made) == state
+    await tasker_db.write(data)
+    assert outcomes_of(await tasker_db.do("release", tasker_db.step(made, NORTH))) == {
+        tasker_db.step(made, NORTH): Outcome.CHANGED
+    }
+    assert await tasker_db.state(made) == state
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
-async def test_the_last_step_of_a_resting_task_ends_it(shop: Shop, data: Data) -> None:
+async def test_the_last_step_of_a_resting_task_ends_it(tasker_db: TaskerDb, data: Data) -> None:
     steps = {"check_return": complete(90), "refund_card": complete(60), "notify_customer": claimed(45 * MINUTE)}
     made = data.task("refund", state="evaluating_results", ago=120, steps=steps)
-    await shop.write(data)
-    step = shop.step(made, "notify_customer")
-    assert outcomes_of(await shop.do("skip", step, in_flight=True)) == {step: Outcome.CHANGED}
-    assert await shop.state(made) == "complete"
-    assert await shop.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id)
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "notify_customer")
+    assert outcomes_of(await tasker_db.do("skip", step, in_flight=True)) == {step: Outcome.CHANGED}
+    assert await tasker_db.state(made) == "complete"
+    assert await tasker_db.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id)
 
 
-async def test_a_failure_that_is_left_blocks_the_task_as_the_engine_would(shop: Shop, data: Data) -> None:
+async def test_a_failure_that_is_left_blocks_the_task_as_the_engine_would(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task(
         "nightly_ledger",
         state="evaluating_results",
         ago=120,
         steps={**REGIONS, WEST: failed(60), NORTH: claimed(45 * MINUTE)},
     )
-    await shop.write(data)
-    assert outcomes_of(await shop.do("release", shop.step(made, NORTH))) == {shop.step(made, NORTH): Outcome.CHANGED}
-    assert await shop.state(made) == "blocked_by_failures"
+    await tasker_db.write(data)
+    assert outcomes_of(await tasker_db.do("release", tasker_db.step(made, NORTH))) == {
+        tasker_db.step(made, NORTH): Outcome.CHANGED
+    }
+    assert await tasker_db.state(made) == "blocked_by_failures"
 
 
 # Batches
 
 
 @both_versions
-async def test_a_batch_that_goes_on_is_no_orphan(shop: Shop, data: Data) -> None:
+async def test_a_batch_that_goes_on_is_no_orphan(tasker_db: TaskerDb, data: Data) -> None:
     live = claimed(50 * MINUTE, checkpoint={"cursor": 7}, stamped=20)
     quiet = claimed(50 * MINUTE, checkpoint={"cursor": 7}, stamped=40 * MINUTE)
     tasks = [
         data.task("newsletter", ago=20 * MINUTE, age=2 * HOUR, steps={"render": complete(HOUR), "deliver_batch": shape})
         for shape in (live, quiet)
     ]
-    await shop.write(data)
-    codes = {(n, c) for n, c in await shop.codes() if c in ("orphaned_claim", "batch_stalled")}
-    step = shop.step(tasks[1], "deliver_batch")
+    await tasker_db.write(data)
+    codes = {(n, c) for n, c in await tasker_db.codes() if c in ("orphaned_claim", "batch_stalled")}
+    step = tasker_db.step(tasks[1], "deliver_batch")
     assert codes == {(step, "orphaned_claim"), (step, "batch_stalled")}
-    assert await shop.codes(shop.step(tasks[0], "deliver_batch")) == set()
+    assert await tasker_db.codes(tasker_db.step(tasks[0], "deliver_batch")) == set()

@@ -10,8 +10,8 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.shapes import cancelled, claimed, complete, failed, pending, reset, waiting
 from console.demo.tasker.stuck import make
 from queries.model import Outcome
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
-from tests.queries.tasker_rows import Shop
 from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -21,51 +21,53 @@ DECISIONS = ("manually_resolved", "permanently_failed", "cancelled")
 
 @both_versions
 @pytest.mark.parametrize("end", ["error", "resolved_manually"])
-async def test_a_task_given_up_leaves_the_list(shop: Shop, data: Data, end: str) -> None:
+async def test_a_task_given_up_leaves_the_list(tasker_db: TaskerDb, data: Data, end: str) -> None:
     made, other = data.task("refund", **BLOCKED), data.task("refund", **BLOCKED)
-    await shop.write(data)
-    assert (shop.step(made, "refund_card"), "failed_step") in await shop.codes()
-    assert outcomes_of(await shop.do("give_up", shop.task(made), **{"as": end})) == {shop.task(made): Outcome.CHANGED}
-    left = {(shop.task(other), "blocked_by_failures"), (shop.step(other, "refund_card"), "failed_step")}
-    assert await shop.codes() == left
-    assert await shop.codes(shop.step(made, "refund_card")) == set()
-    assert {x.node.id for x in (await shop.reader.dead()).dead_letters} == {shop.task(other)}
+    await tasker_db.write(data)
+    assert (tasker_db.step(made, "refund_card"), "failed_step") in await tasker_db.codes()
+    assert outcomes_of(await tasker_db.do("give_up", tasker_db.task(made), **{"as": end})) == {
+        tasker_db.task(made): Outcome.CHANGED
+    }
+    left = {(tasker_db.task(other), "blocked_by_failures"), (tasker_db.step(other, "refund_card"), "failed_step")}
+    assert await tasker_db.codes() == left
+    assert await tasker_db.codes(tasker_db.step(made, "refund_card")) == set()
+    assert {x.node.id for x in (await tasker_db.reader.dead()).dead_letters} == {tasker_db.task(other)}
 
 
-async def test_what_the_engine_gave_up_stays(shop: Shop, data: Data) -> None:
+async def test_what_the_engine_gave_up_stays(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
-    await shop.write(data)
-    assert await shop.codes() == {(shop.step(made, "refund_card"), "failed_step")}
+    await tasker_db.write(data)
+    assert await tasker_db.codes() == {(tasker_db.step(made, "refund_card"), "failed_step")}
 
 
 @both_versions
 @pytest.mark.parametrize("decision", DECISIONS)
 @pytest.mark.parametrize("state", ["error", "blocked_by_failures"])
 async def test_a_dead_letter_decided_takes_its_task_off_the_list(
-    shop: Shop, data: Data, state: str, decision: str
+    tasker_db: TaskerDb, data: Data, state: str, decision: str
 ) -> None:
     made = data.task("refund", **BLOCKED | {"state": state})
     dead_letter = data.dead_letter(made, age=HOUR, was="steps_in_process")
-    await shop.write(data)
-    step = shop.step(made, "refund_card")
-    assert (step, "failed_step") in await shop.codes()
-    outcomes = await shop.do("resolve", shop.dead_letter(dead_letter), status=decision)
-    assert outcomes_of(outcomes) == {shop.dead_letter(dead_letter): Outcome.CHANGED}
-    assert await shop.codes() == set()
-    assert await shop.codes(step) == set()
-    assert (await shop.reader.dead()).dead_letters == ()
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "refund_card")
+    assert (step, "failed_step") in await tasker_db.codes()
+    outcomes = await tasker_db.do("resolve", tasker_db.dead_letter(dead_letter), status=decision)
+    assert outcomes_of(outcomes) == {tasker_db.dead_letter(dead_letter): Outcome.CHANGED}
+    assert await tasker_db.codes() == set()
+    assert await tasker_db.codes(step) == set()
+    assert (await tasker_db.reader.dead()).dead_letters == ()
 
 
 @both_versions
-async def test_a_decision_holds_until_the_task_fails_anew(shop: Shop, data: Data) -> None:
+async def test_a_decision_holds_until_the_task_fails_anew(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", **BLOCKED)
     data.dead_letter(made, age=5 * HOUR, decision="manually_resolved", by="anna")
-    await shop.write(data)
-    assert await shop.codes() == {
-        (shop.task(made), "blocked_by_failures"),
-        (shop.step(made, "refund_card"), "failed_step"),
+    await tasker_db.write(data)
+    assert await tasker_db.codes() == {
+        (tasker_db.task(made), "blocked_by_failures"),
+        (tasker_db.step(made, "refund_card"), "failed_step"),
     }
-    assert {x.node.id for x in (await shop.reader.dead()).dead_letters} == {shop.task(made)}
+    assert {x.node.id for x in (await tasker_db.reader.dead()).dead_letters} == {tasker_db.task(made)}
 
 
 @pytest.mark.parametrize(
@@ -76,13 +78,13 @@ async def test_a_decision_holds_until_the_task_fails_anew(shop: Shop, data: Data
         (reset(HOUR), "reset_but_dead"),
     ],
 )
-async def test_no_step_of_a_decided_task_is_on_the_list(shop: Shop, data: Data, shape: Any, code: str) -> None:
+async def test_no_step_of_a_decided_task_is_on_the_list(tasker_db: TaskerDb, data: Data, shape: Any, code: str) -> None:
     steps = {"sum_region_north": failed(HOUR), "sum_region_east": shape}
     made = data.task("nightly_ledger", state="blocked_by_failures", ago=HOUR, steps=steps)
-    await shop.write(data)
-    assert (shop.step(made, "sum_region_east"), code) in await shop.codes()
-    await shop.do("give_up", shop.task(made))
-    assert await shop.codes() == set()
+    await tasker_db.write(data)
+    assert (tasker_db.step(made, "sum_region_east"), code) in await tasker_db.codes()
+    await tasker_db.do("give_up", tasker_db.task(made))
+    assert await tasker_db.codes() == set()
 
 
 # What is suggested
@@ -92,14 +94,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved
 
 
 @both_versions
-async def test_what_is_suggested_is_not_refused(shop: Shop, data: Data) -> None:
+async def test_what_is_suggested_is_not_refused(tasker_db: TaskerDb, data: Data) -> None:
     """Dry runs of each suggestion of the demo's data; the exceptions need another decision first."""
-    await shop.write(make(1))
+    await tasker_db.write(make(1))
     tried = set()
-    for finding in (await shop.findings()).found:
+    for finding in (await tasker_db.findings()).found:
         if finding.action is None:
             continue
-        dry_run = await shop.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
+        dry_run = await tasker_db.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
         outcomes = outcomes_of(dry_run)
         assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(dry_run, finding.node_id))
         tried.add(finding.code)
@@ -124,36 +126,36 @@ STALE: list[tuple[str, float, float, Any, bool]] = [
 
 @both_versions
 @pytest.mark.parametrize("case", STALE, ids=lambda c: f"{c[0]}-{c[4]}")
-async def test_wake_is_suggested_only_where_it_helps(shop: Shop, data: Data, case: Any) -> None:
+async def test_wake_is_suggested_only_where_it_helps(tasker_db: TaskerDb, data: Data, case: Any) -> None:
     state, ago, age, steps, helps = case
     made = data.task("refund", state=state, ago=ago, age=age, steps=steps)
-    await shop.write(data)
-    task = shop.task(made)
-    found = next(f for f in (await shop.findings()).found if f.code == "stale_soon")
+    await tasker_db.write(data)
+    task = tasker_db.task(made)
+    found = next(f for f in (await tasker_db.findings()).found if f.code == "stale_soon")
     assert (found.node_id, found.action) == (task, "wake" if helps else None)
     if helps:
-        assert outcomes_of(await shop.do("wake", task)) == {task: Outcome.CHANGED}
+        assert outcomes_of(await tasker_db.do("wake", task)) == {task: Outcome.CHANGED}
 
 
 # Actions as the engine has them
 
 
-async def test_cancel_is_refused_in_error(shop: Shop, data: Data) -> None:
+async def test_cancel_is_refused_in_error(tasker_db: TaskerDb, data: Data) -> None:
     dead = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
     blocked = data.task("refund", **BLOCKED)
-    await shop.write(data)
-    outcomes = await shop.do("cancel", shop.task(dead), shop.task(blocked))
-    assert outcomes_of(outcomes) == {shop.task(dead): Outcome.REFUSED, shop.task(blocked): Outcome.CHANGED}
-    assert "in error" in why(outcomes, shop.task(dead))
-    assert await shop.step_state(dead.steps["refund_card"]) == "error"
+    await tasker_db.write(data)
+    outcomes = await tasker_db.do("cancel", tasker_db.task(dead), tasker_db.task(blocked))
+    assert outcomes_of(outcomes) == {tasker_db.task(dead): Outcome.REFUSED, tasker_db.task(blocked): Outcome.CHANGED}
+    assert "in error" in why(outcomes, tasker_db.task(dead))
+    assert await tasker_db.step_state(dead.steps["refund_card"]) == "error"
 
 
 @both_versions
-async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(shop: Shop, data: Data) -> None:
+async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", **BLOCKED | {"ago": 90 * MINUTE + 40})
-    await shop.write(data)
-    assert outcomes_of(await shop.do("bury", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
-    row = await shop.row("SELECT * FROM v_dlq_investigation_queue WHERE task_uuid = $1", made.id)
+    await tasker_db.write(data)
+    assert outcomes_of(await tasker_db.do("bury", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
+    row = await tasker_db.row("SELECT * FROM v_dlq_investigation_queue WHERE task_uuid = $1", made.id)
     assert (row["time_in_state_minutes"], row["namespace_name"], row["task_name"], row["current_state"]) == (
         90,
         "shop",
@@ -162,7 +164,7 @@ async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(shop: Sho
     )
 
 
-async def test_a_cancelled_task_has_no_step_on_the_list(shop: Shop, data: Data) -> None:
+async def test_a_cancelled_task_has_no_step_on_the_list(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="cancelled", ago=HOUR, steps={"refund_card": claimed(2 * HOUR)}, rest=cancelled())
-    await shop.write(data)
-    assert await shop.codes(shop.step(made, "refund_card")) == set()
+    await tasker_db.write(data)
+    assert await tasker_db.codes(tasker_db.step(made, "refund_card")) == set()

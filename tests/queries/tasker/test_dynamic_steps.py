@@ -8,10 +8,10 @@ import pytest
 
 from console.demo.tasker.data import Data, Made
 from console.demo.tasker.protocol import REQUESTS, RESULTS
-from console.demo.tasker.shapes import ListKind, cancelled, claimed, complete, failed, unwritten
+from console.demo.tasker.shapes import StepHistory, cancelled, claimed, complete, failed, unwritten
 from queries.model import Outcome, Phase
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
-from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
 
@@ -19,56 +19,56 @@ MINUTE, HOUR = 60.0, 3600.0
 DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
 
 
-def decided(data: Data, restock: ListKind, **options: Any) -> Made:
+def decided(data: Data, restock: StepHistory, **options: Any) -> Made:
     """A task whose decision has chosen ``restock``; ``credit_customer`` waits for it."""
     steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
     return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)
 
 
 @both_versions
-async def test_a_step_without_transitions_is_pending(shop: Shop, data: Data) -> None:
+async def test_a_step_without_transitions_is_pending(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, claimed(600))
     ready = decided(data, unwritten(120), state="waiting_for_dependencies")
-    await shop.write(data)
-    assert await shop.codes() == set()
-    waits, could = shop.step(made, "credit_customer"), shop.step(ready, "restock")
-    nodes = {n.id: n for n in (await shop.reader.nodes([waits, could])).nodes}
+    await tasker_db.write(data)
+    assert await tasker_db.codes() == set()
+    waits, could = tasker_db.step(made, "credit_customer"), tasker_db.step(ready, "restock")
+    nodes = {n.id: n for n in (await tasker_db.reader.nodes([waits, could])).nodes}
     assert [(nodes[i].status, nodes[i].phase) for i in (waits, could)] == [
         ("pending", Phase.BLOCKED),
         ("pending", Phase.READY),
     ]
     assert [nodes[i].changed_at for i in (waits, could)] == [nodes[i].created_at for i in (waits, could)]
     assert nodes[waits].revision == 0
-    assert waits in {n.id for n in (await shop.reader.live()).nodes}
-    detail = await shop.reader.detail(shop.step(made, "restock"))
+    assert waits in {n.id for n in (await tasker_db.reader.live()).nodes}
+    detail = await tasker_db.reader.detail(tasker_db.step(made, "restock"))
     assert detail is not None
     neighbours = next(s for s in detail.sections if s.name == "2_neighbours")
     assert dict.fromkeys(row[2] for row in neighbours.rows if row[0] == "child") == {"pending": None}
 
 
-async def test_rows_of_which_none_is_current_are_broken(shop: Shop, data: Data) -> None:
+async def test_rows_of_which_none_is_current_are_broken(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, claimed(600), ago=2 * HOUR)
-    await shop.write(data)
-    await shop.sql("UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
+    await tasker_db.write(data)
+    await tasker_db.sql("UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
                    made.steps["restock"])  # fmt: skip
-    step = shop.step(made, "restock")
-    assert {n for n, code in await shop.codes() if code == "broken_chain"} == {step}
-    assert [(n.status, n.phase) for n in (await shop.reader.nodes([step])).nodes] == [
+    step = tasker_db.step(made, "restock")
+    assert {n for n, code in await tasker_db.codes() if code == "broken_chain"} == {step}
+    assert [(n.status, n.phase) for n in (await tasker_db.reader.nodes([step])).nodes] == [
         ("no current state", Phase.UNKNOWN)
     ]
-    detail = await shop.reader.detail(shop.step(made, "credit_customer"))
+    detail = await tasker_db.reader.detail(tasker_db.step(made, "credit_customer"))
     assert detail is not None
     assert [r[2] for r in next(s for s in detail.sections if s.name == "2_neighbours").rows] == ["no current state"]
     for action in ("skip", "release", "retry", "wake"):
-        assert outcomes_of(await shop.do(action, step)) == {step: Outcome.REFUSED}, action
+        assert outcomes_of(await tasker_db.do(action, step)) == {step: Outcome.REFUSED}, action
 
 
-async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Shop, data: Data) -> None:
+async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="pending", ago=HOUR)
-    await shop.write(data)
-    await shop.sql("DELETE FROM task_transitions WHERE task_uuid = $1", made.id)
-    assert made.id not in await shop.ready()
-    assert (shop.task(made), "broken_chain") in await shop.codes()
+    await tasker_db.write(data)
+    await tasker_db.sql("DELETE FROM task_transitions WHERE task_uuid = $1", made.id)
+    assert made.id not in await tasker_db.ready()
+    assert (tasker_db.task(made), "broken_chain") in await tasker_db.codes()
 
 
 @both_versions
@@ -77,47 +77,47 @@ async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(shop: Sh
     [("skip", {}, "resolved_manually"), ("complete", {"result": {"by": "hand"}}, "complete")],
 )
 async def test_it_can_be_decided_by_hand(
-    shop: Shop, data: Data, engine: Engine, action: str, arguments: dict[str, Any], becomes: str
+    tasker_db: TaskerDb, data: Data, engine: Engine, action: str, arguments: dict[str, Any], becomes: str
 ) -> None:
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
-    await shop.write(data)
-    step = shop.step(made, "restock")
-    assert outcomes_of(await shop.do(action, step, **arguments)) == {step: Outcome.CHANGED}
-    rows = await shop.connection.fetch(
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "restock")
+    assert outcomes_of(await tasker_db.do(action, step, **arguments)) == {step: Outcome.CHANGED}
+    rows = await tasker_db.connection.fetch(
         "SELECT from_state, to_state, sort_key, most_recent FROM workflow_step_transitions WHERE workflow_step_uuid=$1",
         made.steps["restock"],
     )
     assert [tuple(r) for r in rows] == [("pending", becomes, 1, True)]
-    assert (await shop.step_row(made.steps["restock"]))["processed"]
+    assert (await tasker_db.step_row(made.steps["restock"]))["processed"]
     await engine.until_quiet()
-    assert await shop.state(made) == "complete"
+    assert await tasker_db.state(made) == "complete"
 
 
 @both_versions
-async def test_cancel_takes_it_too(shop: Shop, data: Data) -> None:
+async def test_cancel_takes_it_too(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, claimed(600))
-    await shop.write(data)
-    task = shop.task(made)
-    outcomes = await shop.do("cancel", task)
+    await tasker_db.write(data)
+    task = tasker_db.task(made)
+    outcomes = await tasker_db.do("cancel", task)
     assert outcomes_of(outcomes) == {task: Outcome.CHANGED}
-    row = await shop.row(
+    row = await tasker_db.row(
         "SELECT from_state, to_state, sort_key FROM workflow_step_transitions WHERE workflow_step_uuid = $1",
         made.steps["credit_customer"],
     )
     assert tuple(row) == ("pending", "cancelled", 1)
-    step = await shop.step_row(made.steps["credit_customer"])
+    step = await tasker_db.step_row(made.steps["credit_customer"])
     assert (step["processed"], step["in_process"]) == (True, False)
     assert str(made.steps["credit_customer"]) in {c.key for c in outcomes.changes if c.table == "workflow_steps"}
-    await shop.sound()
+    await tasker_db.sound()
 
 
 @both_versions
-async def test_it_waits_in_vain_for_a_cancelled_parent(shop: Shop, data: Data) -> None:
+async def test_it_waits_in_vain_for_a_cancelled_parent(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, cancelled(60), state="waiting_for_dependencies")
-    await shop.write(data)
-    step = shop.step(made, "restock")
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "restock")
     for asked in ((), (step,)):
-        found = [f for f in (await shop.findings(*asked)).found if f.code == "awaited_cancelled"]
+        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "awaited_cancelled"]
         assert [(f.node_id, f.evidence["waiting"], f.evidence["children"]) for f in found] == [
             (step, 1, "credit_customer")
         ]
@@ -127,46 +127,46 @@ async def test_it_waits_in_vain_for_a_cancelled_parent(shop: Shop, data: Data) -
     ("action", "said"), [("wake", "of its parents"), ("retry", "not in error"), ("resend", "no message")]
 )
 async def test_what_it_does_not_need_is_refused_as_for_a_pending_step(
-    shop: Shop, data: Data, action: str, said: str
+    tasker_db: TaskerDb, data: Data, action: str, said: str
 ) -> None:
     made = decided(data, claimed(600))
-    await shop.write(data)
-    step = shop.step(made, "credit_customer")
-    outcomes = await shop.do(action, step)
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "credit_customer")
+    outcomes = await tasker_db.do(action, step)
     assert outcomes_of(outcomes) == {step: Outcome.REFUSED}
     assert said in why(outcomes, step)
 
 
-async def test_what_the_engine_enqueued_meanwhile_is_left_alone(shop: Shop, data: Data) -> None:
+async def test_what_the_engine_enqueued_meanwhile_is_left_alone(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
-    await shop.write(data)
-    step = shop.step(made, "restock")
-    seen = {n.id: n.version for n in (await shop.reader.nodes([step])).nodes}
-    await shop.sql(
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "restock")
+    seen = {n.id: n.version for n in (await tasker_db.reader.nodes([step])).nodes}
+    await tasker_db.sql(
         "INSERT INTO workflow_step_transitions (workflow_step_uuid, from_state, to_state, sort_key, most_recent,"
         " created_at, updated_at) VALUES ($1, 'pending', 'enqueued', 1, true, now(), now())",
         made.steps["restock"],
     )
-    assert outcomes_of(await shop.do("skip", seen, in_flight=True)) == {step: Outcome.STALE}
-    assert await shop.step_state(made.steps["restock"]) == "enqueued"
+    assert outcomes_of(await tasker_db.do("skip", seen, in_flight=True)) == {step: Outcome.STALE}
+    assert await tasker_db.step_state(made.steps["restock"]) == "enqueued"
 
 
-async def test_retry_of_a_task_leaves_it_as_it_is(shop: Shop, data: Data) -> None:
+async def test_retry_of_a_task_leaves_it_as_it_is(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, failed(60), state="blocked_by_failures")
-    await shop.write(data)
-    assert outcomes_of(await shop.do("retry", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
-    assert await shop.step_state(made.steps["credit_customer"]) is None
-    assert await shop.ready() == {made.id}
+    await tasker_db.write(data)
+    assert outcomes_of(await tasker_db.do("retry", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
+    assert await tasker_db.step_state(made.steps["credit_customer"]) is None
+    assert await tasker_db.ready() == {made.id}
 
 
 @both_versions
-async def test_the_demo_s_engine_makes_them_as_the_engine_does(shop: Shop, engine: Engine) -> None:
-    await shop.write(Data(1))
+async def test_the_demo_s_engine_makes_them_as_the_engine_does(tasker_db: TaskerDb, engine: Engine) -> None:
+    await tasker_db.write(Data(1))
     await request(engine, "review_return", "1.1.0")
     await engine.orchestrator.tick()
     await engine.until_quiet()
-    assert [r[0] for r in await shop.connection.fetch("SELECT complete FROM tasks")] == [True]
-    firsts = await shop.connection.fetch(
+    assert [r[0] for r in await tasker_db.connection.fetch("SELECT complete FROM tasks")] == [True]
+    firsts = await tasker_db.connection.fetch(
         "SELECT n.name, x.from_state, x.to_state FROM workflow_steps s JOIN named_steps n USING (named_step_uuid)"
         " JOIN workflow_step_transitions x USING (workflow_step_uuid) WHERE x.sort_key = 1"
     )
@@ -175,8 +175,8 @@ async def test_the_demo_s_engine_makes_them_as_the_engine_does(shop: Shop, engin
     dynamic = {name: states for name, states in first.items() if name not in DECIDED}
     assert set(dynamic) in ({"restock", "credit_customer"}, {"scrap", "credit_customer"})
     assert set(dynamic.values()) == {("pending", "enqueued")}
-    assert [await shop.messages(q) for q in (REQUESTS, RESULTS)] == [[], []]
-    await shop.sound()
+    assert [await tasker_db.messages(q) for q in (REQUESTS, RESULTS)] == [[], []]
+    await tasker_db.sound()
 
 
 async def request(engine: Engine, name: str, version: str, **metadata: Any) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.shapes import ListKind, complete, failed, handed_in, pending, unwritten, waiting
-from tests.queries.tasker_rows import Shop
+from console.demo.tasker.shapes import StepHistory, complete, failed, handed_in, pending, unwritten, waiting
+from tests.db.tasker import TaskerDb
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
-LATE: list[tuple[str, str, float, dict[str, ListKind], float]] = [
+LATE: list[tuple[str, str, float, dict[str, StepHistory], float]] = [
     ("refund", "pending", 2 * HOUR, {}, 2 * HOUR),
     ("refund", "waiting_for_dependencies", 40 * MINUTE, {"check_return": pending(HOUR)}, 40 * MINUTE),
     ("refund", "waiting_for_dependencies", 40 * MINUTE, {"check_return": complete(20 * MINUTE)}, 20 * MINUTE),
@@ -37,23 +37,23 @@ LATE: list[tuple[str, str, float, dict[str, ListKind], float]] = [
 @both_versions
 @pytest.mark.parametrize("case", LATE, ids=lambda c: f"{c[0]}-{c[1]}-{c[4]}")
 async def test_what_the_poller_should_have_taken_is_reported(
-    shop: Shop, data: Data, engine: Engine, case: tuple[str, str, float, dict[str, ListKind], float]
+    tasker_db: TaskerDb, data: Data, engine: Engine, case: tuple[str, str, float, dict[str, StepHistory], float]
 ) -> None:
     name, state, ago, steps, since = case
     made = data.task(name, state=state, ago=ago, age=3 * HOUR, steps=steps)
-    await shop.write(data)
-    assert made.id in await shop.ready(), "the engine's own view"
-    for asked in ((), (shop.task(made),)):
-        found = [f for f in (await shop.findings(*asked)).found if f.code == "not_picked_up"]
-        assert [f.node_id for f in found] == [shop.task(made)]
+    await tasker_db.write(data)
+    assert made.id in await tasker_db.ready(), "the engine's own view"
+    for asked in ((), (tasker_db.task(made),)):
+        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "not_picked_up"]
+        assert [f.node_id for f in found] == [tasker_db.task(made)]
         assert found[0].since is not None
-        assert (await shop.findings()).at - found[0].since == pytest.approx(since, abs=30)
+        assert (await tasker_db.findings()).at - found[0].since == pytest.approx(since, abs=30)
     await engine.orchestrator.tick()
-    assert "not_picked_up" not in {c for _, c in await shop.codes()}
+    assert "not_picked_up" not in {c for _, c in await tasker_db.codes()}
 
 
 @both_versions
-async def test_what_no_poller_would_take_yet_is_not(shop: Shop, data: Data) -> None:
+async def test_what_no_poller_would_take_yet_is_not(tasker_db: TaskerDb, data: Data) -> None:
     data.task("refund", state="pending", ago=60)
     data.task("refund", state="waiting_for_dependencies", ago=40 * MINUTE, steps={"check_return": complete(30)})
     data.task(
@@ -69,30 +69,30 @@ async def test_what_no_poller_would_take_yet_is_not(shop: Shop, data: Data) -> N
         ago=40 * MINUTE,
         steps={"open_books": complete(HOUR), "sum_region_east": failed(HOUR)},
     )
-    await shop.write(data)
-    assert {c for _, c in await shop.codes()} & {"not_picked_up"} == set()
+    await tasker_db.write(data)
+    assert {c for _, c in await tasker_db.codes()} & {"not_picked_up"} == set()
 
 
 @both_versions
 @pytest.mark.parametrize("queue", [RESULTS, REQUESTS, FINALIZATIONS])
 async def test_messages_that_no_orchestrator_reads_are_reported(
-    shop: Shop, data: Data, engine: Engine, queue: str
+    tasker_db: TaskerDb, data: Data, engine: Engine, queue: str
 ) -> None:
     made = data.task("refund", ago=20 * MINUTE, steps={"check_return": handed_in(20 * MINUTE)})
     for age in (20 * MINUTE, 10 * MINUTE):
         data.message(made, "check_return", age=age, queue=queue)
-    await shop.write(data)
+    await tasker_db.write(data)
     first = f"tasker/message:{queue}/1"
     for asked in ((), (first,)):
-        found = [f for f in (await shop.findings(*asked)).found if f.code == "no_orchestrator"]
+        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "no_orchestrator"]
         assert [(f.node_id, f.evidence["messages"]) for f in found] == [(first, 2)]
     await engine.orchestrator.tick()
-    assert "no_orchestrator" not in {c for _, c in await shop.codes()}
+    assert "no_orchestrator" not in {c for _, c in await tasker_db.codes()}
 
 
-async def test_messages_that_were_read_or_are_fresh_are_not(shop: Shop, data: Data) -> None:
+async def test_messages_that_were_read_or_are_fresh_are_not(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", ago=20 * MINUTE, steps={"check_return": handed_in(20 * MINUTE)})
     data.message(made, "check_return", age=20 * MINUTE, reads=1, queue=RESULTS)
     data.message(made, "check_return", age=60, queue=RESULTS)
-    await shop.write(data)
-    assert await shop.codes() == set()
+    await tasker_db.write(data)
+    assert await tasker_db.codes() == set()

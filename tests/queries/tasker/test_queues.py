@@ -16,9 +16,9 @@ from console.demo.tasker.templates import TEMPLATES, Step, Template
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened, outcomes_of, why
-from tests.queries.tasker_rows import Shop
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 QUEUE = "worker_Rust_E2E_queue"
 CAPITAL = Template(namespace="Rust_E2E", name="spin", version="1", steps=(Step(name="spin_up"),))
@@ -29,63 +29,63 @@ def data() -> Data:
     return Data(1, [*TEMPLATES, CAPITAL])
 
 
-async def namespace(shop: Shop, name: str) -> str:
-    key = await shop.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = $1", name)
+async def namespace(tasker_db: TaskerDb, name: str) -> str:
+    key = await tasker_db.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = $1", name)
     return f"tasker/namespace:{key}"
 
 
 @both_versions
-async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(shop: Shop, data: Data) -> None:
+async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(tasker_db: TaskerDb, data: Data) -> None:
     waits = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     data.message(waits, "spin_up", age=900)
     ended = data.task("spin", state="cancelled", rest=cancelled(900))
     data.message(ended, "spin_up", age=30, reads=9)
     lost = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
-    await shop.write(data)
+    await tasker_db.write(data)
     assert waits.queue == QUEUE
-    assert await shop.value("SELECT to_regclass('pgmq.q_worker_rust_e2e_queue')")
-    assert not await shop.value("""SELECT to_regclass('pgmq."q_worker_Rust_E2E_queue"')""")
-    found = await shop.findings()
+    assert await tasker_db.value("SELECT to_regclass('pgmq.q_worker_rust_e2e_queue')")
+    assert not await tasker_db.value("""SELECT to_regclass('pgmq."q_worker_Rust_E2E_queue"')""")
+    found = await tasker_db.findings()
     assert found.skipped_findings == ()
     message = f"tasker/message:{QUEUE}/2"
     assert {(f.node_id, f.code) for f in found.found} == {
-        (await namespace(shop, "Rust_E2E"), "no_worker"),
+        (await namespace(tasker_db, "Rust_E2E"), "no_worker"),
         (message, "poison_message"),
-        (shop.step(lost, "pull_erp"), "lost_step"),
+        (tasker_db.step(lost, "pull_erp"), "lost_step"),
     }
-    assert [n.id for n in (await shop.reader.nodes([message])).nodes] == [message]
-    detail = await shop.reader.detail(message)
+    assert [n.id for n in (await tasker_db.reader.nodes([message])).nodes] == [message]
+    detail = await tasker_db.reader.detail(message)
     assert detail is not None
     assert [s.name for s in detail.sections] == ["1_message"]
-    assert outcomes_of(await shop.do("archive", message)) == {message: Outcome.CHANGED}
-    assert outcomes_of(await shop.do("cancel", shop.task(waits))) == {shop.task(waits): Outcome.CHANGED}
-    assert await shop.messages(QUEUE) == []
+    assert outcomes_of(await tasker_db.do("archive", message)) == {message: Outcome.CHANGED}
+    assert outcomes_of(await tasker_db.do("cancel", tasker_db.task(waits))) == {tasker_db.task(waits): Outcome.CHANGED}
+    assert await tasker_db.messages(QUEUE) == []
     again = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     assert again.queue == QUEUE
 
 
 @both_versions
-async def test_a_queue_whose_table_is_missing_hides_no_other(shop: Shop, data: Data) -> None:
+async def test_a_queue_whose_table_is_missing_hides_no_other(tasker_db: TaskerDb, data: Data) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
     data.message(quiet, "pull_erp", age=900)
     data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
-    await shop.write(data)
-    await shop.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
-    found = await shop.findings()
-    assert {(f.node_id, f.code) for f in found.found} == {(await namespace(shop, "legacy"), "no_worker")}
+    await tasker_db.write(data)
+    await tasker_db.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
+    found = await tasker_db.findings()
+    assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
     assert {u.code for u in found.skipped_findings} == {"no_worker", "lost_step", "poison_message"}
     assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
     assert "no_worker" not in found.capped
 
 
-async def test_a_view_in_the_place_of_a_queue_is_not_read(shop: Shop, data: Data) -> None:
+async def test_a_view_in_the_place_of_a_queue_is_not_read(tasker_db: TaskerDb, data: Data) -> None:
     data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
-    await shop.write(data)
-    await shop.sql(
+    await tasker_db.write(data)
+    await tasker_db.sql(
         "ALTER TABLE pgmq.q_worker_rust_e2e_queue RENAME TO hidden;"
         " CREATE VIEW pgmq.q_worker_rust_e2e_queue AS SELECT h.*, 1/0 AS bang FROM pgmq.hidden h"
     )
-    found = await shop.findings()
+    found = await tasker_db.findings()
     assert found.found == ()
     assert all("not a table" in u.why for u in found.skipped_findings)
     assert found.skipped_findings
@@ -93,24 +93,24 @@ async def test_a_view_in_the_place_of_a_queue_is_not_read(shop: Shop, data: Data
 
 @both_versions
 async def test_a_queue_that_the_role_may_not_read_hides_no_other(
-    server: TestbedServer, shop: Shop, data: Data, tmp_path: Path
+    server: PostgresServer, tasker_db: TaskerDb, data: Data, tmp_path: Path
 ) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
     data.message(quiet, "pull_erp", age=900)
     held = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     working = data.task("refund", ago=900, steps={"check_return": claimed(60)})
     late = data.task("refund", ago=900, steps={"check_return": handed_in(900)})
-    await shop.write(data)
+    await tasker_db.write(data)
     role = server.unique("operator")
-    dsn = shop.workspace.database.text
+    dsn = tasker_db.workspace.database.text
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    for statement in await grants(shop.workspace.database, shop.reader, [], [role]):
+    for statement in await grants(tasker_db.workspace.database, tasker_db.reader, [], [role]):
         server.sql(statement, dsn)
     server.sql(f"REVOKE ALL ON pgmq.q_worker_rust_e2e_queue, pgmq.q_{RESULTS} FROM {role}", dsn)
     async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
         reader = workspace.engines["tasker"]
         found = await reader.findings()
-        assert {(f.node_id, f.code) for f in found.found} == {(await namespace(shop, "legacy"), "no_worker")}
+        assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
             "lost_step": 1,
@@ -118,41 +118,41 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
             "poison_message": 2,
             "no_orchestrator": 1,
         }
-        other = Shop(shop.connection, workspace)
-        tasks = shop.task(held), shop.task(working)
+        other = TaskerDb(tasker_db.connection, workspace)
+        tasks = tasker_db.task(held), tasker_db.task(working)
         outcomes = await other.do("cancel", *tasks)
         assert outcomes_of(outcomes) == dict.fromkeys(tasks, Outcome.REFUSED)
         assert all("q_orchestration_step_results" in why(outcomes, t) or QUEUE in why(outcomes, t) for t in tasks)
-        step = shop.step(late, "check_return")
+        step = tasker_db.step(late, "check_return")
         outcomes = await other.do("resend", step)
         assert outcomes_of(outcomes) == {step: Outcome.REFUSED}, "nobody can tell whether it is lost"
 
 
 @both_versions
 async def test_the_grants_cover_queues_created_later(
-    server: TestbedServer, shop: Shop, data: Data, tmp_path: Path
+    server: PostgresServer, tasker_db: TaskerDb, data: Data, tmp_path: Path
 ) -> None:
     late = Template(namespace="newcomer", name="arrive", version="1", steps=(Step(name="arrive_now"),))
-    await shop.write(Data(2, TEMPLATES))
+    await tasker_db.write(Data(2, TEMPLATES))
     viewer, operator = server.unique("viewer"), server.unique("operator")
-    dsn = shop.workspace.database.text
+    dsn = tasker_db.workspace.database.text
     for role in (viewer, operator):
         server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    printed = await grants(shop.workspace.database, shop.reader, [viewer], [operator])
+    printed = await grants(tasker_db.workspace.database, tasker_db.reader, [viewer], [operator])
     server.sql("; ".join(printed), dsn)
     data = Data(3, [late])
     made = data.task("arrive", ago=900, steps={"arrive_now": enqueued(900)})
     data.message(made, "arrive_now", age=900, reads=9)
-    await shop.write(data)
+    await tasker_db.write(data)
     for role in (viewer, operator):
         async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
             found = await workspace.engines["tasker"].findings()
             assert found.skipped_findings == (), role
             assert "poison_message" in {f.code for f in found.found}, role
     async with workspace_of(as_role(dsn, operator), tmp_path) as workspace:
-        other = Shop(shop.connection, workspace)
-        assert outcomes_of(await other.do("cancel", shop.task(made))) == {shop.task(made): Outcome.CHANGED}
-    assert await shop.messages(made.queue) == []
+        other = TaskerDb(tasker_db.connection, workspace)
+        assert outcomes_of(await other.do("cancel", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
+    assert await tasker_db.messages(made.queue) == []
 
 
 @contextlib.asynccontextmanager

@@ -11,48 +11,52 @@ from console.demo.tasker.orchestrator import parses
 from console.demo.tasker.protocol import REQUESTS
 from console.demo.tasker.shapes import failed
 from queries.model import Outcome
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker.test_dynamic_steps import request
-from tests.queries.tasker_rows import Shop
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
 
 
 @both_versions
-async def test_its_request_has_a_priority_that_the_engine_knows(shop: Shop, data: Data, engine: Engine) -> None:
+async def test_its_request_has_a_priority_that_the_engine_knows(
+    tasker_db: TaskerDb, data: Data, engine: Engine
+) -> None:
     made = data.task("refund", state="error", ago=900, steps={"check_return": failed(900)})
-    await shop.write(data)
-    task = shop.task(made)
-    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.CHANGED}
-    (message,) = await shop.messages(REQUESTS)
+    await tasker_db.write(data)
+    task = tasker_db.task(made)
+    assert outcomes_of(await tasker_db.do("restart", task)) == {task: Outcome.CHANGED}
+    (message,) = await tasker_db.messages(REQUESTS)
     body = json.loads(message["message"])
     assert body["metadata"]["priority"] == "Normal"
     assert parses(body)
-    again = await shop.do("restart", task)
+    again = await tasker_db.do("restart", task)
     assert outcomes_of(again) == {task: Outcome.REFUSED}
     assert REQUESTS in why(again, task)
     await engine.until_quiet()
-    assert await shop.messages(REQUESTS) == []
-    assert await shop.value("SELECT count(*) FROM tasks WHERE parent_correlation_id = $1", made.correlation) == 1
-    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.REFUSED}
+    assert await tasker_db.messages(REQUESTS) == []
+    assert await tasker_db.value("SELECT count(*) FROM tasks WHERE parent_correlation_id = $1", made.correlation) == 1
+    assert outcomes_of(await tasker_db.do("restart", task)) == {task: Outcome.REFUSED}
 
 
-async def test_a_request_that_came_to_nothing_may_be_repeated(shop: Shop, data: Data, engine: Engine) -> None:
+async def test_a_request_that_came_to_nothing_may_be_repeated(tasker_db: TaskerDb, data: Data, engine: Engine) -> None:
     made = data.task("refund", state="error", ago=900, steps={"check_return": failed(900)})
-    await shop.write(data)
-    task = shop.task(made)
-    await shop.do("restart", task)
-    await shop.sql(f"DELETE FROM pgmq.q_{REQUESTS}")
-    assert outcomes_of(await shop.do("restart", task)) == {task: Outcome.CHANGED}
+    await tasker_db.write(data)
+    task = tasker_db.task(made)
+    await tasker_db.do("restart", task)
+    await tasker_db.sql(f"DELETE FROM pgmq.q_{REQUESTS}")
+    assert outcomes_of(await tasker_db.do("restart", task)) == {task: Outcome.CHANGED}
     await engine.until_quiet()
-    states = [await shop.state(r[0]) for r in await shop.connection.fetch("SELECT task_uuid FROM tasks ORDER BY 1")]
+    states = [
+        await tasker_db.state(r[0]) for r in await tasker_db.connection.fetch("SELECT task_uuid FROM tasks ORDER BY 1")
+    ]
     assert states == ["error", "complete"]
 
 
 @pytest.mark.parametrize("priority", [None, "normal", 5])
-async def test_the_demo_s_engine_takes_no_other_priority(shop: Shop, engine: Engine, priority: object) -> None:
-    await shop.write(Data(1))
+async def test_the_demo_s_engine_takes_no_other_priority(tasker_db: TaskerDb, engine: Engine, priority: object) -> None:
+    await tasker_db.write(Data(1))
     await request(engine, "refund", "1.0.0", priority=priority)
     await engine.orchestrator.tick()
-    assert await shop.value("SELECT count(*) FROM tasks") == 0
-    assert [m["read_ct"] for m in await shop.messages(REQUESTS)] == [1], "it comes back"
+    assert await tasker_db.value("SELECT count(*) FROM tasks") == 0
+    assert [m["read_ct"] for m in await tasker_db.messages(REQUESTS)] == [1], "it comes back"

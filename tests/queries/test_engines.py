@@ -16,7 +16,7 @@ from queries.db import shared_sql
 from queries.model import DRAWN, Node
 from queries.statement import Statement
 from queries.write import audit_log
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]
 TYPED = re.compile(r"^-- \$(\d+) \w+ (text\[\]|text|int|jsonb)", re.MULTILINE)
@@ -49,7 +49,7 @@ engines = pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.n
 
 
 @pytest.fixture
-async def engine(server: TestbedServer, shipped: Engine) -> AsyncIterator[asyncpg.Connection]:
+async def engine(server: PostgresServer, shipped: Engine) -> AsyncIterator[asyncpg.Connection]:
     """A connection to a database with that engine's tables in ``public``; only the server's own names are in reach."""
     dsn = server.fresh(shipped.name)
     connection = await asyncpg.connect(dsn, statement_cache_size=0)
@@ -59,7 +59,7 @@ async def engine(server: TestbedServer, shipped: Engine) -> AsyncIterator[asyncp
     server.drop(dsn)
 
 
-def usable(path: Path, server: TestbedServer) -> bool:
+def usable(path: Path, server: PostgresServer) -> bool:
     version = re.search(r"@(\d+)\.sql$", path.name)
     return (
         path.name != "schema.sql"
@@ -79,7 +79,9 @@ async def prepare(connection: asyncpg.Connection, text: str, header: str) -> Non
 
 @both_versions
 @engines
-async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: TestbedServer, shipped: Engine) -> None:
+async def test_each_file_can_be_run_in_psql(
+    engine: asyncpg.Connection, server: PostgresServer, shipped: Engine
+) -> None:
     for path in sorted((HOME / "engines" / shipped.name).rglob("*.sql")):
         if not usable(path, server):
             continue
@@ -95,7 +97,7 @@ async def test_each_file_can_be_run_in_psql(engine: asyncpg.Connection, server: 
 @both_versions
 @engines
 async def test_each_statement_gives_the_columns_it_must(
-    engine: asyncpg.Connection, server: TestbedServer, shipped: Engine
+    engine: asyncpg.Connection, server: PostgresServer, shipped: Engine
 ) -> None:
     shipped = loader.in_schema(shipped, "public")
 
@@ -122,7 +124,7 @@ async def test_each_statement_gives_the_columns_it_must(
 
 
 @both_versions
-async def test_each_common_statement_can_be_run_in_psql(server: TestbedServer, database: str) -> None:
+async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, database: str) -> None:
     server.sql(audit_log.ddl(), database)
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):

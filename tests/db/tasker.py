@@ -1,8 +1,8 @@
 """Rows for tasker's tables, the engine's own view of them, and short ways to act on them.
 
 data = Data(1); made = data.task("refund", state="blocked_by_failures", steps={"refund_card": failed()})
-await shop.write(data)
-outcomes = await shop.do("retry", shop.step(made, "refund_card"))
+await tasker_db.write(data)
+outcomes = await tasker_db.do("retry", tasker_db.step(made, "refund_card"))
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LABEL = "tasker"
 TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transitions", "tasks_dlq")
 
 
-class Shop:
+class TaskerDb:
     """One database with tasker's tables, as the engine or a bystander sees it, and as the console does."""
 
     def __init__(self, connection: asyncpg.Connection[Any], workspace: Workspace) -> None:
@@ -35,8 +35,8 @@ class Shop:
         self.row = connection.fetchrow
 
     @classmethod
-    async def open(cls, dsn: str, folder: Path, **options: Any) -> Shop:
-        """End it with ``await shop.close()``."""
+    async def open(cls, dsn: str, folder: Path, **options: Any) -> TaskerDb:
+        """End it with ``await tasker_db.close()``."""
         connection = await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"})
         return cls(connection, await opened(dsn, folder, **options))
 

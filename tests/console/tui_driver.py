@@ -20,8 +20,8 @@ from queries.workspace import Workspace
 DEADLINE = 20.0  # seconds until a state that does not come is a failure
 
 
-class Stage:
-    """``await stage.until("Wake")`` waits for a text or a condition; ``stage.text`` is what is on the screen now."""
+class TuiDriver:
+    """``await tui.wait_for("Wake")`` waits for a text or a condition; ``tui.text`` is what is on the screen now."""
 
     def __init__(self, app: UnstickApp, pilot: Pilot[None]) -> None:
         self.app = app
@@ -33,7 +33,7 @@ class Stage:
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
-    async def until(self, *wanted: str | Callable[[], object]) -> str:
+    async def wait_for(self, *wanted: str | Callable[[], object]) -> str:
         """Wait until every text is on the screen and every condition holds. The screen's text then."""
         with_deadline = asyncio.get_running_loop().time() + DEADLINE
         while True:
@@ -45,29 +45,29 @@ class Stage:
             await self.pilot.pause()
             await asyncio.sleep(0.01)
 
-    async def press(self, *keys: str) -> Stage:
+    async def press(self, *keys: str) -> TuiDriver:
         """Press keys, one after the other."""
         for key in keys:
             await self.pilot.press(key)
         return self
 
-    async def type(self, text: str) -> Stage:
+    async def type(self, text: str) -> TuiDriver:
         """Type into the field that has the focus."""
         return await self.press(*("space" if character == " " else character for character in text))
 
-    async def burst(self, *keys: str) -> Stage:
+    async def burst(self, *keys: str) -> TuiDriver:
         """Send keys at once, as a terminal does with what is typed fast; wait until all have been handled."""
         for key in keys:
             name = _character_to_key(key) if len(key) == 1 else key
             self.app.post_message(events.Key(name, key if len(key) == 1 else None))
         return await self.handled()
 
-    async def paste(self, text: str) -> Stage:
+    async def paste(self, text: str) -> TuiDriver:
         """Paste text, as a terminal with bracketed paste does."""
         self.app.post_message(events.Paste(text))
         return await self.handled()
 
-    async def handled(self) -> Stage:
+    async def handled(self) -> TuiDriver:
         """Wait until all keys sent so far have had their whole effect."""
         reached = asyncio.Event()
         self.app.call_later(reached.set)
@@ -76,18 +76,18 @@ class Stage:
             await self.app.keyboard.idle()
         return self
 
-    async def action(self, key: str, reason: str = "test") -> Stage:
+    async def action(self, key: str, reason: str = "test") -> TuiDriver:
         """Press an action's key, give a reason, and wait for the dry run."""
         await self.press(key)
-        await self.until("Reason, for the audit log")
+        await self.wait_for("Reason, for the audit log")
         await self.type(reason)
         await self.press("enter")
-        await self.until("Rows before and after")
+        await self.wait_for("Rows before and after")
         return self
 
 
 @contextlib.asynccontextmanager
-async def staged(
+async def run_tui(
     dsn: str,
     folder: Path,
     *,
@@ -99,7 +99,7 @@ async def staged(
     interval: float = 0.2,
     now: Callable[[], float] = monotonic,
     kind: type[UnstickApp] = UnstickApp,
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[TuiDriver]:
     """The console on ``dsn``; its audit log file is in ``folder``."""
 
     async def open_() -> Workspace:
@@ -111,6 +111,6 @@ async def staged(
     app = kind(open_, config, context, ascii=ascii, interval=interval, now=now)
     async with app.run_test(size=size) as pilot:
         try:
-            yield Stage(app, pilot)
+            yield TuiDriver(app, pilot)
         finally:
             await app.session.close()

@@ -1,8 +1,8 @@
 """Rows for estuary's tables in one readable call each, written past the console as the engine or a bystander would.
 
-task = await rows.task(2, wake=-10)                    # seconds from now; None: suspended
-task = await rows.task(1, wake=-100, beat=20)          # held, its heartbeat 20 seconds old
-task = await rows.task(2, inbox=[("...", {"type": "shard_failed"})])
+task = await estuary_db.task(2, wake=-10)                    # seconds from now; None: suspended
+task = await estuary_db.task(1, wake=-100, beat=20)          # held, its heartbeat 20 seconds old
+task = await estuary_db.task(2, inbox=[("...", {"type": "shard_failed"})])
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def digest(stored: str | None) -> str:
     return hashlib.sha256(("NULL" if stored is None else stored).encode()).hexdigest()[:16]
 
 
-class Rows:
+class EstuaryDb:
     """One database's tables."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
@@ -54,8 +54,8 @@ class Rows:
         self.value = connection.fetchval
 
     @classmethod
-    async def open(cls, dsn: str, schema: str = "public") -> Rows:
-        """For the tables in ``schema``; end it with ``await rows.connection.close()``."""
+    async def open(cls, dsn: str, schema: str = "public") -> EstuaryDb:
+        """For the tables in ``schema``; end it with ``await estuary_db.connection.close()``."""
         return cls(await asyncpg.connect(dsn, server_settings={"search_path": f'"{schema}"', "TimeZone": "UTC"}))
 
     async def task(

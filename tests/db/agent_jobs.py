@@ -1,7 +1,7 @@
 """Rows for agent_jobs' tables in one readable call each.
 
-job = await snak.job("pending", age=900)                      # times are ages in seconds
-outcomes = await do(workspace, "mark_failed", [snak.id(job)], {}, LABEL)
+job = await agent_jobs_db.job("pending", age=900)                      # times are ages in seconds
+outcomes = await do(workspace, "mark_failed", [agent_jobs_db.id(job)], {}, LABEL)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANNA, BERT = (UUID(f"{n}0000000-0000-4000-8000-00000000000{n}") for n in (1, 2))
 STATUSES = ("pending", "active", "completed", "failed", "delayed", "paused")
 
 
-class Snak:
+class AgentJobsDb:
     """One database's tables, written to as the engine or a bystander would: past the console."""
 
     def __init__(self, connection: asyncpg.Connection[Any], dsn: str) -> None:
@@ -29,7 +29,7 @@ class Snak:
         self._agents: dict[UUID, UUID] = {}
 
     @classmethod
-    async def open(cls, dsn: str) -> Snak:
+    async def open(cls, dsn: str) -> AgentJobsDb:
         return cls(await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}), dsn)
 
     async def agent(self, user: UUID = ANNA, name: str = "clerk") -> UUID:

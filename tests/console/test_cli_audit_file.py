@@ -9,7 +9,7 @@ import pytest
 
 from queries.write import audit_log
 from tests.command import Answer, unstick
-from tests.servers import TestbedServer
+from tests.servers import PostgresServer
 
 
 def act(dsn: str, home: Path, *more: str) -> Answer:
@@ -33,7 +33,7 @@ def lines(home: Path) -> list[dict[str, object]]:
 
 
 def test_entries_are_those_of_the_database_that_is_open(
-    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path
 ) -> None:
     act(eternaltwin_demo, tmp_path)
     (own,) = entries(eternaltwin_demo, tmp_path)
@@ -106,7 +106,7 @@ def test_a_file_that_another_user_may_have_chosen_lets_nothing_be_changed(
 
 @pytest.mark.parametrize("may", ["", "USAGE ON SCHEMA unstick", "INSERT ON unstick.audit_log"])
 def test_a_table_that_may_not_be_read_is_not_an_empty_one(
-    server: TestbedServer, eternaltwin_demo: str, tmp_path: Path, may: str
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path, may: str
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin_demo)
     act(eternaltwin_demo, tmp_path)
@@ -130,7 +130,7 @@ def test_a_table_that_may_not_be_read_is_not_an_empty_one(
         server.sql(f"DROP ROLE {role}")
 
 
-def test_what_is_no_cursor_is_a_wrong_word(server: TestbedServer, eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_what_is_no_cursor_is_a_wrong_word(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
     for _ in range(2):
         for cursor in ("garbage", "99999999999999999999999", "1;", ""):
             answer = unstick("audit", "--after", cursor, dsn=eternaltwin_demo, home=tmp_path)

@@ -1,7 +1,7 @@
 """Rows for uni2work's tables in one readable call each.
 
-job = await uni.job({"job": "send-notification"}, held_by=DEAD, held=900)     # times are ages in seconds
-outcomes = await do(workspace, "release", [uni.id(job)], {"gone": True}, LABEL)
+job = await uni2work_db.job({"job": "send-notification"}, held_by=DEAD, held=900)     # times are ages in seconds
+outcomes = await do(workspace, "release", [uni2work_db.id(job)], {"gone": True}, LABEL)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAIL = {"job": "send-notification", "recipient": 4711}
 CONSOLE = UUID("756e7374-6963-4b00-8000-000000000000")
 
 
-class Uni:
+class Uni2workDb:
     """One database's tables, written to as the engine or a bystander would: past the console."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
@@ -28,7 +28,7 @@ class Uni:
         self.value = connection.fetchval
 
     @classmethod
-    async def open(cls, dsn: str) -> Uni:
+    async def open(cls, dsn: str) -> Uni2workDb:
         return cls(await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}))
 
     async def job(

@@ -14,9 +14,9 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
+from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, opened, outcomes_of, seen
-from tests.queries.estuary.rows import LABEL, ZERO, Rows
-from tests.servers import TestbedServer, both_versions
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED, STALE, LOCKED = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE, Outcome.LOCKED
 DEPENDENCY, SHARD = {"type": "dependency_updated"}, {"type": "shard_failed"}
@@ -31,7 +31,7 @@ def sent(message: Any, sender: str = ZERO) -> str:
 
 async def apply(workspace: Workspace, action: str, task: str, **arguments: Any) -> tuple[Outcome, str]:
     """Do it to one task: the outcome, and why."""
-    outcomes = await do(workspace, action, [Rows.id(task)], arguments, LABEL)
+    outcomes = await do(workspace, action, [EstuaryDb.id(task)], arguments, LABEL)
     return outcomes.results[0].outcome, outcomes.results[0].why
 
 
@@ -45,29 +45,31 @@ def changed(before: Any, after: Any) -> dict[str, Any]:
 
 @both_versions
 @pytest.mark.parametrize("wake", [None, 3600, "infinity"])
-async def test_wake_makes_an_idle_task_due_and_nothing_else(rows: Rows, workspace: Workspace, wake: Any) -> None:
-    other = await rows.row(await rows.task(wake=50))
-    task = await rows.task(wake=wake, state={"messages_processed": 1}, inbox=[(ZERO, SHARD)])
-    before = await rows.row(task)
+async def test_wake_makes_an_idle_task_due_and_nothing_else(
+    estuary_db: EstuaryDb, workspace: Workspace, wake: Any
+) -> None:
+    other = await estuary_db.row(await estuary_db.task(wake=50))
+    task = await estuary_db.task(wake=wake, state={"messages_processed": 1}, inbox=[(ZERO, SHARD)])
+    before = await estuary_db.row(task)
     assert await apply(workspace, "wake", task) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert set(changed(before, after)) == {"wake_at"}
     assert after["due"] <= 0
-    assert changed(other, await rows.row(other["task_id"])) == {}
+    assert changed(other, await estuary_db.row(other["task_id"])) == {}
 
 
 @pytest.mark.parametrize(
     ("wake", "beat", "reason"), [(-9, 5, "held"), (-9, 500, "held"), (60, 5, "held"), (-9, None, "due already")]
 )
 async def test_wake_leaves_held_and_due_tasks(
-    rows: Rows, workspace: Workspace, wake: float, beat: float | None, reason: str
+    estuary_db: EstuaryDb, workspace: Workspace, wake: float, beat: float | None, reason: str
 ) -> None:
-    task = await rows.task(wake=wake, beat=beat)
-    before = await rows.digest()
+    task = await estuary_db.task(wake=wake, beat=beat)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "wake", task)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
 @both_versions
@@ -87,9 +89,9 @@ async def test_wake_leaves_held_and_due_tasks(
     ],
 )
 async def test_wake_asks_twice_where_a_poll_without_a_message_fails(
-    rows: Rows, workspace: Workspace, type_: int, state: Any, inbox: Any, outcome: Outcome
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, state: Any, inbox: Any, outcome: Outcome
 ) -> None:
-    task = await rows.task(type_, state=state, inbox=inbox)
+    task = await estuary_db.task(type_, state=state, inbox=inbox)
     assert (await apply(workspace, "wake", task))[0] is outcome
     if outcome is REFUSED:
         assert (await apply(workspace, "wake", task, regardless=True))[0] is CHANGED
@@ -100,14 +102,14 @@ async def test_wake_asks_twice_where_a_poll_without_a_message_fails(
 
 @both_versions
 @pytest.mark.parametrize("beat", [None, 10, 400, "-infinity", "2090-01-01"])
-async def test_send_goes_where_the_engine_puts_it(rows: Rows, workspace: Workspace, beat: Any) -> None:
+async def test_send_goes_where_the_engine_puts_it(estuary_db: EstuaryDb, workspace: Workspace, beat: Any) -> None:
     old = sent(DEPENDENCY)
-    task = await rows.task(
+    task = await estuary_db.task(
         wake=100 if beat is None else -100, beat=beat, inbox=[old], inbox_next=None if beat is None else [old]
     )
-    before = await rows.row(task)
+    before = await estuary_db.row(task)
     assert await apply(workspace, "send", task, message=SHARD) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     box, other = ("inbox", "inbox_next") if beat is None else ("inbox_next", "inbox")
     assert [json.loads(e) for e in after[box]] == [json.loads(old), [ZERO, SHARD]]
     assert after[other] == before[other]
@@ -115,10 +117,10 @@ async def test_send_goes_where_the_engine_puts_it(rows: Rows, workspace: Workspa
     assert (after["heartbeat"], after["state"]) == (before["heartbeat"], before["state"])
 
 
-async def test_a_suspended_task_wakes_at_a_message(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task()
+async def test_a_suspended_task_wakes_at_a_message(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task()
     await apply(workspace, "send", task, message=SHARD)
-    assert (await rows.row(task))["due"] <= 0
+    assert (await estuary_db.row(task))["due"] <= 0
 
 
 @both_versions
@@ -140,10 +142,12 @@ async def test_a_suspended_task_wakes_at_a_message(rows: Rows, workspace: Worksp
         (32767, {"value": 4}),
     ],
 )
-async def test_send_takes_what_the_type_takes(rows: Rows, workspace: Workspace, type_: int, message: Any) -> None:
-    task = await rows.task(type_, state={"status": "Idle"}, wake=60)
+async def test_send_takes_what_the_type_takes(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, message: Any
+) -> None:
+    task = await estuary_db.task(type_, state={"status": "Idle"}, wake=60)
     assert await apply(workspace, "send", task, message=message) == (CHANGED, "")
-    assert [json.loads(e) for e in (await rows.row(task))["inbox"]] == [[ZERO, message]]
+    assert [json.loads(e) for e in (await estuary_db.row(task))["inbox"]] == [[ZERO, message]]
 
 
 @both_versions
@@ -169,54 +173,56 @@ async def test_send_takes_what_the_type_takes(rows: Rows, workspace: Workspace, 
     ],
 )
 async def test_send_refuses_what_would_fail_the_poll(
-    rows: Rows, workspace: Workspace, type_: int, arguments: Any, reason: str
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, arguments: Any, reason: str
 ) -> None:
-    task = await rows.task(type_, state={"status": "Idle"}, wake=60)
-    before = await rows.digest()
+    task = await estuary_db.task(type_, state={"status": "Idle"}, wake=60)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "send", task, **arguments)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
-async def test_a_new_data_plane_takes_its_start_and_nothing_else(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(1)
+async def test_a_new_data_plane_takes_its_start_and_nothing_else(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(1)
     assert (await apply(workspace, "send", task, message="converge"))[0] is REFUSED
     assert (await apply(workspace, "send", task, message={"start": PLANE}))[0] is CHANGED
 
 
 @both_versions
-async def test_an_eof_is_sent_by_name_alone(rows: Rows, workspace: Workspace) -> None:
+async def test_an_eof_is_sent_by_name_alone(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     child = "16:00:00:00:00:00:00:01"
-    task = await rows.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
+    task = await estuary_db.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
     assert (await apply(workspace, "send", task, eof=True, sender=child))[0] is CHANGED
-    assert (await rows.row(task))["inbox"] == [sent(None, child)]
+    assert (await estuary_db.row(task))["inbox"] == [sent(None, child)]
 
 
-async def test_a_type_that_is_not_known_is_sent_to_unchecked(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(99)
+async def test_a_type_that_is_not_known_is_sent_to_unchecked(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(99)
     assert (await apply(workspace, "send", task, message={"any": 1}, skipped_findings=True))[0] is CHANGED
 
 
-async def test_the_messages_of_a_type_are_configurable(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_the_messages_of_a_type_are_configurable(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     mine = {"messages": {"99": 'strict $ == "go"'}, "names": {"99": "GOER"}, "takes": {"99": '"go"'}}
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
-    task = await rows.task(99)
+    task = await estuary_db.task(99)
     outcome, because = await apply(workspace, "send", task, message="stop")
     assert (outcome, because) == (REFUSED, 'not a message of GOER, which takes "go"')
     assert (await apply(workspace, "send", task, message="go"))[0] is CHANGED
-    controller = await rows.task(2, wake=60)
+    controller = await estuary_db.task(2, wake=60)
     assert (await apply(workspace, "send", controller, message=SHARD))[0] is CHANGED, "the others are kept"
     await workspace.close()
 
 
-async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(rows: Rows, workspace: Workspace) -> None:
+async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(
+    estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
     """The engine's function does nothing, without a word, where there is no such task."""
-    task = await rows.task(wake=60)
-    was = await seen(workspace, [rows.id(task)], LABEL)
-    await rows.sql("DELETE FROM tasks")
+    task = await estuary_db.task(wake=60)
+    was = await seen(workspace, [estuary_db.id(task)], LABEL)
+    await estuary_db.sql("DELETE FROM tasks")
     outcomes = await do(workspace, "send", was, {"message": SHARD}, LABEL)
-    assert outcomes_of(outcomes) == {rows.id(task): Outcome.GONE}
+    assert outcomes_of(outcomes) == {estuary_db.id(task): Outcome.GONE}
 
 
 # fence and release
@@ -224,23 +230,23 @@ async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(rows: Ro
 
 @both_versions
 @pytest.mark.parametrize("beat", [0.01, 100, 299, "2090-01-01"])
-async def test_fence_writes_a_heartbeat_of_its_own(rows: Rows, workspace: Workspace, beat: Any) -> None:
-    task = await rows.task(wake=-900, beat=beat, inbox=[(ZERO, SHARD)], inbox_next=[(ZERO, SHARD)])
-    before = await rows.row(task)
+async def test_fence_writes_a_heartbeat_of_its_own(estuary_db: EstuaryDb, workspace: Workspace, beat: Any) -> None:
+    task = await estuary_db.task(wake=-900, beat=beat, inbox=[(ZERO, SHARD)], inbox_next=[(ZERO, SHARD)])
+    before = await estuary_db.row(task)
     assert await apply(workspace, "fence", task) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert set(changed(before, after)) == {"heartbeat"}
     assert 0 <= after["age"] < 5
 
 
 @pytest.mark.parametrize(("beat", "reason"), [(None, "nobody polls"), (301, "Release"), ("-infinity", "Release")])
-async def test_fence_is_for_live_polls(rows: Rows, workspace: Workspace, beat: Any, reason: str) -> None:
-    task = await rows.task(wake=-900, beat=beat)
-    before = await rows.digest()
+async def test_fence_is_for_live_polls(estuary_db: EstuaryDb, workspace: Workspace, beat: Any, reason: str) -> None:
+    task = await estuary_db.task(wake=-900, beat=beat)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "fence", task)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
 @both_versions
@@ -248,29 +254,29 @@ async def test_fence_is_for_live_polls(rows: Rows, workspace: Workspace, beat: A
     ("type_", "wake", "beat"), [(2, -900, 301), (2, None, 301), (2, 50, 301), (1, -90, 61), (2, None, "-infinity")]
 )
 async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
-    rows: Rows, workspace: Workspace, type_: int, wake: Any, beat: Any
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, wake: Any, beat: Any
 ) -> None:
     first, second, third = ({"type": "republish", "reason": str(n)} for n in range(3))
-    task = await rows.task(
+    task = await estuary_db.task(
         type_, wake=wake, beat=beat, inbox=[(ZERO, first)], inbox_next=[(ZERO, second), (ZERO, third)]
     )
-    before = await rows.row(task)
+    before = await estuary_db.row(task)
     assert await apply(workspace, "release", task) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert after["idle"], "the very value that send_to_task compares with"
     assert after["heartbeat"] == "0001-01-01 00:00:00+00"
     assert [json.loads(e)[1] for e in after["inbox"]] == [first, second, third]
     assert after["inbox_next"] is None
     assert after["due"] <= 0
     assert after["state"] == before["state"]
-    await rows.send(task, SHARD)
-    assert len((await rows.row(task))["inbox"]) == 4, "nothing is set aside any more"
+    await estuary_db.send(task, SHARD)
+    assert len((await estuary_db.row(task))["inbox"]) == 4, "nothing is set aside any more"
 
 
 @both_versions
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
 async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
-    rows: Rows, estuary: str, server: TestbedServer, tmp_path: Path, zone: str
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path, zone: str
 ) -> None:
     """The year 1 reads as one before Christ west of Greenwich, and has odd minutes of offset everywhere."""
     database = estuary.rpartition("/")[2]
@@ -278,45 +284,45 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
         f"ALTER DATABASE {database} SET TimeZone = '{zone}'; ALTER DATABASE {database} SET DateStyle = 'SQL, DMY'"
     )
     workspace = await opened(estuary, tmp_path)
-    held, idle = await rows.task(wake=-900, beat=301), await rows.task(wake=60)
-    nodes = (await workspace.engines[LABEL].nodes([rows.id(held), rows.id(idle)])).nodes
+    held, idle = await estuary_db.task(wake=-900, beat=301), await estuary_db.task(wake=60)
+    nodes = (await workspace.engines[LABEL].nodes([estuary_db.id(held), estuary_db.id(idle)])).nodes
     assert [n.status for n in nodes] == ["reclaimable", "sleeping"]
     assert (await apply(workspace, "release", held))[0] is CHANGED
     assert (await apply(workspace, "wake", idle))[0] is CHANGED
     for task in (held, idle):
-        assert (await rows.row(task))["idle"]
+        assert (await estuary_db.row(task))["idle"]
         assert (await apply(workspace, "send", task, message=SHARD))[0] is CHANGED
-        after = await rows.row(task)
+        after = await estuary_db.row(task)
         assert (len(after["inbox"]), after["inbox_next"]) == (1, None)
     assert (await workspace.engines[LABEL].findings()).skipped_findings == ()
     await workspace.close()
 
 
-async def test_release_without_messages_leaves_no_empty_box(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-900, beat=400)
+async def test_release_without_messages_leaves_no_empty_box(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, beat=400)
     await apply(workspace, "release", task)
-    assert (await rows.row(task))["inbox"] is None
+    assert (await estuary_db.row(task))["inbox"] is None
 
 
 @pytest.mark.parametrize(
     ("type_", "beat", "reason"), [(2, 299, "(early)"), (2, 0, "Fence"), (1, 59, "(early)"), (2, None, "nobody holds")]
 )
 async def test_release_is_refused_below_the_timeout(
-    rows: Rows, workspace: Workspace, type_: int, beat: Any, reason: str
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, beat: Any, reason: str
 ) -> None:
-    task = await rows.task(type_, wake=-900, beat=beat)
-    before = await rows.digest()
+    task = await estuary_db.task(type_, wake=-900, beat=beat)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "release", task)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
-async def test_the_timeout_is_the_operators(rows: Rows, estuary: str, tmp_path: Path) -> None:
+async def test_the_timeout_is_the_operators(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     mine: dict[str, object] = {"heartbeat_timeout": 20.0, "1": {"heartbeat_timeout": 1000.0}}
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
-    assert (await apply(workspace, "release", await rows.task(2, wake=-900, beat=21)))[0] is CHANGED
-    assert (await apply(workspace, "release", await rows.task(1, wake=-900, beat=999)))[0] is REFUSED
+    assert (await apply(workspace, "release", await estuary_db.task(2, wake=-900, beat=21)))[0] is CHANGED
+    assert (await apply(workspace, "release", await estuary_db.task(1, wake=-900, beat=999)))[0] is REFUSED
     limits = workspace.engines[LABEL].engine.limits
     assert limits["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
     await workspace.close()
@@ -327,14 +333,14 @@ async def test_the_timeout_is_the_operators(rows: Rows, estuary: str, tmp_path: 
 
 @both_versions
 @pytest.mark.parametrize("wake", [-5, 500])
-async def test_park_suspends(rows: Rows, workspace: Workspace, wake: float) -> None:
-    task = await rows.task(wake=wake, state={"total_successes": 4})
-    before = await rows.row(task)
+async def test_park_suspends(estuary_db: EstuaryDb, workspace: Workspace, wake: float) -> None:
+    task = await estuary_db.task(wake=wake, state={"total_successes": 4})
+    before = await estuary_db.row(task)
     assert await apply(workspace, "park", task) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert changed(before, after) == {"wake_at": None}
-    await rows.send(task, SHARD)
-    assert (await rows.row(task))["due"] <= 0, "a message wakes it as ever"
+    await estuary_db.send(task, SHARD)
+    assert (await estuary_db.row(task))["due"] <= 0, "a message wakes it as ever"
 
 
 @pytest.mark.parametrize(
@@ -347,29 +353,29 @@ async def test_park_suspends(rows: Rows, workspace: Workspace, wake: float) -> N
     ],
 )
 async def test_park_is_refused_where_it_would_strand_the_task(
-    rows: Rows, workspace: Workspace, wake: Any, beat: Any, inbox: Any, reason: str
+    estuary_db: EstuaryDb, workspace: Workspace, wake: Any, beat: Any, inbox: Any, reason: str
 ) -> None:
-    task = await rows.task(wake=wake, beat=beat, inbox=inbox)
-    before = await rows.digest()
+    task = await estuary_db.task(wake=wake, beat=beat, inbox=inbox)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "park", task)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
 @both_versions
 @pytest.mark.parametrize("beat", [None, 400])
 @pytest.mark.parametrize(("position", "left"), [(1, "bc"), (2, "ac"), (3, "ab")])
 async def test_drop_takes_one_message_out(
-    rows: Rows, workspace: Workspace, beat: Any, position: int, left: str
+    estuary_db: EstuaryDb, workspace: Workspace, beat: Any, position: int, left: str
 ) -> None:
     inbox = ['"poison"' if n == position else sent(c) for n, c in enumerate("abc", 1)]
     aside = [sent("d")] if beat else None
-    task = await rows.task(wake=-900, beat=beat, inbox=inbox, inbox_next=aside)
-    before = await rows.row(task)
-    outcomes = await do(workspace, "drop", [rows.id(task)], await rows.named(task, position), LABEL)
-    after = await rows.row(task)
-    assert outcomes_of(outcomes) == {rows.id(task): CHANGED}
+    task = await estuary_db.task(wake=-900, beat=beat, inbox=inbox, inbox_next=aside)
+    before = await estuary_db.row(task)
+    outcomes = await do(workspace, "drop", [estuary_db.id(task)], await estuary_db.named(task, position), LABEL)
+    after = await estuary_db.row(task)
+    assert outcomes_of(outcomes) == {estuary_db.id(task): CHANGED}
     assert changed(before, after) == {"inbox": [sent(c) for c in left]}
     shown = outcomes.changes[0]
     assert shown.before is not None
@@ -377,23 +383,25 @@ async def test_drop_takes_one_message_out(
     assert (shown.before["inbox"], shown.after["inbox"]) == (inbox, after["inbox"]), "both as they are stored"
 
 
-async def test_dropping_the_only_message_leaves_no_box(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(wake=-900, inbox=[None])
-    assert (await apply(workspace, "drop", task, **await rows.named(task, 1)))[0] is CHANGED
-    assert (await rows.row(task))["inbox"] is None
+async def test_dropping_the_only_message_leaves_no_box(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, inbox=[None])
+    assert (await apply(workspace, "drop", task, **await estuary_db.named(task, 1)))[0] is CHANGED
+    assert (await estuary_db.row(task))["inbox"] is None
 
 
 @pytest.mark.parametrize(
     ("beat", "position", "reason"),
     [(10, 1, "may still be polled"), (None, 0, "no message 0"), (None, 3, "which holds 2"), (None, -1, "no message")],
 )
-async def test_drop_is_refused(rows: Rows, workspace: Workspace, beat: Any, position: int, reason: str) -> None:
-    task = await rows.task(wake=-900, beat=beat, inbox=[sent("a"), sent("b")])
-    before = await rows.digest()
-    outcome, because = await apply(workspace, "drop", task, **await rows.named(task, position))
+async def test_drop_is_refused(
+    estuary_db: EstuaryDb, workspace: Workspace, beat: Any, position: int, reason: str
+) -> None:
+    task = await estuary_db.task(wake=-900, beat=beat, inbox=[sent("a"), sent("b")])
+    before = await estuary_db.digest()
+    outcome, because = await apply(workspace, "drop", task, **await estuary_db.named(task, position))
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before
 
 
 # restart
@@ -414,13 +422,13 @@ async def test_drop_is_refused(rows: Rows, workspace: Workspace, beat: Any, posi
     ],
 )
 async def test_restart_begins_anew_with_the_first_message(
-    rows: Rows, workspace: Workspace, type_: int, state: Any, first: Any, made: Any
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, state: Any, first: Any, made: Any
 ) -> None:
     kept = [] if type_ == 8 else [sent(SHARD)]  # type 8 never reads a second message
-    task = await rows.task(type_, state=state, wake=900, inbox=kept or None)
-    before = await rows.row(task)
+    task = await estuary_db.task(type_, state=state, wake=900, inbox=kept or None)
+    before = await estuary_db.row(task)
     assert await apply(workspace, "restart", task, **({} if first is ... else {"first": first})) == (CHANGED, "")
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert after["state"] is None
     assert after["due"] <= 0
     expected = [] if made is None else [[ZERO, made]]
@@ -432,13 +440,15 @@ IDLE = {"status": "Idle", "data_plane_id": PLANE, "stack_name": "x", "stack": {"
 
 
 @both_versions
-async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(rows: Rows, workspace: Workspace) -> None:
-    task = await rows.task(1, state=IDLE, wake=900)
+async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(
+    estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
+    task = await estuary_db.task(1, state=IDLE, wake=900)
     outcome, because = await apply(workspace, "restart", task)
     assert (outcome, "data_plane_id" in because) == (REFUSED, True)
     assert (await apply(workspace, "restart", task, confirm=task))[0] is REFUSED
     assert (await apply(workspace, "restart", task, **TYPED))[0] is CHANGED
-    after = await rows.row(task)
+    after = await estuary_db.row(task)
     assert after["state"] is None
     assert [json.loads(e) for e in after["inbox"]] == [[ZERO, {"start": PLANE}]]
 
@@ -463,11 +473,11 @@ async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(rows: R
     ],
 )
 async def test_restart_is_refused(
-    rows: Rows, workspace: Workspace, type_: int, columns: Any, arguments: Any, reason: str
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, columns: Any, arguments: Any, reason: str
 ) -> None:
-    task = await rows.task(type_, wake=-9, **columns)
-    before = await rows.digest()
+    task = await estuary_db.task(type_, wake=-9, **columns)
+    before = await estuary_db.digest()
     outcome, because = await apply(workspace, "restart", task, **arguments)
     assert outcome is REFUSED
     assert reason in because
-    assert await rows.digest() == before
+    assert await estuary_db.digest() == before

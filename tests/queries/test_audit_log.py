@@ -16,15 +16,16 @@ from queries.actions import perform
 from queries.model import AuditLogEntry, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.queries.builders import LABEL, OPERATOR, Twin, do, dry_run_of, opened, outcomes_of, why
-from tests.servers import TestbedServer, both_versions
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, why
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED, DENIED = Outcome.CHANGED, Outcome.REFUSED, Outcome.DENIED
 GRANTS = "GRANT SELECT ON job, task, task_timer TO {0}; GRANT UPDATE ON task TO {0}; GRANT DELETE ON task_timer TO {0}"
 
 
 @pytest.fixture
-def role(server: TestbedServer, eternaltwin: str) -> str:
+def role(server: PostgresServer, eternaltwin: str) -> str:
     """An operator's role with a name that needs quoting, and all rights but those to the audit log."""
     name = server.unique('Anna "A"')
     quoted = '"' + name.replace('"', '""') + '"'
@@ -35,7 +36,7 @@ def role(server: TestbedServer, eternaltwin: str) -> str:
 
 @pytest.fixture
 async def operator(
-    server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+    server: PostgresServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> AsyncIterator[asyncpg.Connection]:
     """The audit log's table, and the operator's own connection past the console."""
     server.sql(audit_log.ddl(), eternaltwin)
@@ -45,31 +46,40 @@ async def operator(
     await connection.close()
 
 
-def as_role(server: TestbedServer, dsn: str, role: str) -> str:
+def as_role(server: PostgresServer, dsn: str, role: str) -> str:
     return server.dsn(dsn.rpartition("/")[2], user=role, password="x")
 
 
 @both_versions
 async def test_an_entry_is_written_in_the_actions_own_transaction(
-    twin: Twin, operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb,
+    operator: asyncpg.Connection,
+    server: PostgresServer,
+    eternaltwin: str,
+    role: str,
+    tmp_path: Path,
 ) -> None:
-    task, refused = await twin.task(status="Blocked", timer=30), await twin.task()
+    task, refused = await eternaltwin_db.task(status="Blocked", timer=30), await eternaltwin_db.task()
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
     assert workspace.audit_log_place == "table"
-    outcomes = await do(workspace, "wake", [twin.id(task)], {"untimed": True})
-    both = await do(workspace, "cancel", [twin.id(task), twin.id(refused)])
+    outcomes = await do(workspace, "wake", [eternaltwin_db.id(task)], {"untimed": True})
+    both = await do(workspace, "cancel", [eternaltwin_db.id(task), eternaltwin_db.id(refused)])
     (newest, entry), cursor = await workspace.audit_entries()
     assert cursor is None
     assert outcomes.audit_log == "table"
-    assert entry.xid == outcomes.xid == await twin.value("SELECT xmin::text FROM unstick.audit_log ORDER BY id LIMIT 1")
+    assert (
+        entry.xid
+        == outcomes.xid
+        == await eternaltwin_db.value("SELECT xmin::text FROM unstick.audit_log ORDER BY id LIMIT 1")
+    )
     assert (entry.role, entry.os_user, entry.host) == (role, "anna", "laptop")
     assert (entry.engine, entry.schema, entry.action) == (LABEL, "public", "wake")
     assert (entry.reason, entry.arguments) == ("it was stuck", {"untimed": True})
     assert entry.results == outcomes.results
     assert entry.changes == outcomes.changes
     assert abs(entry.at - time.time()) < 60
-    assert newest.xid == both.xid == (await twin.row(task))["xmin"]
-    assert outcomes_of(newest.results) == {twin.id(task): CHANGED, twin.id(refused): CHANGED}
+    assert newest.xid == both.xid == (await eternaltwin_db.row(task))["xmin"]
+    assert outcomes_of(newest.results) == {eternaltwin_db.id(task): CHANGED, eternaltwin_db.id(refused): CHANGED}
     await workspace.close()
 
 
@@ -101,7 +111,7 @@ async def test_an_operator_can_neither_forge_nor_unsay(operator: asyncpg.Connect
 
 
 async def test_the_role_is_who_came_in_not_who_he_plays(
-    operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str
+    operator: asyncpg.Connection, server: PostgresServer, eternaltwin: str, role: str
 ) -> None:
     mask = server.unique("mask")
     quoted = '"' + role.replace('"', '""') + '"'
@@ -116,32 +126,38 @@ async def test_the_role_is_who_came_in_not_who_he_plays(
 
 
 @both_versions
-async def test_making_it_twice_changes_nothing(twin: Twin, server: TestbedServer, eternaltwin: str, role: str) -> None:
+async def test_making_it_twice_changes_nothing(
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, role: str
+) -> None:
     for _ in range(2):
         server.sql(audit_log.ddl(), eternaltwin)
         server.sql(audit_log.grants(role), eternaltwin)
-    assert await twin.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
+    assert await eternaltwin_db.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
 
 
 @both_versions
 async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     """Also those of an audit log that was made without it, from its next ``init`` on; what is in it stays readable."""
-    await twin.sql(audit_log.ddl())
-    await twin.sql(
+    await eternaltwin_db.sql(audit_log.ddl())
+    await eternaltwin_db.sql(
         "ALTER TABLE unstick.audit_log ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz"
     )
     workspace = await opened(eternaltwin, tmp_path)
     methods = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
-    quick = "lz4" if "lz4" in await twin.value(methods) else "pglz"
+    quick = "lz4" if "lz4" in await eternaltwin_db.value(methods) else "pglz"
     expected = []
     for method in ("pglz", quick):
-        ids = [twin.id(task) for task in await twin.tasks(await twin.jobs(60))]
+        ids = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(60))]
         outcomes = await do(workspace, "cancel", ids)
         expected.append(outcomes.changes)
         newest = "SELECT pg_column_compression({}) FROM unstick.audit_log ORDER BY id DESC LIMIT 1"
-        assert await twin.value(newest.format("changes")) == await twin.value(newest.format("results")) == method
+        assert (
+            await eternaltwin_db.value(newest.format("changes"))
+            == await eternaltwin_db.value(newest.format("results"))
+            == method
+        )
         await audit_log.create(workspace.database, [])
     entries, _ = await workspace.audit_entries()
     assert [entry.changes for entry in reversed(entries)] == expected
@@ -150,15 +166,15 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_pages_of_entries_and_those_about_one_node(
-    twin: Twin, eternaltwin: str, tmp_path: Path, place: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str
 ) -> None:
     if place == "table":
-        await twin.sql(audit_log.ddl())
+        await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await twin.tasks(await twin.jobs(5), status="Blocked", timer=30)
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(5), status="Blocked", timer=30)
     for task in tasks:
-        await do(workspace, "wake", [twin.id(task)])
-    await do(workspace, "cancel", map(twin.id, tasks[1:3]))
+        await do(workspace, "wake", [eternaltwin_db.id(task)])
+    await do(workspace, "cancel", map(eternaltwin_db.id, tasks[1:3]))
     paged: list[AuditLogEntry] = []
     cursor = None
     while True:
@@ -167,11 +183,11 @@ async def test_pages_of_entries_and_those_about_one_node(
         if cursor is None:
             break
     assert [e.action for e in paged] == ["cancel", *["wake"] * 5]
-    assert [[r.id for r in e.results] for e in paged[1:]] == [[twin.id(task)] for task in reversed(tasks)]
+    assert [[r.id for r in e.results] for e in paged[1:]] == [[eternaltwin_db.id(task)] for task in reversed(tasks)]
     assert len({e.id for e in paged}) == 6
-    about, _ = await workspace.audit_entries(node_id=twin.id(tasks[2]))
+    about, _ = await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]))
     assert [e.action for e in about] == ["cancel", "wake"]
-    assert (await workspace.audit_entries(node_id=twin.id(tasks[2]), page=1))[1] == about[0].id
+    assert (await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]), page=1))[1] == about[0].id
     assert (await workspace.audit_entries(node_id=f"{LABEL}/task:' OR 1=1"))[0] == ()
     await workspace.close()
 
@@ -180,13 +196,13 @@ async def test_pages_of_entries_and_those_about_one_node(
 
 
 async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
     workspace = await Workspace.open(eternaltwin, file=path)
     assert workspace.audit_log_place == str(path)
-    task, refused = await twin.task(), await twin.task(status="Complete")
-    dry_run = await dry_run_of(workspace, "cancel", [twin.id(task)])
+    task, refused = await eternaltwin_db.task(), await eternaltwin_db.task(status="Complete")
+    dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert dry_run.audit_log == str(path)
     assert not path.exists(), "a dry run leaves no trace here either"
     outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
@@ -196,11 +212,11 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     assert (intent["intended"], outcome["intended"]) == (True, False)
     assert intent["id"] == outcome["id"]
     assert intent["xid"] == outcome["xid"] == outcomes.xid
-    assert outcome["results"] == [{"id": twin.id(task), "outcome": "changed", "why": ""}]
+    assert outcome["results"] == [{"id": eternaltwin_db.id(task), "outcome": "changed", "why": ""}]
     assert outcome["changes"][0]["after"]["status"] == "Complete"
     assert outcome["reason"] == "it was stuck"
 
-    await do(workspace, "cancel", [twin.id(refused)])
+    await do(workspace, "cancel", [eternaltwin_db.id(refused)])
     assert len(path.read_text().splitlines()) == 2, "nothing was changed: there is nothing to tell"
     with path.open("a") as file:
         file.write('{"id": "half a li')
@@ -209,7 +225,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
 
 
 async def test_a_table_that_may_not_be_written_leaves_the_file(
-    twin: Twin, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
@@ -224,35 +240,42 @@ async def test_a_table_that_may_not_be_written_leaves_the_file(
 
 
 async def test_a_table_that_goes_away_or_shuts_lets_nothing_be_changed(
-    twin: Twin, operator: asyncpg.Connection, server: TestbedServer, eternaltwin: str, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb,
+    operator: asyncpg.Connection,
+    server: PostgresServer,
+    eternaltwin: str,
+    role: str,
+    tmp_path: Path,
 ) -> None:
-    task = await twin.task()
+    task = await eternaltwin_db.task()
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
-    await twin.sql(f'REVOKE INSERT (changes) ON unstick.audit_log FROM "{role.replace(chr(34), chr(34) * 2)}"')
-    before = await twin.digest()
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): DENIED}
-    assert "audit_log" in why(outcomes, twin.id(task))
-    await twin.sql("DROP TABLE unstick.audit_log")
-    outcomes = await do(workspace, "cancel", [twin.id(task)])
-    assert outcomes_of(outcomes) == {twin.id(task): REFUSED}
-    assert why(outcomes, twin.id(task)).endswith("Nothing was changed.")
-    assert await twin.digest() == before
+    await eternaltwin_db.sql(
+        f'REVOKE INSERT (changes) ON unstick.audit_log FROM "{role.replace(chr(34), chr(34) * 2)}"'
+    )
+    before = await eternaltwin_db.digest()
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): DENIED}
+    assert "audit_log" in why(outcomes, eternaltwin_db.id(task))
+    await eternaltwin_db.sql("DROP TABLE unstick.audit_log")
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert why(outcomes, eternaltwin_db.id(task)).endswith("Nothing was changed.")
+    assert await eternaltwin_db.digest() == before
     await workspace.close()
 
 
-async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_path: Path) -> None:
+async def test_two_consoles_write_whole_lines(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     consoles = [await opened(eternaltwin, tmp_path) for _ in range(2)]
 
     async def work(workspace: Workspace) -> None:
         for _ in range(10):
-            await do(workspace, "cancel", [twin.id(await new())])
+            await do(workspace, "cancel", [eternaltwin_db.id(await new())])
 
     lock = asyncio.Lock()
 
     async def new() -> object:
         async with lock:
-            return await twin.task()
+            return await eternaltwin_db.task()
 
     await asyncio.gather(*map(work, consoles))
     entries, _ = await consoles[0].audit_entries(page=100)
@@ -264,11 +287,11 @@ async def test_two_consoles_write_whole_lines(twin: Twin, eternaltwin: str, tmp_
 
 @both_versions
 async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
-    twin: Twin, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await twin.sql(audit_log.ddl())
+    await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    await do(workspace, "wake", [twin.id(await twin.task(status="Blocked", timer=60))])
+    await do(workspace, "wake", [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))])
     (entry,), _ = await workspace.audit_entries()
     other = msgspec.structs.replace(entry, reason="never written")
 
@@ -277,7 +300,7 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
             return await audit_log.holds(transaction, asked)
 
     assert (await holds(entry), await holds(other)) == (True, False)
-    await twin.sql(
+    await eternaltwin_db.sql(
         "INSERT INTO unstick.audit_log"
         " (os_user, host, application, engine, schema, action, reason, arguments, results, changes)"
         " SELECT os_user, host, application, engine, schema, action, 'later', arguments, results, changes"

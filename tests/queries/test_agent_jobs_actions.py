@@ -14,8 +14,8 @@ from console.demo.agent_jobs.executor import Poller
 from queries.actions import perform
 from queries.model import Outcome, Support
 from queries.workspace import Workspace
+from tests.db.agent_jobs import LABEL, STATUSES, AgentJobsDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen, why
-from tests.queries.snak import LABEL, STATUSES, Snak
 from tests.servers import both_versions
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -39,10 +39,10 @@ MIRROR = {
 CASES = [(p, v, s) for p, actions in (("mirror", MIRROR), ("table", TABLE)) for v in actions for s in STATUSES]
 
 
-async def of(snak: Snak, status: str) -> Any:
+async def of(agent_jobs_db: AgentJobsDb, status: str) -> Any:
     """A job as an executor leaves one of that status, old enough for every action."""
     ended = status in ("completed", "failed")
-    return await snak.job(
+    return await agent_jobs_db.job(
         status,
         age=9000,
         started=8000 if ended or status == "active" else None,
@@ -53,21 +53,25 @@ async def of(snak: Snak, status: str) -> Any:
 
 @pytest.mark.parametrize(("profile", "action", "status"), CASES)
 async def test_each_action_in_each_status(
-    snak: Snak, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
 ) -> None:
     workspace = {"mirror": mirror, "table": table}[profile]
     wanted, becomes = {"mirror": MIRROR, "table": TABLE}[profile][action]
-    job, other = await of(snak, status), await of(snak, status)
-    before, bystander = dict(await snak.row(job)), dict(await snak.row(other))
-    dry_run = await dry_run_of(workspace, action, [snak.id(job)], {}, LABEL)
-    assert dict(await snak.row(job)) == before, "a dry run leaves no trace"
+    job, other = await of(agent_jobs_db, status), await of(agent_jobs_db, status)
+    before, bystander = dict(await agent_jobs_db.row(job)), dict(await agent_jobs_db.row(other))
+    dry_run = await dry_run_of(workspace, action, [agent_jobs_db.id(job)], {}, LABEL)
+    assert dict(await agent_jobs_db.row(job)) == before, "a dry run leaves no trace"
     outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
-    after = await snak.row(job)
-    assert dict(await snak.row(other)) == bystander
-    assert outcomes_of(dry_run) == outcomes_of(outcomes) == {snak.id(job): CHANGED if status in wanted else REFUSED}
+    after = await agent_jobs_db.row(job)
+    assert dict(await agent_jobs_db.row(other)) == bystander
+    assert (
+        outcomes_of(dry_run)
+        == outcomes_of(outcomes)
+        == {agent_jobs_db.id(job): CHANGED if status in wanted else REFUSED}
+    )
     if status not in wanted:
         assert dict(after) == before
-        assert why(outcomes, snak.id(job)).startswith(f"it is {status}")
+        assert why(outcomes, agent_jobs_db.id(job)).startswith(f"it is {status}")
         return
     if becomes is None:
         assert after is None
@@ -97,13 +101,13 @@ async def test_where_it_is_a_mirror_the_rest_is_external(mirror: Workspace) -> N
         assert available.ok or available.why.startswith("external: ")
 
 
-async def test_external_actions_change_nothing(snak: Snak, mirror: Workspace) -> None:
-    jobs = [await of(snak, status) for status in STATUSES]
-    before = await snak.everything()
+async def test_external_actions_change_nothing(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    jobs = [await of(agent_jobs_db, status) for status in STATUSES]
+    before = await agent_jobs_db.everything()
     for action in set(TABLE) - {"delete"}:
-        outcomes = await do(mirror, action, [snak.id(j) for j in jobs], {}, LABEL)
+        outcomes = await do(mirror, action, [agent_jobs_db.id(j) for j in jobs], {}, LABEL)
         assert set(outcomes_of(outcomes).values()) == {REFUSED}
-    assert await snak.everything() == before
+    assert await agent_jobs_db.everything() == before
 
 
 # Guards and races
@@ -111,105 +115,117 @@ async def test_external_actions_change_nothing(snak: Snak, mirror: Workspace) ->
 
 @pytest.mark.parametrize("action", ["mark_failed", "cancel", "pause"])
 async def test_a_worker_that_was_faster_keeps_its_end(
-    snak: Snak, mirror: Workspace, table: Workspace, action: str
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, action: str
 ) -> None:
     workspace = mirror if action == "mark_failed" else table
-    job = await snak.job()
-    dry_run = await dry_run_of(workspace, action, [snak.id(job)], {}, LABEL)
-    await snak.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
-    before = await snak.everything()
-    assert outcomes_of(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)) == {snak.id(job): STALE}
-    assert await snak.everything() == before
+    job = await agent_jobs_db.job()
+    dry_run = await dry_run_of(workspace, action, [agent_jobs_db.id(job)], {}, LABEL)
+    await agent_jobs_db.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
+    before = await agent_jobs_db.everything()
+    assert outcomes_of(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)) == {
+        agent_jobs_db.id(job): STALE
+    }
+    assert await agent_jobs_db.everything() == before
 
 
-async def test_the_same_status_at_another_time_is_not_what_was_seen(snak: Snak, table: Workspace) -> None:
-    job = await snak.job("failed", started=50, ended=40)
-    versions = await seen(table, [snak.id(job)], LABEL)
-    await snak.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
-    assert outcomes_of(await do(table, "retry", versions, {}, LABEL)) == {snak.id(job): STALE}
+async def test_the_same_status_at_another_time_is_not_what_was_seen(
+    agent_jobs_db: AgentJobsDb, table: Workspace
+) -> None:
+    job = await agent_jobs_db.job("failed", started=50, ended=40)
+    versions = await seen(table, [agent_jobs_db.id(job)], LABEL)
+    await agent_jobs_db.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
+    assert outcomes_of(await do(table, "retry", versions, {}, LABEL)) == {agent_jobs_db.id(job): STALE}
 
 
-async def test_locked_and_gone(snak: Snak, table: Workspace) -> None:
-    held, gone = await snak.job(), await snak.job()
-    versions = await seen(table, [snak.id(held), snak.id(gone)], LABEL)
-    await snak.sql("DELETE FROM jobs WHERE id = $1", gone)
-    async with snak.connection.transaction():
-        await snak.sql("SELECT FROM jobs FOR UPDATE")
+async def test_locked_and_gone(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    held, gone = await agent_jobs_db.job(), await agent_jobs_db.job()
+    versions = await seen(table, [agent_jobs_db.id(held), agent_jobs_db.id(gone)], LABEL)
+    await agent_jobs_db.sql("DELETE FROM jobs WHERE id = $1", gone)
+    async with agent_jobs_db.connection.transaction():
+        await agent_jobs_db.sql("SELECT FROM jobs FOR UPDATE")
         outcomes = await do(table, "cancel", versions, {}, LABEL)
-    assert outcomes_of(outcomes) == {snak.id(held): Outcome.LOCKED, snak.id(gone): Outcome.GONE}
+    assert outcomes_of(outcomes) == {agent_jobs_db.id(held): Outcome.LOCKED, agent_jobs_db.id(gone): Outcome.GONE}
 
 
 @both_versions
 @pytest.mark.parametrize("action", ["retry", "restart"])
-async def test_what_is_run_again_can_be_claimed(snak: Snak, table: Workspace, action: str) -> None:
+async def test_what_is_run_again_can_be_claimed(agent_jobs_db: AgentJobsDb, table: Workspace, action: str) -> None:
     """A completed_at left behind would make the executor's own claim violate jobs_time_order_chk."""
-    job = await snak.job("failed", age=900, started=800, ended=700, error="boom")
-    await do(table, action, [snak.id(job)], {}, LABEL)
-    poller = Poller(snak.connection)
+    job = await agent_jobs_db.job("failed", age=900, started=800, ended=700, error="boom")
+    await do(table, action, [agent_jobs_db.id(job)], {}, LABEL)
+    poller = Poller(agent_jobs_db.connection)
     claim = await poller.claim()
     assert claim is not None
     assert claim.id == job
     assert await poller.finish(claim)
-    row = await snak.row(job)
+    row = await agent_jobs_db.row(job)
     assert (row["status"], row["error"]) == ("completed", None)
 
 
-async def test_what_a_careless_retry_would_do(snak: Snak) -> None:
+async def test_what_a_careless_retry_would_do(agent_jobs_db: AgentJobsDb) -> None:
     """The trap itself: with completed_at left, the claim fails, again and again."""
-    await snak.job("failed", age=900, started=800, ended=700)
-    await snak.sql("UPDATE jobs SET status = 'pending'")
+    await agent_jobs_db.job("failed", age=900, started=800, ended=700)
+    await agent_jobs_db.sql("UPDATE jobs SET status = 'pending'")
     with pytest.raises(asyncpg.CheckViolationError, match="jobs_time_order_chk"):
-        await Poller(snak.connection).claim()
+        await Poller(agent_jobs_db.connection).claim()
 
 
 @both_versions
 @pytest.mark.parametrize("action", ["mark_failed", "cancel"])
-async def test_clocks_that_are_ahead(snak: Snak, mirror: Workspace, table: Workspace, action: str) -> None:
+async def test_clocks_that_are_ahead(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, action: str
+) -> None:
     """Rows from the future: an end before their beginning would violate jobs_time_order_chk."""
-    created, started = await snak.job(age=-3600), await snak.job(age=-10, started=-7200)
+    created, started = await agent_jobs_db.job(age=-3600), await agent_jobs_db.job(age=-10, started=-7200)
     workspace = mirror if action == "mark_failed" else table
-    outcomes = await do(workspace, action, [snak.id(created), snak.id(started)], {}, LABEL)
+    outcomes = await do(workspace, action, [agent_jobs_db.id(created), agent_jobs_db.id(started)], {}, LABEL)
     assert set(outcomes_of(outcomes).values()) == {CHANGED}
     for job in (created, started):
-        row = await snak.row(job)
+        row = await agent_jobs_db.row(job)
         assert row["completed_at"] == max(row["created_at"], row["started_at"] or row["created_at"])
 
 
 @pytest.mark.parametrize(("started", "changed"), [(60, 9000), (None, 60)])
-async def test_release_leaves_the_young(snak: Snak, table: Workspace, started: float | None, changed: float) -> None:
-    job = await snak.job("active", age=9000, started=started, changed=changed)
-    outcomes = await do(table, "release", [snak.id(job)], {}, LABEL)
-    assert why(outcomes, snak.id(job)) == "it is active for less than 00:30:00: an executor may be at it"
+async def test_release_leaves_the_young(
+    agent_jobs_db: AgentJobsDb, table: Workspace, started: float | None, changed: float
+) -> None:
+    job = await agent_jobs_db.job("active", age=9000, started=started, changed=changed)
+    outcomes = await do(table, "release", [agent_jobs_db.id(job)], {}, LABEL)
+    assert why(outcomes, agent_jobs_db.id(job)) == "it is active for less than 00:30:00: an executor may be at it"
 
 
-async def test_an_executor_whose_job_was_released_notices(snak: Snak, table: Workspace) -> None:
-    job, poller = await snak.job(age=9000), Poller(snak.connection)
+async def test_an_executor_whose_job_was_released_notices(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    job, poller = await agent_jobs_db.job(age=9000), Poller(agent_jobs_db.connection)
     claim = await poller.claim()
     assert claim is not None
-    await snak.sql("UPDATE jobs SET started_at = now() - interval '2 hours'")
-    slow = type(claim)(id=claim.id, at=(await snak.row(job))["started_at"])
-    assert outcomes_of(await do(table, "release", [snak.id(job)], {}, LABEL)) == {snak.id(job): CHANGED}
+    await agent_jobs_db.sql("UPDATE jobs SET started_at = now() - interval '2 hours'")
+    slow = type(claim)(id=claim.id, at=(await agent_jobs_db.row(job))["started_at"])
+    assert outcomes_of(await do(table, "release", [agent_jobs_db.id(job)], {}, LABEL)) == {
+        agent_jobs_db.id(job): CHANGED
+    }
     again = await poller.claim()
     assert again is not None
     assert await poller.finish(slow) is False, "taken away while it was at it"
     assert await poller.finish(again)
 
 
-async def test_a_number_does_not_name_a_job(snak: Snak, mirror: Workspace) -> None:
+async def test_a_number_does_not_name_a_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """Numbers are given twice: what an operator acts on is the row."""
-    old = await snak.job("completed", age=90000, ended=89990, number=7)
-    assert (await mirror.engines[LABEL].nodes([snak.id(7)])).nodes == ()
-    await snak.sql("UPDATE jobs SET status = 'failed', updated_at = now()")  # a new job 7 has ended the old row
-    versions = {snak.id(old): "completed|2020-01-01 00:00:00+00:7"}
-    assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {snak.id(old): STALE}
+    old = await agent_jobs_db.job("completed", age=90000, ended=89990, number=7)
+    assert (await mirror.engines[LABEL].nodes([agent_jobs_db.id(7)])).nodes == ()
+    await agent_jobs_db.sql(
+        "UPDATE jobs SET status = 'failed', updated_at = now()"
+    )  # a new job 7 has ended the old row
+    versions = {agent_jobs_db.id(old): "completed|2020-01-01 00:00:00+00:7"}
+    assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {agent_jobs_db.id(old): STALE}
 
 
-async def test_a_bulk_of_all_statuses_tells_them_apart(snak: Snak, table: Workspace) -> None:
-    jobs = {status: await of(snak, status) for status in STATUSES}
-    outcomes = await do(table, "cancel", [snak.id(j) for j in jobs.values()], {}, LABEL)
-    results = {status: outcomes_of(outcomes)[snak.id(j)] for status, j in jobs.items()}
+async def test_a_bulk_of_all_statuses_tells_them_apart(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    jobs = {status: await of(agent_jobs_db, status) for status in STATUSES}
+    outcomes = await do(table, "cancel", [agent_jobs_db.id(j) for j in jobs.values()], {}, LABEL)
+    results = {status: outcomes_of(outcomes)[agent_jobs_db.id(j)] for status, j in jobs.items()}
     assert {s for s, o in results.items() if o == CHANGED} == {"pending", "delayed", "paused"}
-    assert why(outcomes, snak.id(jobs["active"])) == "it is active, not waiting: the executor is at it"
+    assert why(outcomes, agent_jobs_db.id(jobs["active"])) == "it is active, not waiting: the executor is at it"
 
 
 def test_running_is_no_status_here() -> None:

@@ -1,0 +1,331 @@
+"""An action from its key to the row in the table: what is asked, shown and done, and what is not done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from random import Random
+
+import asyncpg
+import pytest
+from textual.widgets import Button, Input
+
+from console.config import Context
+from console.demo.eternaltwin.kinds import encode
+from console.demo.eternaltwin.runner import Runner
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.servers import PostgresServer
+
+PRODUCTION = Context(name="prod", production=True)
+
+
+async def on_task(tui: TuiDriver) -> None:
+    """Put the cursor on the only task of the only job."""
+    await tui.wait_for("0/1")
+    await tui.press("right")
+    await tui.wait_for("└")
+    await tui.press("down")
+    await tui.wait_for("W Wake")
+
+
+async def test_a_wake_from_key_to_row(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, audit_log_table: None
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=-600)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W", "its timer was missed")
+        text = await tui.wait_for("Blocked → Available")
+        assert "Would change 1 node" in text
+        assert "deleted task_timer" in text
+        assert "the table in this database" in text
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked", "a dry run changes nothing"
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Close")
+        row = await eternaltwin_db.row(task)
+        assert (row["status"], row["timers"]) == ("Available", 0)
+        await tui.press("enter")
+        await tui.wait_for("Wake: SendEmail v1: 1 changed")
+        await tui.press("4")
+        await tui.wait_for("its timer was missed", "wake")
+        await tui.press("enter")
+        await tui.wait_for("Blocked → Available", f"task:{task}")
+
+
+async def test_without_a_table_the_dialog_names_the_file(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await tui.wait_for("goes to  the file", "unstick init")
+
+
+async def test_enter_alone_never_commits(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    before = await eternaltwin_db.digest()
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await tui.press("enter")
+        await tui.wait_for("Nothing was changed.")
+    assert await eternaltwin_db.digest() == before
+
+
+@pytest.mark.parametrize("reason", ["", "   "])
+async def test_no_reason_no_dry_run(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, reason: str
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.press("W")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.type(reason)
+        await tui.press("enter")
+        await tui.wait_for("A reason is needed")
+        await tui.press("escape")
+        await tui.wait_for("Nothing was changed.")
+
+
+async def test_a_flag_reaches_the_action(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    task = await eternaltwin_db.task(status="Blocked")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await tui.wait_for("Nothing would be changed", "it waits for another task")
+        assert tui.app.screen.query_one("#go", Button).disabled
+        await tui.press("escape")
+        await tui.wait_for(lambda: tui.app.screen is tui.app.frame)
+        await tui.press("W")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.type("it must")
+        await tui.press("tab", "space", "tab", "tab", "enter")
+        await tui.wait_for("Would change 1 node", "untimed")
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
+
+
+async def test_production_wants_its_name_for_what_destroys(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path, context=PRODUCTION) as tui:
+        await tui.wait_for("prod · PRODUCTION")
+        await on_task(tui)
+        await tui.action("C")
+        await tui.wait_for("type prod (the name of this context)")
+        await tui.press("C", "enter", "enter", "escape")  # they are typed into the field
+        await tui.wait_for("Nothing was changed.")
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+        await tui.action("C")
+        await tui.type("pro")
+        await tui.press("enter")
+        assert tui.app.screen.query_one("#go", Button).disabled
+        await tui.type("d")
+        await tui.wait_for(lambda: not tui.app.screen.query_one("#go", Button).disabled)
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+        await tui.press("enter", "enter")  # to the button, and on it
+        await tui.wait_for("1 changed", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Complete"
+
+
+async def test_deleting_a_job_wants_its_id(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job, status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1", "D Delete job")
+        await tui.action("D")
+        await tui.wait_for(f"type {str(job)[:8]} (the beginning of its id)")
+        tui.app.screen.query_one("#typed-0", Input).value = str(job)[:8]
+        await tui.wait_for(lambda: not tui.app.screen.query_one("#go", Button).disabled)
+        await tui.pilot.click("#go")
+        await tui.wait_for("1 changed", "Close")
+        assert await eternaltwin_db.value("SELECT count(*) FROM job") == 0
+        await tui.press("enter")
+        await tui.wait_for("There are no jobs.")
+
+
+async def test_a_node_that_vanishes_under_the_dialog(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await eternaltwin_db.sql("DELETE FROM task")
+        await tui.wait_for("it does not exist any more")
+        await tui.press("W")
+        await tui.wait_for("gone: it does not exist any more", "Close")
+        await tui.press("enter")
+        await tui.wait_for("Wake: SendEmail v1: 1 gone")
+
+
+async def test_a_node_that_moves_under_the_dialog(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("C")
+        await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
+        await tui.wait_for("it was changed by somebody else")
+        await tui.press("r")
+        await tui.wait_for("Would change 1 node", lambda: "somebody else" not in tui.text)
+        await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
+        await tui.press("C")
+        await tui.wait_for("1 moved", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+
+
+async def test_a_row_that_somebody_holds(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        async with eternaltwin_db.connection.transaction():
+            await eternaltwin_db.sql("SELECT FROM task WHERE task_id = $1 FOR UPDATE", task)
+            await tui.action("W")
+            await tui.wait_for("Nothing would be changed", "busy: another transaction holds it")
+        await tui.press("r")
+        await tui.wait_for("Would change 1 node")
+
+
+async def test_many_at_once(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    jobs = await eternaltwin_db.jobs(30)
+    await eternaltwin_db.tasks(jobs[:20], status="Blocked", timer=60)
+    await eternaltwin_db.tasks(jobs[20:], status="Complete")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("30")
+        await tui.press("asterisk")
+        await tui.wait_for("30 marked")
+        await tui.press("C")
+        await tui.wait_for("20 of 30 eligible", "10 left out: not while it is done")
+        await tui.type("all of them")
+        await tui.press("enter")
+        await tui.wait_for("Would change 20 nodes", "C changes 20 nodes")
+        await tui.press("C")
+        await tui.wait_for("20 changed", "10 refused", "Close")
+        await tui.press("enter")
+        await tui.wait_for("Cancel job: 20 nodes: 20 changed", lambda: "marked" not in tui.text)
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 30
+
+
+async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    """Whoever leaves in the middle of a commit does not break it off."""
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        other = await asyncpg.connect(eternaltwin)
+        transaction = other.transaction()
+        await transaction.start()
+        await other.execute("LOCK TABLE task_timer IN SHARE MODE")
+        await tui.press("W")
+        await tui.wait_for(lambda: tui.app.session.works)
+        await tui.press("ctrl+q")
+        await asyncio.sleep(0)
+        await transaction.rollback()
+        await other.close()
+        await tui.app.session.close()
+        work = tui.app.session.works[0]
+        assert work.ended
+        told = work.told
+    changed = (await eternaltwin_db.row(task))["status"] == "Available"
+    assert told == ("1 changed" if changed else "1 busy")
+
+
+async def test_an_action_that_cannot_be_done_says_why(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Complete")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("1/1")
+        await tui.press("right")
+        await tui.wait_for("└")
+        await tui.press("down", "W")
+        await tui.wait_for("Wake: not while it is done")
+        await tui.press("escape", "L")
+        await tui.wait_for("Release: unsupported: this engine records no lease")
+        await tui.press("escape", "R")
+        await tui.wait_for("R (restart) is not for a task.")
+
+
+async def test_a_read_only_console_changes_nothing(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path, read_only=True) as tui:
+        await tui.wait_for("read-only")
+        await on_task(tui)
+        await tui.press("W")
+        await tui.wait_for("Wake: this console is read-only")
+
+
+async def test_a_role_that_may_only_look(
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    role = server.unique("viewer")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'v'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin)
+    try:
+        async with run_tui(
+            server.dsn(eternaltwin.rpartition("/")[2].partition("?")[0], user=role, password="v"), tmp_path
+        ) as tui:
+            await on_task(tui)
+            await tui.press("W")
+            await tui.wait_for(f"Wake: the role {role} lacks UPDATE task")
+    finally:
+        with contextlib.suppress(Exception):
+            server.sql(f"DROP OWNED BY {role}", eternaltwin)
+            server.sql(f"DROP ROLE {role}")
+
+
+async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_finding_says(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Its version is old before the key is pressed; while the dialog is open the task is not told to have changed."""
+    task = await eternaltwin_db.task(
+        kind="RefreshForumThread", version=2, state=encode({"thread": 7, "phase": "AwaitToken"})
+    )
+    other = await eternaltwin_db.task(
+        kind="RefreshForumThread", version=2, state=encode({"thread": 8, "phase": "AwaitToken"})
+    )
+    connection = await asyncpg.connect(eternaltwin)
+    runner = Runner(connection, Random(1))
+
+    async def run() -> None:
+        while True:
+            await runner.tick()
+            await asyncio.sleep(0.01)
+
+    running = asyncio.create_task(run())
+    async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
+        await tui.wait_for("0/1")
+        for _ in range(7):  # the looks that the console takes by itself, without the time between them
+            await tui.app.session.engines[LABEL].sample()
+            findings_loaded = runner.polls
+            await tui.wait_for(lambda findings_loaded=findings_loaded: runner.polls >= findings_loaded + 4)  # type: ignore[misc]
+        await tui.press("r", "2")
+        await tui.wait_for("spinning", "RefreshForumThread")
+        finding = tui.app.frame.table.current  # type: ignore[attr-defined]
+        await tui.action("C", "it spins")
+        await tui.wait_for("Would change 1 node")
+        before = runner.polls
+        await tui.wait_for(lambda: runner.polls > before + 50)
+        assert "changed by somebody else" not in tui.text
+        await tui.press("r")
+        await tui.wait_for("Would change 1 node")
+        await tui.press("C")
+        await tui.wait_for("1 changed", "Close")
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    await connection.close()
+    status = {eternaltwin_db.id(t): (await eternaltwin_db.row(t))["status"] for t in (task, other)}
+    assert status.pop(finding.node_id) == "Complete"
+    assert list(status.values()) == ["Available"]

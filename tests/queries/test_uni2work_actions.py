@@ -1,0 +1,589 @@
+"""Every action of uni2work: the rows before and after, what is refused, and the traps of a queue without a status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from queries.actions import perform
+from queries.model import DryRun, Outcome, Outcomes
+from queries.workspace import Workspace
+from tests.db.uni2work import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni2workDb
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
+from tests.servers import PostgresServer, both_versions
+
+CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
+GONE = {"gone": True}
+PRUNE = {"job": "prune-invitations"}
+
+
+async def commit(workspace: Workspace, action: str, dry_run: DryRun) -> Outcomes:
+    return await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
+
+
+# Release
+
+
+@both_versions
+async def test_release_empties_both_columns_of_that_row_alone(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    job, other = await uni2work_db.job(held=900), await uni2work_db.job(held=900)
+    before, bystander = dict(await uni2work_db.row(job)), dict(await uni2work_db.row(other))
+    outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
+    after = dict(await uni2work_db.row(job))
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): CHANGED}
+    assert after == {**before, "lock_instance": None, "lock_time": None, "xmin": outcomes.xid}
+    assert dict(await uni2work_db.row(other)) == bystander
+    (change,) = outcomes.changes
+    assert change.before is not None and change.after is not None  # noqa: PT018
+    assert {k for k in change.before if change.before[k] != change.after[k]} == {"lock_instance", "lock_time"}
+
+
+@both_versions
+async def test_a_dry_run_leaves_no_trace(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job, free, entry = (
+        await uni2work_db.job(held=900),
+        await uni2work_db.job(PRUNE, cron=True),
+        await uni2work_db.cron({"job": "x"}),
+    )
+    bucket = await uni2work_db.bucket("inject-files", -5)
+    before = await uni2work_db.everything()
+    for action, node, arguments in (
+        ("release", uni2work_db.id(job), GONE),
+        ("release", uni2work_db.id(DEAD, "holder"), GONE),
+        ("cancel", uni2work_db.id(free), {}),
+        ("skip", uni2work_db.id(free), {}),
+        ("run_now", uni2work_db.id(entry, "cron"), {}),
+        ("forget", uni2work_db.id(entry, "cron"), {}),
+        ("refill", bucket, {"value": 7}),
+    ):
+        dry_run = await dry_run_of(uni2work_workspace, action, [node], arguments, LABEL)
+        assert outcomes_of(dry_run) == {node: CHANGED}, (action, dry_run.results)
+        assert dry_run.changes, action
+    assert await uni2work_db.everything() == before
+
+
+async def test_release_wants_the_operators_word(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(held=900)
+    for node, what in ((uni2work_db.id(job), f"the instance {DEAD}"), (uni2work_db.id(DEAD, "holder"), "the instance")):
+        outcomes = await do(uni2work_workspace, "release", [node], {}, LABEL)
+        assert outcomes_of(outcomes) == {node: REFUSED}
+        assert f"say (gone) that {what} is not running" in why(outcomes, node)
+    assert (await uni2work_db.row(job))["lock_instance"] == DEAD
+
+
+async def test_a_young_lock_is_not_touched(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(held=299)
+    before = await uni2work_db.everything()
+    outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
+    assert "younger than 00:05:00" in why(outcomes, uni2work_db.id(job))
+    assert await uni2work_db.everything() == before
+
+
+async def test_the_threshold_is_the_operators(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+    job = await uni2work_db.job(held=400)
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"stale": 3600.0}})
+    try:
+        assert outcomes_of(await do(workspace, "release", [uni2work_db.id(job)], GONE, LABEL)) == {
+            uni2work_db.id(job): REFUSED
+        }
+    finally:
+        await workspace.close()
+
+
+@pytest.mark.parametrize("sign", ["lock", "made", "cron"])
+async def test_an_instance_that_shows_life_is_not_gone(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, sign: str
+) -> None:
+    job = await uni2work_db.job(held=900, held_by=LIVE)
+    if sign == "lock":
+        await uni2work_db.job(held=20, held_by=LIVE)
+    elif sign == "made":
+        await uni2work_db.job(age=20, creator=LIVE)
+    else:
+        await uni2work_db.cron(PRUNE, age=20, instance=LIVE)
+    for node in (uni2work_db.id(job), uni2work_db.id(LIVE, "holder")):
+        outcomes = await do(uni2work_workspace, "release", [node], GONE, LABEL)
+        assert "showed life at" in why(outcomes, node)
+    assert (await uni2work_db.row(job))["lock_instance"] == LIVE
+
+
+@pytest.mark.parametrize("sign", ["job", "holder"])
+async def test_life_that_shows_between_dry_run_and_commit_stops_it(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, sign: str
+) -> None:
+    job = await uni2work_db.job(held=900)
+    node = uni2work_db.id(job) if sign == "job" else uni2work_db.id(DEAD, "holder")
+    dry_run = await dry_run_of(uni2work_workspace, "release", [node], GONE, LABEL)
+    await uni2work_db.cron(PRUNE, age=400, instance=DEAD)  # older than the threshold, but news
+    outcomes = await commit(uni2work_workspace, "release", dry_run)
+    assert outcomes_of(outcomes) == {node: STALE}
+    assert (await uni2work_db.row(job))["lock_instance"] == DEAD
+
+
+@both_versions
+async def test_a_lock_taken_anew_since_it_was_seen_is_left(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    job = await uni2work_db.job(held=900)
+    versions = await seen(uni2work_workspace, [uni2work_db.id(job)], LABEL)
+    await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now() - interval '10 min'", OTHER)
+    outcomes = await do(uni2work_workspace, "release", versions, GONE, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): STALE}
+    assert (await uni2work_db.row(job))["lock_instance"] == OTHER
+
+
+async def test_a_row_deleted_since_it_was_seen_is_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(held=900)
+    versions = await seen(uni2work_workspace, [uni2work_db.id(job)], LABEL)
+    await uni2work_db.sql("DELETE FROM queued_job")
+    assert outcomes_of(await do(uni2work_workspace, "release", versions, GONE, LABEL)) == {
+        uni2work_db.id(job): Outcome.GONE
+    }
+
+
+async def test_a_row_in_an_open_transaction_is_locked(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    held, free = await uni2work_db.job(held=900), await uni2work_db.job()
+    async with uni2work_db.connection.transaction():
+        await uni2work_db.sql("SELECT FROM queued_job FOR UPDATE")
+        for action, node in (
+            ("release", uni2work_db.id(held)),
+            ("release", uni2work_db.id(DEAD, "holder")),
+            ("cancel", uni2work_db.id(free)),
+        ):
+            assert outcomes_of(await do(uni2work_workspace, action, [node], GONE, LABEL)) == {node: Outcome.LOCKED}, (
+                action
+            )
+
+
+@pytest.mark.parametrize("half", ["lock_instance", "lock_time"])
+async def test_half_a_lock_is_released_once_it_is_old(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, half: str
+) -> None:
+    job = await uni2work_db.job(held=900, age=1000)
+    await uni2work_db.sql(f"UPDATE queued_job SET {half} = NULL")
+    assert outcomes_of(await do(uni2work_workspace, "cancel", [uni2work_db.id(job)], {}, LABEL)) == {
+        uni2work_db.id(job): REFUSED
+    }
+    assert outcomes_of(await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)) == {
+        uni2work_db.id(job): CHANGED
+    }
+    row = await uni2work_db.row(job)
+    assert (row["lock_instance"], row["lock_time"]) == (None, None)
+
+
+@both_versions
+@pytest.mark.parametrize("age", [1, 9000, -9000])
+@pytest.mark.parametrize("holder", [DEAD, LIVE])
+async def test_a_lock_without_a_time_is_released(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, age: float, holder: UUID
+) -> None:
+    """It has no age, and no instance took it: neither when the job was made nor what the instance does is asked."""
+    job = await uni2work_db.job(held_by=holder, age=age)
+    await uni2work_db.cron(PRUNE, age=5, instance=LIVE)
+    dry_run = await dry_run_of(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
+    assert outcomes_of(dry_run) == {uni2work_db.id(job): CHANGED}
+    await uni2work_db.sql("UPDATE cron_last_exec SET time = now()")
+    assert outcomes_of(await commit(uni2work_workspace, "release", dry_run)) == {uni2work_db.id(job): CHANGED}
+    row = await uni2work_db.row(job)
+    assert (row["lock_instance"], row["lock_time"]) == (None, None)
+
+
+async def test_an_unlocked_job_cannot_be_released(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(age=4000)
+    outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
+    assert why(outcomes, uni2work_db.id(job)) == "it is not locked: any worker may take it"
+
+
+@both_versions
+async def test_all_locks_of_an_instance(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    jobs = [await uni2work_db.job(held=900 + n) for n in range(3)]
+    other = await uni2work_db.job(held=900, held_by=OTHER)
+    node = uni2work_db.id(DEAD, "holder")
+    outcomes = await do(uni2work_workspace, "release", [node], GONE, LABEL)
+    assert outcomes_of(outcomes) == {node: CHANGED}
+    assert {c.key for c in outcomes.changes} == {str(j) for j in jobs}
+    assert {c.table for c in outcomes.changes} == {"queued_job"}
+    assert all(c.before and c.after and c.after["lock_instance"] is None for c in outcomes.changes)
+    assert [(await uni2work_db.row(j))["lock_time"] for j in jobs] == [None] * 3
+    assert (await uni2work_db.row(other))["lock_instance"] == OTHER
+
+
+async def test_a_lock_from_the_end_of_time_is_never_old(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    old, never = await uni2work_db.job(held=900), await uni2work_db.job(held=900)
+    await uni2work_db.sql("UPDATE queued_job SET lock_time = 'infinity' WHERE id = $1", never)
+    node = uni2work_db.id(DEAD, "holder")
+    assert outcomes_of(await do(uni2work_workspace, "release", [node, uni2work_db.id(never)], GONE, LABEL)) == {
+        node: CHANGED,
+        uni2work_db.id(never): REFUSED,
+    }
+    assert [(await uni2work_db.row(j))["lock_instance"] for j in (old, never)] == [None, DEAD]
+    again = await do(uni2work_workspace, "release", [node], GONE, LABEL)
+    assert "none of its locks is older than 00:05:00" in why(again, node)
+
+
+async def test_two_instances_at_once_are_told_apart(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    one, two = (
+        await uni2work_db.job(held=900, creator=LIVE),
+        await uni2work_db.job(held=900, held_by=OTHER, creator=LIVE),
+    )
+    nodes = [uni2work_db.id(DEAD, "holder"), uni2work_db.id(OTHER, "holder")]
+    outcomes = await do(uni2work_workspace, "release", nodes, GONE, LABEL)
+    assert outcomes_of(outcomes) == dict.fromkeys(nodes, CHANGED)
+    assert {(c.id, c.key) for c in outcomes.changes} == {(nodes[0], str(one)), (nodes[1], str(two))}
+
+
+async def test_a_lock_that_went_since_is_a_sign_of_life(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.job(held=900)
+    done = await uni2work_db.job(held=900)
+    node = uni2work_db.id(DEAD, "holder")
+    versions = await seen(uni2work_workspace, [node], LABEL)
+    await uni2work_db.sql("DELETE FROM queued_job WHERE id = $1", done)
+    assert outcomes_of(await do(uni2work_workspace, "release", versions, GONE, LABEL)) == {node: STALE}
+
+
+async def test_at_most_500_of_an_instance_at_once(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.sql(
+        "INSERT INTO queued_job (content, creation_instance, creation_time, lock_instance, lock_time)"
+        " SELECT '{}', $1, now() - interval '1h', $1, now() - interval '20 min' FROM generate_series(1, 501)",
+        DEAD,
+    )
+    await uni2work_db.sql("UPDATE queued_job SET creation_instance = $1", OTHER)
+    node = uni2work_db.id(DEAD, "holder")
+    left = "SELECT count(*) FROM queued_job WHERE lock_instance IS NOT NULL"
+    assert outcomes_of(await do(uni2work_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert await uni2work_db.value(left) == 1
+    assert outcomes_of(await do(uni2work_workspace, "release", [node], GONE, LABEL)) == {node: CHANGED}
+    assert await uni2work_db.value(left) == 0
+
+
+@pytest.mark.parametrize("key", ["none", "half"])
+async def test_what_is_no_instance_cannot_be_released(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, key: str
+) -> None:
+    await uni2work_db.job()
+    await uni2work_db.job(held_by=DEAD)
+    outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(key, "holder")], GONE, LABEL)
+    assert "it is no instance" in why(outcomes, uni2work_db.id(key, "holder"))
+
+
+# Cancel, skip
+
+
+@both_versions
+async def test_cancel_deletes_the_row_and_keeps_its_content_to_the_digit(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    exact = '{"job": "x", "big": 123456789012345678901234567890.10, "huge": 1' + "0" * 400 + "}"
+    job, other = await uni2work_db.job(exact), await uni2work_db.job()
+    outcomes = await do(uni2work_workspace, "cancel", [uni2work_db.id(job)], {}, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): CHANGED}
+    (change,) = outcomes.changes
+    assert change.after is None and change.before is not None  # noqa: PT018
+    assert await uni2work_db.value("SELECT $1::text::jsonb = $2::text::jsonb", change.before["content"], exact)
+    assert "123456789012345678901234567890.10" in change.before["content"]
+    assert (await uni2work_db.row(job), (await uni2work_db.row(other))["id"]) == (None, other)
+
+
+@pytest.mark.parametrize("action", ["cancel", "skip"])
+@pytest.mark.parametrize("held", [1, 9000])
+async def test_a_locked_row_is_never_deleted(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str, held: float
+) -> None:
+    job = await uni2work_db.job(PRUNE, held=held, cron=True)
+    before = await uni2work_db.everything()
+    outcomes = await do(uni2work_workspace, action, [uni2work_db.id(job)], {}, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): REFUSED}
+    assert why(outcomes, uni2work_db.id(job)).startswith("it is locked")
+    assert await uni2work_db.everything() == before
+
+
+@pytest.mark.parametrize("action", ["cancel", "skip"])
+async def test_a_row_locked_since_it_was_seen_is_left(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
+) -> None:
+    job = await uni2work_db.job(PRUNE, cron=True)
+    dry_run = await dry_run_of(uni2work_workspace, action, [uni2work_db.id(job)], {}, LABEL)
+    await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", LIVE)
+    before = await uni2work_db.everything()
+    assert outcomes_of(await commit(uni2work_workspace, action, dry_run)) == {uni2work_db.id(job): STALE}
+    assert await uni2work_db.everything() == before
+
+
+@both_versions
+@pytest.mark.parametrize("known", [False, True])
+async def test_skip_records_and_deletes(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, known: bool) -> None:
+    content = '{"job": "prune", "n": 123456789012345678901234567890.10}'
+    if known:
+        await uni2work_db.cron(content)
+    job = await uni2work_db.job(content, cron=True)
+    outcomes = await do(uni2work_workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): CHANGED}
+    entry = await uni2work_db.entry(content)
+    assert await uni2work_db.row(job) is None
+    assert (entry["instance"], entry["ago"].total_seconds() < 60) == (CONSOLE, True)
+    assert "123456789012345678901234567890.10" in entry["job"]
+    assert {c.table: (c.before is None, c.after is None) for c in outcomes.changes} == {
+        "queued_job": (False, True),
+        "cron_last_exec": (not known, False),
+    }
+
+
+async def test_skip_never_turns_a_record_back(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.cron(PRUNE, age=-3600)
+    job = await uni2work_db.job(PRUNE, cron=True)
+    await do(uni2work_workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
+    assert (await uni2work_db.entry(PRUNE))["ago"].total_seconds() < -3000
+
+
+async def test_skip_of_two_equal_jobs_at_once(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    one, two = [await uni2work_db.job(text, cron=True) for text in ('{"job": "p", "a": 1}', '{"a": 1.0, "job": "p"}')]
+    outcomes = await do(uni2work_workspace, "skip", [uni2work_db.id(one), uni2work_db.id(two)], {}, LABEL)
+    assert set(outcomes_of(outcomes).values()) == {CHANGED}
+    assert await uni2work_db.value("SELECT count(*) FROM queued_job") == 0
+    assert await uni2work_db.value("SELECT count(*) FROM cron_last_exec") == 1
+
+
+async def test_skip_is_for_crons_jobs(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(PRUNE)
+    outcomes = await do(uni2work_workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
+    assert "cancel it instead" in why(outcomes, uni2work_db.id(job))
+
+
+@both_versions
+async def test_content_too_large_for_the_record_conflicts_and_nothing_is_changed(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    large = {"job": "prune", "ids": [str(uuid4()) for _ in range(300)]}  # 8 kB and more, hardly compressible
+    job, small = await uni2work_db.job(large, cron=True), await uni2work_db.job(PRUNE, cron=True)
+    outcomes = await do(uni2work_workspace, "skip", [uni2work_db.id(job), uni2work_db.id(small)], {}, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(job): Outcome.CONFLICT, uni2work_db.id(small): CHANGED}
+    assert "ndex row" in why(outcomes, uni2work_db.id(job))
+    assert (await uni2work_db.row(job))["id"] == job
+
+
+# Cron
+
+
+@both_versions
+async def test_run_now_queues_what_cron_would(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    content = '{"job": "prune", "n": 123456789012345678901234567890.10}'
+    entry = await uni2work_db.cron(content)
+    node = uni2work_db.id(entry, "cron")
+    before = dict(await uni2work_db.entry(content))
+    outcomes = await do(uni2work_workspace, "run_now", [node], {}, LABEL)
+    assert outcomes_of(outcomes) == {node: CHANGED}
+    row = await uni2work_db.connection.fetchrow("SELECT *, content::text AS content FROM queued_job")
+    assert row is not None
+    assert (row["write_last_exec"], row["creation_instance"], row["lock_time"]) == (True, CONSOLE, None)
+    assert "123456789012345678901234567890.10" in row["content"]
+    after = dict(await uni2work_db.entry(content))
+    assert {**after, "ago": None} == {**before, "ago": None}, "the entry was not written to"
+    again = await do(uni2work_workspace, "run_now", [node], {}, LABEL)
+    assert why(again, node) == f"the same is queued already, as job {row['id']}"
+
+
+@pytest.mark.parametrize("place", [0, 2])
+async def test_run_now_looks_for_an_equal_row_at_both_ends_of_a_long_queue(
+    uni2work_db: Uni2workDb, tmp_path: Path, place: int
+) -> None:
+    jobs = [await uni2work_db.job(PRUNE if n == place else {"job": "x", "n": n}) for n in range(3)]
+    node = uni2work_db.id(await uni2work_db.cron(PRUNE), "cron")
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"window": 1.0, "head": 1.0}})
+    outcomes = await do(workspace, "run_now", [node], {}, LABEL)
+    assert why(outcomes, node) == f"the same is queued already, as job {jobs[place]}"
+    await workspace.close()
+
+
+async def test_two_operators_queue_it_once(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+    node = uni2work_db.id(await uni2work_db.cron(PRUNE), "cron")
+    for turn in range(5):
+        both = [await opened(uni2work_db.dsn, tmp_path / str(n)) for n in range(2)]
+        outcomes = await asyncio.gather(*(do(w, "run_now", [node], {}, LABEL) for w in both))
+        for workspace in both:
+            await workspace.close()
+        results = sorted(outcomes_of(o)[node] for o in outcomes)
+        assert await uni2work_db.value("SELECT count(*) FROM queued_job") == 1, (turn, results)
+        assert results.count(CHANGED) == 1
+        await uni2work_db.sql("DELETE FROM queued_job")
+
+
+async def test_run_now_waits_for_nobody_that_queues_it_at_this_moment(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    node, free = (
+        uni2work_db.id(await uni2work_db.cron(PRUNE), "cron"),
+        uni2work_db.id(await uni2work_db.cron(MAIL), "cron"),
+    )
+    async with uni2work_db.connection.transaction():
+        key = f"unstick {json.dumps(PRUNE)}"
+        await uni2work_db.sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
+        outcomes = await do(uni2work_workspace, "run_now", [node, free], {}, LABEL)
+    assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}
+
+
+async def test_an_entry_executed_since_it_was_seen_is_stale(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    entry = await uni2work_db.cron(PRUNE)
+    node = uni2work_db.id(entry, "cron")
+    versions = await seen(uni2work_workspace, [node], LABEL)
+    await uni2work_db.sql("UPDATE cron_last_exec SET time = now()")
+    for action in ("run_now", "forget"):
+        assert outcomes_of(await do(uni2work_workspace, action, versions, {}, LABEL)) == {node: STALE}
+
+
+@both_versions
+async def test_forget_deletes_the_record(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    entry, other = await uni2work_db.cron(PRUNE), await uni2work_db.cron(MAIL)
+    outcomes = await do(uni2work_workspace, "forget", [uni2work_db.id(entry, "cron")], {}, LABEL)
+    assert outcomes_of(outcomes) == {uni2work_db.id(entry, "cron"): CHANGED}
+    assert [r["id"] for r in await uni2work_db.connection.fetch("SELECT id FROM cron_last_exec")] == [other]
+    (change,) = outcomes.changes
+    assert change.before is not None and json.loads(change.before["job"]) == PRUNE  # noqa: PT018
+
+
+@pytest.mark.parametrize("action", ["skip", "forget"])
+async def test_a_record_is_left_while_a_worker_is_at_equal_content(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
+) -> None:
+    await uni2work_db.job(PRUNE, held=5, held_by=LIVE, cron=True)
+    job, entry = await uni2work_db.job(PRUNE, cron=True), await uni2work_db.cron(PRUNE)
+    node = uni2work_db.id(job) if action == "skip" else uni2work_db.id(entry, "cron")
+    before = await uni2work_db.everything()
+    assert outcomes_of(await do(uni2work_workspace, action, [node], {}, LABEL)) == {node: REFUSED}
+    assert await uni2work_db.everything() == before
+
+
+# Buckets
+
+
+@both_versions
+async def test_refill(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    node, other = await uni2work_db.bucket("rechunk-files", -5_000_000), await uni2work_db.bucket("prune-files", 3)
+    outcomes = await do(uni2work_workspace, "refill", [node], {"value": "20971520"}, LABEL)
+    assert outcomes_of(outcomes) == {node: CHANGED}
+    rows = await uni2work_db.connection.fetch(
+        "SELECT last_value, now() - last_access AS ago FROM token_bucket ORDER BY ident"
+    )
+    assert [r["last_value"] for r in rows] == [3, 20971520]
+    assert 0 <= rows[1]["ago"].total_seconds() < 60
+    assert rows[0]["ago"].total_seconds() >= 60
+    assert other != node
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [("", "whole number"), (None, "whole number"), ("1e3", "whole number"), (-6, "already"), (10**19 - 1, "more than")],
+)
+async def test_refill_takes_nothing_away(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, value: object, says: str
+) -> None:
+    node = await uni2work_db.bucket("rechunk-files", -5)
+    outcomes = await do(uni2work_workspace, "refill", [node], {"value": value}, LABEL)
+    assert outcomes_of(outcomes) == {node: REFUSED}
+    assert says in why(outcomes, node)
+
+
+async def test_a_bucket_used_since_it_was_seen_is_stale(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    node = await uni2work_db.bucket("rechunk-files", -5)
+    versions = await seen(uni2work_workspace, [node], LABEL)
+    await uni2work_db.sql("UPDATE token_bucket SET last_value = -6, last_access = now()")
+    assert outcomes_of(await do(uni2work_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: STALE}
+
+
+# What cannot be done
+
+
+async def test_what_the_engine_has_not_says_why(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    reader = uni2work_workspace.engines[LABEL]
+    for name in ("wake", "pause", "resume", "retry"):
+        action = reader.engine.action(name, "job")
+        assert action is not None
+        available = reader.availability(action)
+        assert not available.ok
+        assert available.why.startswith("unsupported: ")
+
+
+async def test_without_the_optional_parts(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.sql("DROP TABLE token_bucket; ALTER TABLE queued_job DROP COLUMN write_last_exec")
+    await uni2work_workspace.look()
+    reader = uni2work_workspace.engines[LABEL]
+    job, entry = await plain(uni2work_db), await uni2work_db.cron(PRUNE)
+    assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
+    page = await reader.nodes([uni2work_db.id(job), uni2work_db.id("x", "bucket"), uni2work_db.id("all", "buckets")])
+    assert [n.id for n in page.nodes] == [uni2work_db.id(job)]
+    assert {u.code for u in (await reader.findings()).skipped_findings} == {"throttled", "cron_queued"}
+    detail = await reader.detail(uni2work_db.id(job))
+    assert detail is not None
+    for action, node in (("skip", uni2work_db.id(job)), ("run_now", uni2work_db.id(entry, "cron"))):
+        outcomes = await do(uni2work_workspace, action, [node], {}, LABEL)
+        assert "does not say which jobs cron has queued" in why(outcomes, node)
+    assert outcomes_of(await do(uni2work_workspace, "cancel", [uni2work_db.id(job)], {}, LABEL)) == {
+        uni2work_db.id(job): CHANGED
+    }
+
+
+async def plain(uni2work_db: Uni2workDb) -> int:
+    insert = "INSERT INTO queued_job (content, creation_instance, creation_time) VALUES ('{}', $1, now()) RETURNING id"
+    return int(await uni2work_db.value(insert, OTHER))
+
+
+async def test_instances_may_be_text(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.sql(
+        "ALTER TABLE queued_job ALTER creation_instance TYPE text, ALTER lock_instance TYPE varchar;"
+        "ALTER TABLE cron_last_exec ALTER instance TYPE text;"
+        "CREATE TYPE bucket AS ENUM ('inject-files', 'rechunk-files');"
+        "ALTER TABLE token_bucket ALTER ident TYPE bucket USING ident::bucket"
+    )
+    await uni2work_db.connection.close()
+    uni2work_db.__init__((await Uni2workDb.open(uni2work_db.dsn)).connection)  # type: ignore[misc]
+    await uni2work_workspace.look()
+    await uni2work_db.sql(
+        "INSERT INTO queued_job (content, creation_instance, creation_time, lock_instance, lock_time, write_last_exec)"
+        """ VALUES ('{"job": "a"}', 'pod-1', now() - interval '1h', 'pod-2', now() - interval '1h', true),"""
+        """ ('{"job": "b"}', 'pod-1', now() - interval '1h', NULL, NULL, true)"""
+    )
+    await uni2work_db.sql("INSERT INTO token_bucket VALUES ('rechunk-files', -5, now())")
+    one, two = [r["id"] for r in await uni2work_db.connection.fetch("SELECT id FROM queued_job ORDER BY id")]
+    assert outcomes_of(await do(uni2work_workspace, "release", [uni2work_db.id("pod-2", "holder")], GONE, LABEL)) == {
+        uni2work_db.id("pod-2", "holder"): CHANGED
+    }
+    for action, node, arguments in (
+        ("cancel", uni2work_db.id(one), {}),
+        ("skip", uni2work_db.id(two), {}),
+        ("refill", uni2work_db.id("rechunk-files", "bucket"), {"value": 9}),
+    ):
+        assert outcomes_of(await do(uni2work_workspace, action, [node], arguments, LABEL)) == {node: CHANGED}, action
+    entry = await uni2work_db.value("SELECT id FROM cron_last_exec")
+    assert outcomes_of(await do(uni2work_workspace, "run_now", [uni2work_db.id(entry, "cron")], {}, LABEL)) == {
+        uni2work_db.id(entry, "cron"): CHANGED
+    }
+    assert (await uni2work_workspace.engines[LABEL].findings()).skipped_findings == ()
+
+
+async def test_a_role_without_rights_is_told_so(
+    uni2work_db: Uni2workDb, server: PostgresServer, tmp_path: Path
+) -> None:
+    job = await uni2work_db.job()
+    role = server.unique("viewer")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", uni2work_db.dsn)
+    dsn = server.dsn(uni2work_db.dsn.rpartition("/")[2], user=role, password="x")
+    workspace = await opened(dsn, tmp_path)
+    try:
+        assert outcomes_of(await do(workspace, "cancel", [uni2work_db.id(job)], {}, LABEL)) == {
+            uni2work_db.id(job): Outcome.DENIED
+        }
+    finally:
+        await workspace.close()
+
+
+def test_nothing_writes_infinity() -> None:
+    folder = Path(__file__).parents[2] / "queries" / "engines" / "uni2work" / "actions"
+    assert all("infinity" not in f.read_text() for f in folder.iterdir())
