@@ -1,21 +1,20 @@
-"""Durations as people write them, in settings files: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``."""
+"""Durations as operators write them: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``, ``"2 h"``, ``"500us"``."""
 
 from __future__ import annotations
 
 import math
 import re
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+UNITS = {"us": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-_PART = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)"
+_PART = r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)"
 _NUMBER = r"(?a)\d+(?:\.\d+)?"
 
 
 def parse(written: object) -> float:
-    """Seconds, from a number of seconds or a text like ``"10m"`` or ``"1h30m"``.
+    """Return the seconds of a number or of a text such as ``"10m"`` or ``"1h30m"``. Case does not matter.
 
-    Raises ValueError, with a message that ends a sentence about the setting, for anything else: a negative, an
-    endless or an unreadable duration.
+    Raises ValueError for a negative, infinite or unreadable duration. Its message ends a sentence about the setting.
     """
     seconds = _seconds(written)
     if seconds is None or not math.isfinite(seconds) or seconds < 0:
@@ -25,7 +24,7 @@ def parse(written: object) -> float:
 
 def _seconds(written: object) -> float | None:
     if isinstance(written, str):
-        return _from_text(written.strip())
+        return _from_text(written.strip().lower())
     if isinstance(written, int | float) and not isinstance(written, bool):
         try:
             return float(written)

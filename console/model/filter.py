@@ -13,12 +13,13 @@ Terms are joined by "and". A number or time that the engine does not record matc
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
+from queries import duration
 from queries.model import Node, Phase, Record
+from queries.suggest import suggest
 
 Codes = Mapping[str, Collection[str]]
 """Codes of findings by node id: those found from the console's own samples, beside those in ``Node.findings``."""
@@ -111,7 +112,6 @@ NUMBERS: Final[dict[str, Read]] = {
 MEASURES: Final = TIMES | NUMBERS
 FIELDS: Final = tuple(sorted(WORDS | MEASURES))
 
-UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "": lambda a, b: a == b,
     "=": lambda a, b: a == b,
@@ -126,7 +126,6 @@ _OP: Final = re.compile(r"[<>]=?|=|")
 _BARE: Final = re.compile(r'[^\s"]+')
 _ITEM: Final = re.compile(r'[^\s",]+')
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d|w)")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r'[^\s"!:<>=,][^\s":,]*')
 _PLAIN_WORD: Final = re.compile(r'[^\s"!:][^\s":]*')
@@ -192,8 +191,8 @@ def _term(text: str, at: int) -> tuple[Term, int]:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, FIELDS, 1, 0.5)
-    hint = f"did you mean {near[0]}:?" if near else f"there are {', '.join(FIELDS)}"
+    near = suggest(name, FIELDS, cutoff=0.5)
+    hint = f"did you mean {near}:?" if near else f"there are {', '.join(FIELDS)}"
     return f'no field {name}: - {hint} (to search for the text, quote it: "{name}:...")'
 
 
@@ -221,8 +220,8 @@ def _check_phase(found: str, sign: str, at: int) -> None:
     wanted = found.casefold()
     if any(phase == wanted if sign else phase.startswith(wanted) for phase in Phase):
         return
-    near = difflib.get_close_matches(wanted, list(Phase), 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(Phase)}"
+    near = suggest(wanted, Phase, cutoff=0.5)
+    hint = f"did you mean {near}?" if near else f"there are {', '.join(Phase)}"
     raise FilterError(f"no phase {found!r} - {hint}", at)
 
 
@@ -251,13 +250,11 @@ def _quoted(text: str, in_field: bool) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """``1h30m`` in seconds; a bare number is seconds."""
-    if _NUMBER.fullmatch(text) and not text.startswith("-"):
-        return float(text)
-    parts = list(_PART.finditer(text.lower()))
-    if not parts or "".join(part[0] for part in parts) != text.lower():
+    """Return the seconds of ``1h30m``, or None if it is not a duration."""
+    try:
+        return duration.parse(text)
+    except ValueError:
         return None
-    return sum(float(part[1]) * UNITS[part[2]] for part in parts)
 
 
 def _number(text: str) -> float | None:

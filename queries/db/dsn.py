@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from queries.db.redaction import redact
 from queries.model import Record
+from queries.suggest import suggest
 
 _WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
@@ -84,10 +85,8 @@ def _known(words: Mapping[str, str]) -> dict[str, str]:
     known = _PASSED_ON | _LEFT_OUT | _SEEN_TO
     for word in words:
         if word not in known:
-            import difflib
-
-            near = difflib.get_close_matches(word, known, n=1)
-            raise ValueError("it has a word that psql does not know" + (f'; did you mean "{near[0]}"?' if near else ""))
+            near = suggest(word, known)
+            raise ValueError("it has a word that psql does not know" + (f'; did you mean "{near}"?' if near else ""))
     return dict(words)
 
 
