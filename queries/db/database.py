@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from queries import errors
-from queries.db import blockers, dsn
+from queries.db import asyncpg_compat, blockers, dsn
 from queries.db.backoff import Backoff
 from queries.db.batched_query import BatchedQuery, answers, compose
 from queries.db.redaction import redact
@@ -267,16 +267,10 @@ class Database:
     async def _run(
         self, connection: asyncpg.Connection[Any], begin: str, questions: Sequence[BatchedQuery]
     ) -> list[list[dict[str, Any]]]:
-        data = bytearray()
-
-        async def take(part: bytes) -> None:
-            data.extend(part)
-
         with self.load.measured(), explained():
             async with asyncio.timeout(READ_TIMEOUT + GRACE):
-                # The driver's way to read what COPY sends, with the whole script instead of a COPY of its own making.
-                await connection._copy_out(compose(begin, questions), take, None)
-        return answers(bytes(data))
+                data = await asyncpg_compat.copy_out(connection, compose(begin, questions))
+        return answers(data)
 
     @contextlib.asynccontextmanager
     async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
@@ -413,11 +407,11 @@ class Database:
 
 
 def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:
-    """Return how the connection is protected, from its own socket: pg_stat_ssl describes the server's side alone.
+    """Return how the connection is protected, from its own socket.
 
-    asyncpg 0.30 has no public way to the transport; tests/queries/test_tls.py fails where this one is gone.
+    pg_stat_ssl describes the server's side only, and a pooler may be in between.
     """
-    transport = connection._transport
+    transport = asyncpg_compat.transport(connection)
     tls = transport.get_extra_info("ssl_object")
     family = transport.get_extra_info("socket").family
     return {"encrypted": tls is not None, "tls": (tls and tls.version()) or "", "local": family == socket.AF_UNIX}

@@ -1,0 +1,36 @@
+"""Private parts of asyncpg that have no public counterpart, in one place.
+
+Checked with asyncpg 0.32. pyproject.toml pins that minor version, and tests/unit/test_asyncpg_compat.py fails with
+any other. After an upgrade, compare `Connection._copy_out` and `Connection._transport` with the uses here.
+"""
+
+from __future__ import annotations
+
+from asyncio import Transport
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncpg
+
+CHECKED = "0.32"
+
+
+async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
+    """Send a script whose one result is a COPY TO STDOUT, and return the copied bytes.
+
+    The public copy_from_query() sends a single COPY statement of its own making. A script also begins and ends the
+    transaction, so it needs one round trip instead of three.
+    """
+    data = bytearray()
+
+    async def take(part: bytes) -> None:
+        data.extend(part)
+
+    await connection._copy_out(script, take, None)
+    return bytes(data)
+
+
+def transport(connection: asyncpg.Connection[Any]) -> Transport:
+    """Return the connection's transport, which knows its socket and TLS session."""
+    found: Transport = connection._transport
+    return found
