@@ -31,7 +31,7 @@ _NO_CURSOR = "{cursor!r} is no cursor of this audit log: --after takes the one t
 
 def _doubtful_audit_log(trust: Trust) -> str:
     """Return why an entry written to the table could run code of a role that is not trusted."""
-    return trust.stale_engines("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
+    return trust.unreadable("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
 
 
 class UnknownIdError(DatabaseError):

@@ -189,7 +189,7 @@ def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = 
         here: list[Found] = []
         for schema, relations in schemas.items():
             why = _why_not(engine, schema, relations, parts)
-            why = trust.stale_engines(schema, engine.spec.recognise.relations) or None if why is None else why
+            why = trust.unreadable(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
                 here.append(_found(engine, schema, schemas, usable, trust))
             elif why:
@@ -228,7 +228,6 @@ def _found(
         for name, need in engine.spec.needs.items()
     }
     bound = in_schema(engine, schema)
-    called = {name: (name.rpartition(".")[0] or schema, name.rpartition(".")[2]) for name in _called(engine)}
     lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
     return Found(
         label=engine.name,
@@ -237,7 +236,7 @@ def _found(
         relations=kept,
         have=have,
         indexed=indexed,
-        executable={name: usable.get(place, False) for name, place in called.items()},
+        executable={name: usable.get(_qualified(name, schema), False) for name in _called(engine)},
         unsafe=unsafe(engine, schema, trust),
         lacking=lacking,
     )
@@ -247,11 +246,17 @@ def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
     """Return why an action must not change a table or call a function, by name; by "" what forbids every action."""
     whys = {name: trust.unwritten(schema, name) for name in engine.spec.recognise.relations}
     for name in _called(engine):
-        where, _, function = name.rpartition(".")
-        whys[name] = trust.uncalled(where or schema, [function])
+        where, function = _qualified(name, schema)
+        whys[name] = trust.uncalled(where, [function])
     if engine.spec.unqualified:  # the schema is on the search_path of every action
         whys[""] = trust.uncalled(schema)
     return {name: why for name, why in whys.items() if why}
+
+
+def _qualified(name: str, schema: str) -> tuple[str, str]:
+    """Split ``[schema.]name`` into schema and name. ``schema`` is the default."""
+    where, _, local = name.rpartition(".")
+    return where or schema, local
 
 
 def _plain(schema: str) -> str:
@@ -368,16 +373,15 @@ def _met(
     whys: dict[str, dict[str, str]] = {}
     for name, need in engine.spec.needs.items():
         table = schemas.get(schema, {}).get(need.table)
-        where, _, relation = need.relation.rpartition(".")
+        where, relation = _qualified(need.relation, schema)
         if need.functions or need.relation:
-            place = where or schema
-            doubt = trust.uncalled(place, need.functions) or (need.relation and trust.stale_engines(place, [relation]))
+            doubt = trust.uncalled(where, need.functions) or (need.relation and trust.unreadable(where, [relation]))
             if doubt:
-                whys[name] = {"why": doubt, "ddl": trust.remedy(place)}
+                whys[name] = {"why": doubt, "ddl": trust.remedy(where)}
                 continue
         firm = bool(
             (need.functions and all(usable.get((schema, name)) for name in need.functions))
-            or (need.relation and relation in schemas.get(where or schema, {}))
+            or (need.relation and relation in schemas.get(where, {}))
             or (table and need.column in table.columns)
             or (table and need.columns and any(_serves(index, need) for index in table.indexes))
         )

@@ -33,7 +33,7 @@ class Trust:
         for row in rows:
             self._doubts.setdefault(row["schema"], []).append(UntrustedObject(**row))
 
-    def stale_engines(self, schema: str, relations: Iterable[str]) -> str:
+    def unreadable(self, schema: str, relations: Iterable[str]) -> str:
         """Why these tables must not be read."""
         known = {"", *relations}
         for doubt in self._doubts.get(schema, ()):
