@@ -12,7 +12,7 @@ import msgspec
 
 from queries import duration
 from queries.contract.spec import Action, EngineSpec, Kind
-from queries.contract.spec_cache import kept
+from queries.contract.spec_cache import cached
 from queries.model import DRAWN, Record
 from queries.statement import PARAMETERS, EngineFileError, Statement, parse_sections, parse_statement
 
@@ -104,7 +104,7 @@ def builtin() -> tuple[Engine, ...]:
     """The engines that come with the program, in the order of their names."""
     home = Path(__file__).parents[1] / "engines"
     folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)
-    return kept(folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
+    return cached(folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
 def in_schema(engine: Engine, schema: str) -> Engine:

@@ -1,4 +1,4 @@
-"""What is kept of the built-in engines between runs is theirs, or is not used."""
+"""The cache of parsed engines returns what was parsed, or is not used."""
 
 from __future__ import annotations
 
@@ -8,70 +8,77 @@ from pathlib import Path
 
 import pytest
 
-from queries.contract import loader
+from queries.contract import loader, spec_cache
 from queries.contract.loader import Engine
-from queries.contract.spec_cache import kept
+from queries.contract.spec_cache import cached
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = tmp_path / "engine" / "actions"
-    made.mkdir(parents=True)
-    (made / "wake.sql").write_text("SELECT 1")
-    return made.parent
+    actions = tmp_path / "engine" / "actions"
+    actions.mkdir(parents=True)
+    (actions / "wake.sql").write_text("SELECT 1")
+    return actions.parent
 
 
 @pytest.fixture
-def make() -> Callable[[], list[str]]:
+def parse() -> Callable[[], list[str]]:
     calls: list[str] = []
 
     def count() -> list[str]:
-        calls.append("made")
+        calls.append("parsed")
         return list(calls)
 
     return count
 
 
-def cache(folder: Path) -> Path:
+def cache_file(folder: Path) -> Path:
     return folder.parent / "cache" / "unstick" / "engines"
 
 
-def test_the_second_time_nothing_is_made(folder: Path, make: Callable[[], list[str]]) -> None:
-    assert kept([folder], list[str], make) == kept([folder], list[str], make) == ["made"]
+def test_the_second_call_parses_nothing(folder: Path, parse: Callable[[], list[str]]) -> None:
+    assert cached([folder], list[str], parse) == cached([folder], list[str], parse) == ["parsed"]
 
 
 @pytest.mark.parametrize("name", ["actions/wake.sql", "new.sql"])
-def test_a_file_that_changed_is_read_again(folder: Path, make: Callable[[], list[str]], name: str) -> None:
-    kept([folder], list[str], make)
+def test_a_changed_file_is_parsed_again(folder: Path, parse: Callable[[], list[str]], name: str) -> None:
+    cached([folder], list[str], parse)
     (folder / name).write_text("SELECT 22")
-    assert kept([folder], list[str], make) == ["made", "made"]
+    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
 
 
-def test_what_others_may_write_is_not_trusted(folder: Path, make: Callable[[], list[str]]) -> None:
-    kept([folder], list[str], make)
-    cache(folder).chmod(0o666)
-    assert kept([folder], list[str], make) == ["made", "made"]
+def test_every_parser_is_part_of_the_key() -> None:
+    """Each module that turns files into values for the cache is listed; `toml_lines` only words errors."""
+    package = Path(spec_cache.__file__).parents[1]
+    assert all((package / name).is_file() for name in spec_cache.PARSERS)
+    assert {"duration.py", "strict_toml.py"} <= set(spec_cache.PARSERS)
 
 
-def test_a_broken_file_is_replaced(folder: Path, make: Callable[[], list[str]]) -> None:
-    kept([folder], list[str], make)
-    with cache(folder).open("r+b") as file:
+def test_a_file_that_other_users_can_write_is_not_read(folder: Path, parse: Callable[[], list[str]]) -> None:
+    cached([folder], list[str], parse)
+    cache_file(folder).chmod(0o666)
+    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
+
+
+def test_a_broken_file_is_replaced(folder: Path, parse: Callable[[], list[str]]) -> None:
+    cached([folder], list[str], parse)
+    with cache_file(folder).open("r+b") as file:
         file.truncate(33)
-    assert kept([folder], list[str], make) == ["made", "made"]
-    assert kept([folder], list[str], make) == ["made", "made"]
+    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
+    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
 
 
-def test_a_place_that_cannot_be_written_is_no_error(
-    folder: Path, make: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+def test_a_folder_that_cannot_be_written_is_no_error(
+    folder: Path, parse: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    assert kept([folder], list[str], make) == ["made"]
+    assert cached([folder], list[str], parse) == ["parsed"]
 
 
-def test_the_engines_come_back_as_they_were(folder: Path) -> None:
+def test_the_engines_survive_the_round_trip(folder: Path) -> None:
     home = Path(loader.__file__).parents[1] / "engines"
     folders = [f for f in sorted(home.iterdir()) if f.is_dir()]
     loaded = tuple(loader.load(f, f.name) for f in folders)
     for _ in range(2):
-        assert kept(folders, tuple[Engine, ...], lambda: loaded) == loaded
+        assert cached(folders, tuple[Engine, ...], lambda: loaded) == loaded
