@@ -1,8 +1,8 @@
-"""A long sequence that is spliced in the middle and asked "which row is this?", both far below O(n).
+"""A long sequence with fast splicing and fast position lookup.
 
-Items are kept in blocks of a few hundred. Each item remembers its block and each block its first row, so a position is
-one subtraction and one short search; after a splice only the blocks' first rows are counted again (lazily, one
-addition a block). A list would need a search over all rows for every position; a tree would be more code for nothing.
+The items are kept in chunks of a few hundred. Each item knows its chunk, and each chunk knows the position of its first
+item, so `index` costs one short search. A splice invalidates only these first positions; they are counted again at the
+next lookup, with one addition per chunk. A plain list would search all rows for each position.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ SIZE = 256
 
 
 class Item(Protocol):
-    """What may be kept in ``ChunkedList``: an object (compared by identity) with room for its block."""
+    """An object that a ``ChunkedList`` can hold. Items are compared by identity."""
 
-    block: ListChunk | None
+    chunk: ListChunk | None
 
 
 class ListChunk:
-    """A run of neighbouring items. ``number`` and ``start`` are valid only while the sequence says so."""
+    """A run of neighbouring items. ``number`` and ``start`` are valid only after ``ChunkedList`` has counted them."""
 
     __slots__ = ("items", "number", "start")
 
@@ -30,20 +30,20 @@ class ListChunk:
         self.number = 0
         self.start = 0
         for item in items:
-            item.block = self
+            item.chunk = self
 
 
 T = TypeVar("T", bound=Item)
 
 
 class ChunkedList(Generic[T]):
-    """A sequence of distinct items; an item's ``block`` is None exactly while it is not in the sequence."""
+    """A sequence of distinct items. The ``chunk`` of an item is None exactly while the item is not in the sequence."""
 
     def __init__(self) -> None:
-        self._blocks: list[ListChunk] = []
+        self._chunks: list[ListChunk] = []
         self._starts: list[int] = []
         self._length = 0
-        self._stale = False
+        self._outdated = False  # the chunks' numbers and starts have to be counted again
 
     def __len__(self) -> int:
         return self._length
@@ -51,19 +51,19 @@ class ChunkedList(Generic[T]):
     def __getitem__(self, index: int) -> T:
         if not 0 <= index < self._length:
             raise IndexError(index)
-        block = self._block_at(index)
-        return block.items[index - block.start]  # type: ignore[return-value]
+        chunk = self._chunk_at(index)
+        return chunk.items[index - chunk.start]  # type: ignore[return-value]
 
     def index(self, item: T) -> int:
-        """The row of an item. ValueError where it is not in the sequence."""
-        block = item.block
-        if block is None:
+        """Return the position of an item. Raise ValueError if the item is not in the sequence."""
+        chunk = item.chunk
+        if chunk is None:
             raise ValueError("not in the sequence")
         self._count()
-        return block.start + block.items.index(item)
+        return chunk.start + chunk.items.index(item)
 
     def between(self, start: int, stop: int) -> list[T]:
-        """The items of the rows ``start`` to ``stop`` (exclusive), as many as there are."""
+        """Return the items from ``start`` to ``stop`` (exclusive), cut to the sequence."""
         found: list[T] = []
         for item in self.since(max(start, 0)):
             if len(found) >= stop - max(start, 0):
@@ -72,54 +72,54 @@ class ChunkedList(Generic[T]):
         return found
 
     def since(self, start: int) -> Iterator[T]:
-        """The items from row ``start`` to the end. The sequence must not change meanwhile."""
+        """Iterate from ``start`` to the end. The sequence must not change during the iteration."""
         if start >= self._length:
             return
-        first = self._block_at(start)
+        first = self._chunk_at(start)
         yield from first.items[start - first.start :]  # type: ignore[misc]
-        for block in self._blocks[first.number + 1 :]:
-            yield from block.items  # type: ignore[misc]
+        for chunk in self._chunks[first.number + 1 :]:
+            yield from chunk.items  # type: ignore[misc]
 
     def splice(self, start: int, stop: int, items: Sequence[T]) -> None:
-        """Put ``items`` where the rows ``start`` to ``stop`` were. Costs the rows given and taken, and two blocks."""
+        """Replace the items from ``start`` to ``stop`` (exclusive). Touch only the chunks at both ends."""
         if not (0 <= start <= stop <= self._length):
             raise IndexError(f"rows {start}:{stop} of {self._length}")
         if start == stop and not items:
             return
         self._count()
-        low, high, merged = self._around(start, stop, items)
+        low, high, merged = self._merged(start, stop, items)
         step = SIZE if len(merged) > 2 * SIZE else 2 * SIZE
-        self._blocks[low:high] = [ListChunk(merged[at : at + step]) for at in range(0, len(merged), step)]
+        self._chunks[low:high] = [ListChunk(merged[at : at + step]) for at in range(0, len(merged), step)]
         self._length += len(items) - (stop - start)
-        self._stale = True
+        self._outdated = True
 
-    def _around(self, start: int, stop: int, items: Sequence[T]) -> tuple[int, int, list[Item]]:
-        """Blocks ``low`` to ``high`` are replaced by the returned items; a small remainder takes in its neighbour."""
-        if not self._blocks:
+    def _merged(self, start: int, stop: int, items: Sequence[T]) -> tuple[int, int, list[Item]]:
+        """Return the range of chunks to replace and their new items. A small rest absorbs the next chunk."""
+        if not self._chunks:
             return 0, 0, list(items)
-        first, last = self._block_at(min(start, self._length - 1)), self._block_at(max(start, stop - 1))
-        for block in self._blocks[first.number : last.number + 1]:
-            skip, keep = max(start - block.start, 0), stop - block.start
-            for item in block.items[skip : max(keep, 0)]:
-                item.block = None
+        first, last = self._chunk_at(min(start, self._length - 1)), self._chunk_at(max(start, stop - 1))
+        for chunk in self._chunks[first.number : last.number + 1]:
+            skip, keep = max(start - chunk.start, 0), stop - chunk.start
+            for item in chunk.items[skip : max(keep, 0)]:
+                item.chunk = None
         low, high = first.number, last.number + 1
         merged: list[Item] = [*first.items[: start - first.start], *items, *last.items[stop - last.start :]]
-        if len(merged) < SIZE // 4 and high < len(self._blocks):
-            merged += self._blocks[high].items
+        if len(merged) < SIZE // 4 and high < len(self._chunks):
+            merged += self._chunks[high].items
             high += 1
         return low, high, merged
 
-    def _block_at(self, index: int) -> ListChunk:
+    def _chunk_at(self, index: int) -> ListChunk:
         self._count()
-        return self._blocks[max(bisect_right(self._starts, index) - 1, 0)]
+        return self._chunks[max(bisect_right(self._starts, index) - 1, 0)]
 
     def _count(self) -> None:
-        if not self._stale:
+        if not self._outdated:
             return
-        self._stale = False
+        self._outdated = False
         self._starts = []
         start = 0
-        for number, block in enumerate(self._blocks):
-            block.number, block.start = number, start
+        for number, chunk in enumerate(self._chunks):
+            chunk.number, chunk.start = number, start
             self._starts.append(start)
-            start += len(block.items)
+            start += len(chunk.items)

@@ -1,8 +1,8 @@
-"""The live tree as pure data: which nodes are loaded, which rows are visible, where the cursor and the marks are.
+"""Loaded tree of nodes, its visible rows, the cursor and the marks. Pure data: no database, no Textual.
 
-The visible rows are one flat sequence that is spliced where something changes, so a key costs the rows it shows or
-hides; nothing recurses, so depth has no limit. Cursor and marks are node ids. Rows that stand for unread nodes
-("more…") have ids that no node can have (they hold a NUL, which PostgreSQL cannot store in text).
+The visible rows are one flat sequence that is spliced where something changes, so a key press costs only the rows that
+it shows or hides. Nothing recurses, so depth has no limit. The cursor and the marks are node ids. Edge rows ("more…")
+have ids that no node can have: they contain a NUL, which PostgreSQL cannot store in text.
 """
 
 from __future__ import annotations
@@ -10,49 +10,175 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from console.model.entry import EdgeRow, Entry, Row, append, common, count, edge_entry, merge, place, prepend, tail_id
-from console.model.held import Held, Predicate
+from console.model.tree_entry import (
+    EdgeRow,
+    Row,
+    TreeEntry,
+    append,
+    common,
+    count_shown,
+    edge_entry,
+    edge_of,
+    merge,
+    position_of,
+    prepend,
+    tail_id,
+)
+from console.model.visible_rows import VisibleRows
 from queries.model import Node, Record
 
 __all__ = ["Change", "EdgeRow", "Forest", "Row", "tail_id"]
 
 FIELDS = Node.__struct_fields__
 
+Predicate = Callable[[Node], bool]
+
 
 class Change(Record):
-    """What an operation did. ``cells``: the fields that differ now, by node. ``lost``: the node that was under the
-    cursor and has no row any more; the cursor is on its neighbour."""
+    """Result of one operation on a forest."""
 
-    cells: dict[str, frozenset[str]] = {}
+    cells: dict[str, frozenset[str]] = {}  # changed fields, by node id
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    lost: Node | None = None
+    vanished: Node | None = None  # the node that was under the cursor and has no row any more
 
 
-class Forest(Held):
-    """Loaded nodes, their order, and the rows a screen shows of them. Ids it does not know are passed over."""
+class Forest:
+    """Loaded nodes, their order and the visible rows. Methods ignore ids that are not loaded."""
+
+    def __init__(self) -> None:
+        self.marks: set[str] = set()
+        self.matched = 0  # number of loaded nodes that match the filter, without ancestors shown for them
+        self._evicted_marks: dict[str, Node] = {}  # marked nodes that were evicted, as last read
+        self._evicting = False
+        self._entries: dict[str, TreeEntry] = {}
+        self._predicate: Predicate | None = None
+        self._reset_rows()
+
+    def _reset_rows(self) -> None:
+        self._root = TreeEntry("", None, None)
+        self._root.expanded = True
+        self._visible = VisibleRows(self._root)
+        self._rows = self._visible.rows
+
+    # nodes and rows
+
+    def __len__(self) -> int:
+        """Return the number of visible rows."""
+        return len(self._rows)
+
+    def __contains__(self, node_id: object) -> bool:
+        """Return True if the node is loaded."""
+        return node_id in self._entries
+
+    @property
+    def loaded(self) -> int:
+        """Number of loaded nodes."""
+        return len(self._entries)
+
+    @property
+    def cursor(self) -> str | None:
+        """Id of the row under the cursor, a node's or an edge row's. None only while there are no rows."""
+        at = self._visible.cursor
+        return None if at is None else at.id
+
+    @property
+    def filtered(self) -> bool:
+        """True if a filter is set."""
+        return self._predicate is not None
+
+    def node(self, node_id: str) -> Node | None:
+        """Return the node as last read; None for edge rows and for ids that are not loaded."""
+        entry = self._entries.get(node_id)
+        return None if entry is None else entry.node
+
+    def parent(self, row_id: str) -> str | None:
+        """Return the id of a row's parent; None for roots."""
+        entry = self._find(row_id)
+        return None if entry is None or entry.parent is None else entry.parent.id or None
+
+    def ancestors(self, row_id: str) -> list[str]:
+        """Return the ids of a row's ancestors, from its parent upwards."""
+        entry = self._find(row_id)
+        return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
+
+    def children(self, parent_id: str | None) -> tuple[str, ...] | None:
+        """Return the ids of the loaded children (of the roots, for None) in order; None if they were never read."""
+        entry = self._find(parent_id or "")
+        return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
+
+    def is_expanded(self, node_id: str) -> bool:
+        """Return True if the node is unfolded. Its children are visible only if its ancestors are unfolded too."""
+        entry = self._find(node_id)
+        return entry is not None and entry.expanded
+
+    def index(self, row_id: str) -> int | None:
+        """Return the index of a row; None if the row is not visible."""
+        entry = self._find(row_id)
+        return None if entry is None or entry.chunk is None else self._rows.index(entry)
+
+    def row(self, index: int) -> Row:
+        """Return the row at ``index``. Raise IndexError beyond the end."""
+        return self._rows[index].row(self.marks)
+
+    def id_at(self, index: int) -> str:
+        """Return the id of the row at ``index``. Raise IndexError beyond the end."""
+        return self._rows[index].id
+
+    def rows(self, start: int, stop: int) -> list[Row]:
+        """Return the rows from ``start`` to ``stop`` (exclusive), cut to the visible rows."""
+        return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
+
+    def ids(self, start: int, stop: int) -> list[str]:
+        """Return the node ids of the rows from ``start`` to ``stop``, without edge rows. A refresh reads these ids."""
+        return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
+
+    def edge_rows(self, start: int, stop: int) -> list[Row]:
+        """Return the edge rows between ``start`` and ``stop``."""
+        return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
+
+    def marked(self) -> list[Node]:
+        """Return the marked nodes as last read, evicted ones included, in the order of their ids."""
+        found = (self.node(node_id) or self._evicted_marks.get(node_id) for node_id in sorted(self.marks))
+        return [node for node in found if node is not None]
+
+    def matching(self) -> list[str]:
+        """Return the ids of the visible rows that match the filter themselves, in screen order."""
+        return [entry.id for entry in self._rows.since(0) if entry.node is not None and entry.matched]
+
+    def _find(self, row_id: str) -> TreeEntry | None:
+        if not row_id:
+            return self._root
+        edge = edge_of(row_id)
+        if edge is None:
+            return self._entries.get(row_id)
+        parent = self._find(edge[0])
+        return None if parent is None else parent.head if edge[1] else parent.tail
 
     # cursor and marks
 
     def move(self, rows: int) -> bool:
-        """Move the cursor down (up, where negative), as far as there are rows. False where it stays."""
-        before = self._display.cursor
+        """Move the cursor down (up, if negative), at most to the edge. Return False if it did not move."""
+        before = self._visible.cursor
         if before is None:
             return False
         index = self._rows.index(before) + rows
-        self._display.cursor = self._rows[min(max(index, 0), len(self._rows) - 1)]
-        return self._display.cursor is not before
+        self._visible.cursor = self._rows[min(max(index, 0), len(self._rows) - 1)]
+        return self._visible.cursor is not before
 
     def move_to(self, row_id: str) -> bool:
-        """Put the cursor on a visible row. False where there is no such row."""
+        """Move the cursor to a visible row. Return False if there is no such row."""
         entry = self._find(row_id)
-        if entry is None or entry.block is None:
+        if entry is None or entry.chunk is None:
             return False
-        self._display.cursor = entry
+        self._visible.cursor = entry
         return True
 
     def reveal(self, node_id: str) -> bool:
-        """Unfold the ancestors of a loaded node and put the cursor on it. False: not loaded, or the filter hides it."""
+        """Unfold the ancestors of a loaded node and move the cursor to it.
+
+        Return False if the node is not loaded or the filter hides it.
+        """
         entry = self._entries.get(node_id)
         if entry is None or not entry.shown:
             return False
@@ -61,15 +187,15 @@ class Forest(Held):
         return self.move_to(node_id)
 
     def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
-        """Mark loaded nodes, or take marks away."""
+        """Mark loaded nodes, or unmark nodes."""
         ids = set(node_ids)
         self.marks = self.marks | (ids & self._entries.keys()) if on else self.marks - ids
-        self._away = {node_id: node for node_id, node in self._away.items() if node_id in self.marks}
+        self._evicted_marks = {id_: node for id_, node in self._evicted_marks.items() if id_ in self.marks}
 
-    # unfolding
+    # folding
 
     def expand(self, node_id: str) -> bool:
-        """Show a node's children. True where they were never read: the caller should, a "loading" row says so."""
+        """Show a node's children. Return True if the caller has to read them; a "loading" row is shown meanwhile."""
         entry = self._entries.get(node_id)
         if entry is None or entry.expanded or not entry.expandable:
             return False
@@ -77,198 +203,200 @@ class Forest(Held):
         entry.expanded = True
         if unread and entry.tail is None:
             entry.tail = edge_entry(entry, EdgeRow.LOADING, "")
-        if entry.block is not None:
-            self._display.unfold(entry)
+        if entry.chunk is not None:
+            self._visible.unfold(entry)
         return unread
 
     def collapse(self, node_id: str) -> bool:
-        """Hide a node's children; a cursor below comes up to the node. False where they were not shown."""
+        """Hide a node's children and move a cursor among them to the node. Return False if they were not shown."""
         entry = self._entries.get(node_id)
         if entry is None or not entry.expanded:
             return False
         entry.expanded = False
-        if entry.block is not None:
-            self._display.rise(entry)
-            self._display.fold(entry)
+        if entry.chunk is not None:
+            self._visible.rise(entry)
+            self._visible.fold(entry)
         return True
 
     def expand_loaded(self, node_id: str) -> None:
-        """Show everything loaded below a node; reads nothing."""
+        """Show all loaded descendants of a node, without reading more."""
         entry = self._entries.get(node_id)
         if entry is None or entry.children is None:
             return
-        self._display.begin()
-        if entry.block is not None:
-            self._display.fold(entry)
+        self._visible.begin()
+        if entry.chunk is not None:
+            self._visible.fold(entry)
         for below in entry.loaded():
             below.expanded = below.expanded or (below.children is not None and below.expandable)
-        if entry.block is not None and entry.expanded:
-            self._display.unfold(entry)
-        self._display.settle(self._entries)
+        if entry.chunk is not None and entry.expanded:
+            self._visible.unfold(entry)
+        self._visible.settle(self._entries)
 
-    # what the database says
-
-    _parting = False
+    # updates from the database
 
     @contextlib.contextmanager
     def evicting(self) -> Iterator[None]:
-        """What goes meanwhile is still there in the database: only not held any more. Its marks stay."""
-        self._parting = True
+        """Treat nodes removed inside this block as evicted: they still exist in the database and keep their marks."""
+        self._evicting = True
         try:
             yield
         finally:
-            self._parting = False
+            self._evicting = False
 
     def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
-        """These are the children (for None: the roots), in this order; others are dropped. Not ``complete``: there
-        is a next page, and a "more" row says so."""
+        """Replace the children (the roots, for None). If not ``complete``, add a "more" row for the next page."""
         self.set_head(parent_id, None)
         return self._children(parent_id, nodes, lambda old, read, new: read, complete)
 
     def append_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
-        """The next page of children. Those already there keep their place."""
+        """Add the next page of children. Known children keep their position."""
         return self._children(parent_id, nodes, append, complete)
 
     def prepend_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
-        """The page before those that are there. Not ``complete``: there are more before it, and a row says so."""
+        """Add the page before the loaded children. If not ``complete``, show an edge row for the pages before it."""
         change = self._children(parent_id, nodes, prepend, None)
         self.set_head(parent_id, None if complete else EdgeRow.BEFORE)
         return change
 
     def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
-        """A page read again: new nodes go after the one they follow in it (else before the first one known, else to
-        the top); nobody is dropped or moved. The "more" row stays as it is."""
+        """Insert the new nodes of a page at their positions (see ``tree_entry.merge``). Remove and move nothing."""
         return self._children(parent_id, nodes, merge, None)
 
-    def set_tail(self, parent_id: str | None, kind: EdgeRow | None, note: str = "") -> Change:
-        """Say what a parent's row for unread children means; None takes the row away."""
+    def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change:
+        """Set the edge row after a parent's loaded children; None removes it."""
         parent = self._find(parent_id or "")
-        self._display.begin()
+        self._visible.begin()
         if parent is not None:
-            self._set_tail(parent, kind, note)
+            self._set_tail(parent, edge, note)
         return self._finish()
 
-    def set_head(self, parent_id: str | None, kind: EdgeRow | None, note: str = "") -> Change:
-        """Say that children before the loaded ones were let go; None takes the row away."""
+    def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change:
+        """Set the edge row before a parent's loaded children; None removes it."""
         parent = self._find(parent_id or "")
-        self._display.begin()
+        self._visible.begin()
         if parent is not None and parent.head is not None:
-            self._display.hide([parent.head])
+            self._visible.hide([parent.head])
             parent.head = None
-        if parent is not None and kind is not None:
-            parent.head = edge_entry(parent, kind, note)
-            if self._display.is_open(parent):
-                self._display.show(0 if parent is self._root else self._rows.index(parent) + 1, [parent.head])
+        if parent is not None and edge is not None:
+            parent.head = edge_entry(parent, edge, note)
+            if self._visible.is_open(parent):
+                self._visible.show(0 if parent is self._root else self._rows.index(parent) + 1, [parent.head])
         return self._finish()
 
     def forget_children(self, node_id: str) -> None:
-        """Let go of what is loaded below a folded node, as if it had never been read."""
+        """Unload the descendants of a folded node, as if they were never read."""
         entry = self._entries.get(node_id)
         if entry is not None and not entry.expanded and entry.children:
-            self._display.begin()
+            self._visible.begin()
             self._replace(entry, [], [])
             entry.children = entry.tail = entry.head = None
             self._finish()
 
     def update(self, nodes: Iterable[Node]) -> Change:
-        """The same nodes, read again. No row moves; with a filter, rows come and go as they match."""
-        self._display.begin()
+        """Replace loaded nodes by newer versions. No row moves; with a filter, rows appear and disappear."""
+        self._visible.begin()
         cells: dict[str, frozenset[str]] = {}
         for node in nodes:
             entry = self._entries.get(node.id)
             if entry is not None:
-                self._renew(entry, node, cells)
+                self._update_entry(entry, node, cells)
         return self._finish(cells)
 
     def remove(self, node_ids: Collection[str]) -> Change:
-        """These nodes are gone, with what is loaded below them. A cursor among them goes to the next row that stays,
-        else to the previous one."""
-        self._display.begin()
+        """Remove nodes and their loaded descendants. A cursor among them moves to the next row, else the previous."""
+        self._visible.begin()
         removed: list[str] = []
         self._drop((self._entries[node_id] for node_id in node_ids if node_id in self._entries), removed)
         return self._finish(removed=removed)
 
     def clear(self) -> None:
-        """Forget everything but the filter."""
-        self.marks, self._away, self.matched, self._entries = set(), {}, 0, {}
-        self._plant()
+        """Remove everything except the filter."""
+        self.marks, self._evicted_marks, self.matched, self._entries = set(), {}, 0, {}
+        self._reset_rows()
 
     def set_filter(self, predicate: Predicate | None) -> Change:
-        """Show only nodes that match, and their ancestors; None shows all. Also the way to test all nodes again."""
-        self._display.begin()
-        self._display.fold(self._root)
+        """Show only matching nodes and their ancestors; None shows all. Test every node again."""
+        self._visible.begin()
+        self._visible.fold(self._root)
         self._predicate = predicate
-        self._root.live = self.matched = 0
-        self._root.final = False
+        self._root.shown_children = self.matched = 0
+        self._root.last_shown = False
         for entry in self._entries.values():
-            entry.matched, entry.live, entry.final = False, 0, False
+            entry.matched, entry.shown_children, entry.last_shown = False, 0, False
         for entry in self._entries.values():
             entry.matched = predicate is None or (entry.node is not None and predicate(entry.node))
             self.matched += entry.matched
-            if entry.matched and not entry.live:
-                count(entry, 1)
-        self._display.unfold(self._root)
+            if entry.matched and not entry.shown_children:
+                count_shown(entry, 1)
+        self._visible.unfold(self._root)
         return self._finish()
 
-    # how it is done
+    # implementation of the updates
 
     def _children(
         self,
         parent_id: str | None,
         nodes: Iterable[Node],
-        arrange: Callable[[list[Entry], list[Entry], set[Entry]], list[Entry]],
+        arrange: Callable[[list[TreeEntry], list[TreeEntry], set[TreeEntry]], list[TreeEntry]],
         complete: bool | None,
     ) -> Change:
-        """``arrange`` orders the old children and those read, some of them new. ``complete`` None: leave the tail."""
+        """Change the children of a parent.
+
+        ``arrange`` takes the old children, those read and the new ones among them, and returns the new order.
+        ``complete`` None leaves the edge row after the children as it is.
+        """
         parent = self._find(parent_id or "")
-        self._display.begin()
-        if parent is None or parent.kind is not None:
+        self._visible.begin()
+        if parent is None or parent.edge is not None:
             return self._finish()
         cells: dict[str, frozenset[str]] = {}
         removed: list[str] = []
         marks, unread = set(self.marks), parent.children is None
-        read = self._adopt(parent, nodes, cells, removed)
+        read = self._entries_for(parent, nodes, cells, removed)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
-        at, first = self._display.cursor, next(iter(parent.children or ()), None)
-        waiting, above = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
-        arrivals = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
+        at, first = self._visible.cursor, next(iter(parent.children or ()), None)
+        on_tail, on_head = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
+        first_new = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
         self.marks |= marks & set(new.values())
-        for node_id in self._away.keys() & new.values():
-            del self._away[node_id]
-        if waiting and arrivals is not None:
-            self._display.cursor = arrivals
-        elif above and first is not None and first.block is not None:
-            self._display.cursor = first
+        for node_id in self._evicted_marks.keys() & new.values():
+            del self._evicted_marks[node_id]
+        if on_tail and first_new is not None:
+            self._visible.cursor = first_new
+        elif on_head and first is not None and first.chunk is not None:
+            self._visible.cursor = first
         if complete is not None or unread:
             self._set_tail(parent, None if complete else EdgeRow.MORE, "")
         return self._finish(cells, new.values(), removed)
 
-    def _adopt(
-        self, parent: Entry, nodes: Iterable[Node], cells: dict[str, frozenset[str]], removed: list[str]
-    ) -> list[Entry]:
-        """Entries for the nodes read, old or new, without doubles and without ancestors of the parent (a loop in the
-        data). One that was under another parent begins anew here."""
+    def _entries_for(
+        self, parent: TreeEntry, nodes: Iterable[Node], cells: dict[str, frozenset[str]], removed: list[str]
+    ) -> list[TreeEntry]:
+        """Return the entries of the nodes read: updated or new, each once.
+
+        Skip ancestors of the parent: they are a loop in the data. Remove a node that was below another parent, so that
+        it gets a new entry here.
+        """
         latest = {node.id: node for node in nodes}
         known = {self._entries[node_id] for node_id in latest if node_id in self._entries}
-        for above in (parent, *parent.ancestors()) if known else ():
-            if above in known:
-                known.remove(above)
-                del latest[above.id]
+        for ancestor in (parent, *parent.ancestors()) if known else ():
+            if ancestor in known:
+                known.remove(ancestor)
+                del latest[ancestor.id]
         self._drop((entry for entry in known if entry.parent is not parent), removed)
-        found: list[Entry] = []
+        found: list[TreeEntry] = []
         for node in latest.values():
             entry = self._entries.get(node.id)
             if entry is None:
-                entry = Entry(node.id, node, parent)
+                entry = TreeEntry(node.id, node, parent)
                 entry.matched = self._predicate is None or self._predicate(node)
                 self.matched += entry.matched
             else:
-                self._renew(entry, node, cells)
+                self._update_entry(entry, node, cells)
             found.append(entry)
         return found
 
-    def _renew(self, entry: Entry, node: Node, cells: dict[str, frozenset[str]]) -> None:
+    def _update_entry(self, entry: TreeEntry, node: Node, cells: dict[str, frozenset[str]]) -> None:
         old = entry.node
         if old != node:
             cells[node.id] = frozenset(name for name in FIELDS if getattr(old, name) != getattr(node, name))
@@ -279,10 +407,10 @@ class Forest(Held):
             entry.matched = matched
             self.matched += 1 if matched else -1
             if entry.shown != shown:
-                self._flip(entry)
+                self._toggle_shown(entry)
 
-    def _drop(self, entries: Iterable[Entry], removed: list[str]) -> None:
-        groups: dict[Entry, set[Entry]] = {}
+    def _drop(self, entries: Iterable[TreeEntry], removed: list[str]) -> None:
+        groups: dict[TreeEntry, set[TreeEntry]] = {}
         for entry in entries:
             if entry.parent is not None:
                 groups.setdefault(entry.parent, set()).add(entry)
@@ -290,55 +418,55 @@ class Forest(Held):
             if parent is self._root or parent.id in self._entries:
                 self._replace(parent, [child for child in parent.children or () if child not in gone], removed)
 
-    def _replace(self, parent: Entry, fresh: list[Entry], removed: list[str]) -> Entry | None:
-        """Make ``fresh`` the children, splicing the rows that differ. The first new entry that got a row, if any."""
+    def _replace(self, parent: TreeEntry, fresh: list[TreeEntry], removed: list[str]) -> TreeEntry | None:
+        """Replace the children, splicing only the rows that differ. Return the first new entry with a row."""
         old = parent.children or []
         head, tail = common(old, fresh)
         out, into = old[head : len(old) - tail], fresh[head : len(fresh) - tail]
-        self._display.hide(out)
-        parent.children, parent.final = fresh, False
+        self._visible.hide(out)
+        parent.children, parent.last_shown = fresh, False
         for position, entry in enumerate(into, head):
-            entry.place = position
+            entry.position = position
         kept = set(into)
         for entry in out:
             if entry not in kept:
                 self._forget(entry, removed)
         shown = parent.shown
-        parent.live += sum(entry.shown for entry in into) - sum(entry.shown for entry in out)
+        parent.shown_children += sum(entry.shown for entry in into) - sum(entry.shown for entry in out)
         if parent.shown != shown and parent is not self._root:
-            self._flip(parent)
-        elif self._display.is_open(parent):
-            self._display.show(self._display.slot(parent, head), into)
-        return next((entry for entry in into if entry.block is not None), None)
+            self._toggle_shown(parent)
+        elif self._visible.is_open(parent):
+            self._visible.show(self._visible.slot(parent, head), into)
+        return next((entry for entry in into if entry.chunk is not None), None)
 
-    def _flip(self, entry: Entry) -> None:
-        """The filter has just begun, or ceased, to show ``entry``: tell its ancestors, show or hide the rows."""
-        top, parent = count(entry, 1 if entry.shown else -1)
+    def _toggle_shown(self, entry: TreeEntry) -> None:
+        """Update the ancestors' counts and the rows after the filter began or ceased to show ``entry``."""
+        top, parent = count_shown(entry, 1 if entry.shown else -1)
         if not entry.shown:
-            self._display.hide([top])
-        elif self._display.is_open(parent):
-            self._display.show(self._display.slot(parent, place(parent.children or [], top)), [top])
+            self._visible.hide([top])
+        elif self._visible.is_open(parent):
+            self._visible.show(self._visible.slot(parent, position_of(parent.children or [], top)), [top])
 
-    def _set_tail(self, parent: Entry, kind: EdgeRow | None, note: str) -> None:
-        if parent.tail is not None and kind is not None:
-            parent.tail.kind, parent.tail.note = kind, note
+    def _set_tail(self, parent: TreeEntry, edge: EdgeRow | None, note: str) -> None:
+        if parent.tail is not None and edge is not None:
+            parent.tail.edge, parent.tail.note = edge, note
             return
         if parent.tail is not None:
-            self._display.hide([parent.tail])
+            self._visible.hide([parent.tail])
             parent.tail = None
-        elif kind is not None:
-            end = self._display.end(parent) if self._display.is_open(parent) else None
-            parent.tail = edge_entry(parent, kind, note)
+        elif edge is not None:
+            end = self._visible.end(parent) if self._visible.is_open(parent) else None
+            parent.tail = edge_entry(parent, edge, note)
             if end is not None:
-                self._display.show(end, [parent.tail])
+                self._visible.show(end, [parent.tail])
 
-    def _forget(self, entry: Entry, removed: list[str]) -> None:
+    def _forget(self, entry: TreeEntry, removed: list[str]) -> None:
         for below in entry.loaded():
             removed.append(below.id)
             del self._entries[below.id]
             self.matched -= below.matched
-            if below.id in self.marks and self._parting and below.node is not None:
-                self._away[below.id] = below.node
+            if below.id in self.marks and self._evicting and below.node is not None:
+                self._evicted_marks[below.id] = below.node
             else:
                 self.marks.discard(below.id)
 
@@ -348,6 +476,6 @@ class Forest(Held):
         added: Collection[str] = (),
         removed: Collection[str] = (),
     ) -> Change:
-        lost = self._display.settle(self._entries)
+        vanished = self._visible.settle(self._entries)
         gone = tuple(node_id for node_id in removed if node_id not in self._entries)
-        return Change(cells=cells or {}, added=tuple(added), removed=gone, lost=lost)
+        return Change(cells=cells or {}, added=tuple(added), removed=gone, vanished=vanished)

@@ -1,49 +1,49 @@
-"""Which pages of a long list of siblings are held: a run of them around where one reads.
+"""Window of loaded pages in a long list of siblings.
 
-Pages are numbered from the top. A page is read by the key it starts after, which is remembered for each page ever
-reached; that and the ids of the run are all that is kept.
+Pages are numbered from the top. A page is read by a keyset cursor: the key after which it starts. The window stores the
+key of each page reached so far, and the ids of the loaded pages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-PAGES = 10  # how many are held
-SIFTED = 200  # and where a filter hides some of their rows
+MAX_PAGES = 10  # loaded pages
+MAX_FILTERED_PAGES = 200  # loaded pages while a filter hides rows
 
 
 class PageWindow:
-    """Pages ``low`` and following are held. A key is None for the first page."""
+    """A run of loaded pages that starts at page ``low``. The key of the first page is None."""
 
     def __init__(self, ids: list[str], after: str | None) -> None:
         self.low = 0
         self._keys: list[str | None] = [None]
         self._pages = [ids]
-        self._reach(after)
+        self._set_next_key(after)
 
     @property
     def after(self) -> str | None:
-        """The key of the page after those held; None where there is none."""
+        """Key of the page after the loaded ones; None if they are the last."""
         high = self.low + len(self._pages)
         return self._keys[high] if high < len(self._keys) else None
 
     @property
     def reached(self) -> int:
-        """How many pages there are down to the last one held."""
+        """Number of pages from the top to the last loaded page."""
         return self.low + len(self._pages)
 
     @property
     def start(self) -> str | None:
-        """The key of the page before those held."""
+        """Key of the page before the loaded ones."""
         return self._keys[self.low - 1]
 
     @property
     def first(self) -> str | None:
-        """The key of the first page held."""
+        """Key of the first loaded page."""
         return self._keys[self.low]
 
     def start_of(self, ids: Sequence[str]) -> str | None:
-        """The key of the page that has the first of these ids that any page has; of the first page held, else."""
+        """Return the key of the page with the first known id of ``ids``, else of the first loaded page."""
         for id_ in ids:
             for number, page in enumerate(self._pages, self.low):
                 if id_ in page:
@@ -51,36 +51,36 @@ class PageWindow:
         return self.first
 
     def append(self, ids: list[str], after: str | None) -> None:
-        """The page after those held was read; ``after`` is the key of the one after that."""
+        """Add the page that follows the loaded ones. ``after`` is the key of the page behind it."""
         self._pages.append(ids)
-        self._reach(after)
+        self._set_next_key(after)
 
     def prepend(self, ids: list[str]) -> None:
-        """The page before those held was read."""
+        """Add the page that precedes the loaded ones."""
         self.low -= 1
         self._pages.insert(0, ids)
 
-    def evict_before(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
-        """Which of the children go, so that not more pages are held than may be: those before the pages that stay."""
+    def evict_before(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
+        """Drop the first pages beyond the limit. Return the children that precede the remaining pages."""
         if len(self._pages) <= pages:
             return []
         self.low += len(self._pages) - pages
         self._pages = self._pages[-pages:]
-        places = self._places(children)
-        return list(children[: min(places)]) if places else []
+        positions = self._positions(children)
+        return list(children[: min(positions)]) if positions else []
 
-    def evict_after(self, children: Sequence[str], pages: int = PAGES) -> list[str]:
-        """The same from the other end."""
+    def evict_after(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
+        """Drop the last pages beyond the limit. Return the children that follow the remaining pages."""
         if len(self._pages) <= pages:
             return []
         self._pages = self._pages[:pages]
-        places = self._places(children)
-        return list(children[max(places) + 1 :]) if places else []
+        positions = self._positions(children)
+        return list(children[max(positions) + 1 :]) if positions else []
 
-    def _places(self, children: Sequence[str]) -> list[int]:
-        kept = {id_ for page in self._pages for id_ in page}
-        return [place for place, id_ in enumerate(children) if id_ in kept]
+    def _positions(self, children: Sequence[str]) -> list[int]:
+        loaded = {id_ for page in self._pages for id_ in page}
+        return [position for position, id_ in enumerate(children) if id_ in loaded]
 
-    def _reach(self, after: str | None) -> None:
-        """What was known of the pages further down may be otherwise now."""
+    def _set_next_key(self, after: str | None) -> None:
+        """Store the key of the next page and forget the keys behind it: they may be out of date."""
         self._keys[self.low + len(self._pages) :] = [] if after is None else [after]

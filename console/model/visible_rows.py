@@ -1,41 +1,44 @@
-"""The visible rows of a forest and the cursor on them: spliced where entries come and go, never built again."""
+"""Visible rows of a forest and the cursor on them. Rows are spliced in place; the list is never rebuilt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from console.model.chunked_list import ChunkedList
-from console.model.entry import Entry, rows_of
+from console.model.tree_entry import TreeEntry, rows_of
 from queries.model import Node
 
 
 class VisibleRows:
-    """Rows in the order of the screen. Between ``begin`` and ``settle`` the cursor may be on an entry without a row;
-    what was near it is remembered, and ``settle`` puts it on the next row that stayed, else on the previous one."""
+    """Rows in screen order, with a cursor.
 
-    def __init__(self, root: Entry) -> None:
+    Between ``begin`` and ``settle`` the cursor's entry may have no row. ``settle`` then moves the cursor to the next
+    row that remained, else to the previous one.
+    """
+
+    def __init__(self, root: TreeEntry) -> None:
         self.root = root
-        self.rows: ChunkedList[Entry] = ChunkedList()
-        self.cursor: Entry | None = None
-        self._anchor: Entry | None = None
-        self._nexts: list[Entry] = []
-        self._befores: list[Entry] = []
+        self.rows: ChunkedList[TreeEntry] = ChunkedList()
+        self.cursor: TreeEntry | None = None
+        self._anchor: TreeEntry | None = None  # the entry around which removed rows are recorded
+        self._following: list[TreeEntry] = []  # candidates for the cursor, nearest first
+        self._preceding: list[TreeEntry] = []
 
-    def is_open(self, parent: Entry) -> bool:
-        """Whether rows of its children are visible, if there are any."""
-        return parent is self.root or (parent.expanded and parent.block is not None)
+    def is_open(self, parent: TreeEntry) -> bool:
+        """Return True if rows of the parent's children would be visible."""
+        return parent is self.root or (parent.expanded and parent.chunk is not None)
 
-    def slot(self, parent: Entry, position: int) -> int:
-        """The row where the child at ``position`` begins, or would."""
+    def slot(self, parent: TreeEntry, position: int) -> int:
+        """Return the row at which the child at ``position`` begins, or would begin."""
         siblings = parent.children or []
         before = next((siblings[i] for i in range(position - 1, -1, -1) if siblings[i].shown), None)
         if before is None:
-            head = parent.head is not None and parent.head.block is not None
+            head = parent.head is not None and parent.head.chunk is not None
             return (0 if parent is self.root else self.rows.index(parent) + 1) + head
         return self.end(before)
 
-    def end(self, entry: Entry) -> int:
-        """The row after the last one below ``entry``."""
+    def end(self, entry: TreeEntry) -> int:
+        """Return the row after the last row below ``entry``."""
         while entry.expanded:
             last = entry.tail or entry.last_child() or entry.head
             if last is None:
@@ -43,8 +46,11 @@ class VisibleRows:
             entry = last
         return 0 if entry is self.root else self.rows.index(entry) + 1
 
-    def span(self, entry: Entry) -> tuple[int, int]:
-        """The rows of an entry and all below it, counted on the rows themselves (flags may be ahead of them)."""
+    def span(self, entry: TreeEntry) -> tuple[int, int]:
+        """Return the range of rows of an entry and its descendants.
+
+        Count the rows themselves: the entries' flags may already describe a later state.
+        """
         start = stop = self.rows.index(entry)
         for below in self.rows.since(start + 1):
             if below.depth <= entry.depth:
@@ -52,29 +58,29 @@ class VisibleRows:
             stop += 1
         return start, stop + 1
 
-    def show(self, start: int, entries: Iterable[Entry]) -> None:
-        """Insert rows for entries, and for what is unfolded below them, at row ``start``."""
+    def show(self, start: int, entries: Iterable[TreeEntry]) -> None:
+        """Insert the rows of entries and of their expanded descendants at row ``start``."""
         self.rows.splice(start, start, rows_of(entries))
         if self.cursor is None and len(self.rows):
             self.cursor = self.rows[0]
 
-    def unfold(self, entry: Entry) -> None:
-        """Insert the rows below a visible, expanded entry that has none yet."""
+    def unfold(self, entry: TreeEntry) -> None:
+        """Insert the rows below a visible, expanded entry that has no rows below it yet."""
         self.show(0 if entry is self.root else self.rows.index(entry) + 1, entry.below())
 
-    def fold(self, entry: Entry) -> None:
-        """Take away the rows below a visible entry."""
+    def fold(self, entry: TreeEntry) -> None:
+        """Remove the rows below a visible entry."""
         start, stop = (-1, len(self.rows)) if entry is self.root else self.span(entry)
         self._cut(start + 1, stop)
 
-    def hide(self, siblings: list[Entry]) -> None:
-        """Take away the rows of neighbouring siblings and all below them."""
-        visible = [entry for entry in siblings if entry.block is not None]
+    def hide(self, siblings: list[TreeEntry]) -> None:
+        """Remove the rows of neighbouring siblings and of their descendants."""
+        visible = [entry for entry in siblings if entry.chunk is not None]
         if visible:
             self._cut(self.rows.index(visible[0]), self.span(visible[-1])[1])
 
-    def rise(self, entry: Entry) -> None:
-        """Bring a cursor that is below ``entry`` up to it."""
+    def rise(self, entry: TreeEntry) -> None:
+        """Move the cursor to ``entry`` if it is on a descendant."""
         at = self.cursor
         while at is not None and at.depth > entry.depth:
             at = at.parent
@@ -82,27 +88,27 @@ class VisibleRows:
             self.cursor = entry
 
     def begin(self) -> None:
-        """Rows may go from now on: watch the cursor's."""
-        self._anchor, self._nexts, self._befores = self.cursor, [], []
+        """Start an update: from now on, remember the rows around the cursor."""
+        self._anchor, self._following, self._preceding = self.cursor, [], []
 
-    def settle(self, entries: dict[str, Entry]) -> Node | None:
-        """Give the cursor a row again. The node it was on, where that has none any more."""
-        at, heirs = self.cursor, (*self._nexts, *self._befores)
-        self._anchor, self._nexts, self._befores = None, [], []
-        if at is None or at.block is not None:
+    def settle(self, entries: dict[str, TreeEntry]) -> Node | None:
+        """End an update: give the cursor a row. Return the cursor's node if it has no row any more."""
+        at, candidates = self.cursor, (*self._following, *self._preceding)
+        self._anchor, self._following, self._preceding = None, [], []
+        if at is None or at.chunk is not None:
             return None
         again = entries.get(at.id, at)
         first = self.rows[0] if len(self.rows) else None
-        self.cursor = next((entry for entry in (again, *heirs) if entry.block is not None), first)
-        return at.node if again.block is None else None
+        self.cursor = next((entry for entry in (again, *candidates) if entry.chunk is not None), first)
+        return at.node if again.chunk is None else None
 
     def _cut(self, start: int, stop: int) -> None:
         anchor = self._anchor
-        if anchor is not None and anchor.block is not None and start <= (at := self.rows.index(anchor)) < stop:
+        if anchor is not None and anchor.chunk is not None and start <= (at := self.rows.index(anchor)) < stop:
             after = self.rows.between(stop, stop + 1)
             before = self.rows.between(start - 1, start) if start else []
             gone = self.rows.between(start, stop)
-            self._nexts += gone[at - start + 1 :] + after
-            self._befores += gone[: at - start][::-1] + before
+            self._following += gone[at - start + 1 :] + after
+            self._preceding += gone[: at - start][::-1] + before
             self._anchor = next(iter(after + before), None)
         self.rows.splice(start, stop, ())

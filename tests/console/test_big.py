@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from console.model.node_list import NodeList
-from console.model.page_window import PAGES
+from console.model.page_window import MAX_PAGES
 from console.tui.screens.base import MODES
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -19,7 +19,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
-HELD = (PAGES + 1) * 100
+MAX_LOADED = (MAX_PAGES + 1) * 100
 INDEX = "CREATE INDEX ON task (job_id, created_at, task_id); CREATE INDEX ON job (created_at, job_id); ANALYZE"
 
 MANY = (
@@ -96,14 +96,15 @@ async def test_a_job_of_a_hundred_thousand_tasks(
             await tui.press("right")
         await tui.wait_for("Shard000001 v1")
         node_id, forest = eternaltwin_db.id(job, "job"), node_list(tui).forest
-        window = node_list(tui)._windows[node_id]
+        window = node_list(tui).window(node_id)
+        assert window is not None
         await walk(tui, "pagedown", lambda: window.low >= 5)
-        assert forest.loaded <= HELD + 1
+        assert forest.loaded <= MAX_LOADED + 1
         children = forest.children(node_id)
         assert children is not None
         first = forest.node(children[0])
         assert first is not None
-        assert first.title == f"Shard{100 * window.low + 1:06} v1", "what is far above was let go"
+        assert first.title == f"Shard{100 * window.low + 1:06} v1", "the pages far above were evicted"
         assert forest.cursor in forest
         await walk(tui, "pageup", lambda: window.low == 0)
         children = forest.children(node_id)
@@ -111,7 +112,7 @@ async def test_a_job_of_a_hundred_thousand_tasks(
         first = forest.node(children[0])
         assert first is not None
         assert first.title == "Shard000001 v1", "and is there again"
-        assert forest.loaded <= HELD + 1
+        assert forest.loaded <= MAX_LOADED + 1
 
 
 async def test_home_end_and_an_id_among_many_jobs(
@@ -128,13 +129,13 @@ async def test_home_end_and_an_id_among_many_jobs(
         await tui.press("end")
         forest = node_list(tui).forest
         await tui.wait_for(lambda: forest.cursor == eternaltwin_db.id(oldest, "job"))
-        assert forest.loaded <= HELD
+        assert forest.loaded <= MAX_LOADED
         assert not node_list(tui).has_after(None)
         assert eternaltwin_db.id(newest, "job") not in forest
         assert [node.id for node in tree(tui).targets()] == [eternaltwin_db.id(newest, "job")], "its mark has stayed"
         await tui.press("home")
         await tui.wait_for(lambda: forest.cursor == eternaltwin_db.id(newest, "job"))
-        assert forest.loaded <= HELD
+        assert forest.loaded <= MAX_LOADED
         assert node_list(tui).has_after(None)
         assert forest.row(0).marked
         await tui.press("f")
@@ -155,7 +156,7 @@ async def test_the_way_to_the_end_stops_at_a_key(
         await tui.press("end")
         await tui.wait_for("Reading on to the end")
         await tui.press("up", "up")
-        await tui.wait_for(lambda: not tree(tui)._reading)
+        await tui.wait_for(lambda: not tree(tui).reading)
         assert node_list(tui).has_after(None)
 
 
@@ -232,9 +233,10 @@ async def test_a_task_with_fifty_thousand_children(
         async with answering(tui, proxy):
             await tui.press("right")
         await tui.wait_for(lambda: len(forest.children(EstuaryDb.id(parent)) or ()) == 100)
-        window = node_list(tui)._windows[EstuaryDb.id(parent)]
+        window = node_list(tui).window(EstuaryDb.id(parent))
+        assert window is not None
         await walk(tui, "pagedown", lambda: window.low >= 3)
-        assert len(forest.children(EstuaryDb.id(parent)) or ()) <= HELD
+        assert len(forest.children(EstuaryDb.id(parent)) or ()) <= MAX_LOADED
 
 
 async def test_an_inbox_of_a_hundred_thousand_messages(

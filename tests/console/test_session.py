@@ -125,7 +125,7 @@ async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
     await eternaltwin_db.sql("DELETE FROM job")
     news = await node_list.refresh([eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)])
     assert news.removed
-    assert news.lost is not None
+    assert news.vanished is not None
 
 
 async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read(

@@ -389,8 +389,8 @@ async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_abov
         assert (app.table.cursor, await place(pilot, app)) == (at, line)
         change = app.table.forest.remove([at or ""])
         app.table.sync(change.cells, now=NOW)
-        assert change.lost is not None
-        assert change.lost.id == at
+        assert change.vanished is not None
+        assert change.vanished.id == at
         assert (app.table.cursor, await place(pilot, app)) == ("e/task:34", line)
 
 

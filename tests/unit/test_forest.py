@@ -30,7 +30,7 @@ def ids(keys: Iterable[object]) -> list[str]:
 def shown(forest: Forest) -> list[str]:
     """The rows as a reader sees them: two spaces a level, the key, a tail's kind in brackets."""
     return [
-        "  " * row.depth + (f"[{row.tail}]" if row.node is None else row.node.title + ("~" if row.dimmed else ""))
+        "  " * row.depth + (f"[{row.edge}]" if row.node is None else row.node.title + ("~" if row.dimmed else ""))
         for row in forest.rows(0, len(forest))
     ]
 
@@ -67,7 +67,7 @@ def test_rows_know_their_guides() -> None:
     forest.expand("s/t:b")
     forest.expand("s/t:b1")
     x = forest.row(3)
-    assert (x.id, x.depth, x.rails, x.last, x.expandable) == ("s/t:x", 2, (True,), True, True)
+    assert (x.id, x.depth, x.guides, x.last, x.expandable) == ("s/t:x", 2, (True,), True, True)
     assert not forest.row(2).last
     assert forest.row(4).last
     assert forest.row(1).expanded
@@ -90,7 +90,7 @@ def test_a_costly_read_is_said_where_its_rows_would_be() -> None:
     forest.expand("s/t:a")
     forest.set_tail("s/t:a", EdgeRow.COSTLY, "120 MB to scan")
     row = forest.row(1)
-    assert (row.tail, row.note, row.parent_id, row.id) == (EdgeRow.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
+    assert (row.edge, row.note, row.parent_id, row.id) == (EdgeRow.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
     forest.set_tail("s/t:a", None)
     assert shown(forest) == ["a", "b", "c"]
 
@@ -123,7 +123,7 @@ def test_a_cursor_on_a_removed_node_goes_next_else_previous(cursor: str, gone: s
     forest = family()
     forest.move_to(f"s/t:{cursor}")
     change = forest.remove(ids(gone))
-    assert change.lost == node(cursor)
+    assert change.vanished == node(cursor)
     assert set(change.removed) >= set(ids(gone))
     assert forest.cursor == (heir and f"s/t:{heir}")
 
@@ -135,7 +135,7 @@ def test_a_cursor_below_a_removed_node_leaves_with_it() -> None:
     change = forest.remove(["s/t:b"])
     assert set(change.removed) == set(ids(["b", "b1", "b2"]))
     assert forest.cursor == "s/t:c"
-    assert change.lost == node("b1")
+    assert change.vanished == node("b1")
 
 
 def test_collapsing_takes_the_cursor_up() -> None:
@@ -154,7 +154,7 @@ def test_set_children_again_drops_moves_and_keeps() -> None:
     change = forest.set_children(None, nodes("cbd"), complete=True)
     assert shown(forest) == ["c", "b", "  b1", "  b2", "d"]
     assert (forest.cursor, forest.marks) == ("s/t:b1", {"s/t:b1"})
-    assert (change.removed, change.added, change.lost) == (("s/t:a",), ("s/t:d",), None)
+    assert (change.removed, change.added, change.vanished) == (("s/t:a",), ("s/t:d",), None)
 
 
 def test_a_node_read_under_another_parent_moves_there() -> None:
@@ -165,7 +165,7 @@ def test_a_node_read_under_another_parent_moves_there() -> None:
     forest.move_to("s/t:b1")
     change = forest.set_children("s/t:a", nodes(["b1"]), complete=True)
     assert shown(forest) == ["a", "  b1", "b", "  b2", "c"]
-    assert (change.lost, forest.cursor, forest.marks) == (None, "s/t:b1", {"s/t:b1"})
+    assert (change.vanished, forest.cursor, forest.marks) == (None, "s/t:b1", {"s/t:b1"})
 
 
 def test_a_loop_in_the_data_is_cut() -> None:
@@ -203,7 +203,7 @@ def test_filtering_moves_the_cursor_to_the_next_row_that_stays() -> None:
     forest = Forest()
     forest.set_children(None, [*nodes("abc"), *nodes("x", Phase.FAILED), *nodes("d")], complete=True)
     forest.move_to("s/t:b")
-    assert forest.set_filter(failed).lost == node("b")
+    assert forest.set_filter(failed).vanished == node("b")
     assert forest.cursor == "s/t:x"
 
 
@@ -273,29 +273,35 @@ def test_depth_has_no_limit() -> None:
     assert time.perf_counter() - started < 10  # quadratic would take minutes
 
 
-def test_splicing_a_hundred_thousand_rows_leaves_most_of_them_alone() -> None:
-    """Not a matter of seconds but of blocks: all but the neighbours are the same objects before and after."""
+def test_unfolding_among_a_hundred_thousand_rows_moves_the_rows_below() -> None:
     forest = Forest()
     forest.set_children(None, nodes(range(100_000)), complete=True)
     forest.set_children("s/t:50000", nodes(f"x{i}" for i in range(100)), complete=True)
-    before = set(map(id, forest._rows._blocks))
     forest.expand("s/t:50000")
-    fresh = [block for block in forest._rows._blocks if id(block) not in before]
-    assert sum(len(block.items) for block in fresh) <= 100 + 2 * SIZE
     assert forest.index("s/t:99999") == 100_099
 
 
 class Thing:
     def __init__(self, name: int) -> None:
         self.name = name
-        self.block: ListChunk | None = None
+        self.chunk: ListChunk | None = None
+
+
+def test_a_splice_leaves_all_but_the_neighbouring_chunks_alone() -> None:
+    chunked: ChunkedList[Thing] = ChunkedList()
+    things = [Thing(number) for number in range(100_000)]
+    chunked.splice(0, 0, things)
+    before = {thing: thing.chunk for thing in things}
+    chunked.splice(50_000, 50_000, [Thing(number) for number in range(100)])
+    assert sum(thing.chunk is not chunk for thing, chunk in before.items()) <= 2 * SIZE
+    assert chunked.index(things[-1]) == 100_099
 
 
 @settings(max_examples=60, deadline=None)
-class BlocksLikeAList(RuleBasedStateMachine):
+class ChunkedListLikeAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.blocks: ChunkedList[Thing] = ChunkedList()
+        self.chunked: ChunkedList[Thing] = ChunkedList()
         self.list: list[Thing] = []
         self.made = 0
 
@@ -307,19 +313,19 @@ class BlocksLikeAList(RuleBasedStateMachine):
         self.made += len(fresh)
         gone = self.list[start:stop]
         self.list[start:stop] = fresh
-        self.blocks.splice(start, stop, fresh)
-        assert all(thing.block is None for thing in gone)
+        self.chunked.splice(start, stop, fresh)
+        assert all(thing.chunk is None for thing in gone)
 
     @invariant()
     def same(self) -> None:
-        assert list(self.blocks.since(0)) == self.list
-        assert len(self.blocks) == len(self.list)
+        assert list(self.chunked.since(0)) == self.list
+        assert len(self.chunked) == len(self.list)
         for index in range(0, len(self.list), 97):
-            assert self.blocks[index] is self.list[index]
-            assert self.blocks.index(self.list[index]) == index
+            assert self.chunked[index] is self.list[index]
+            assert self.chunked.index(self.list[index]) == index
 
 
-TestBlocksLikeAList = BlocksLikeAList.TestCase
+TestChunkedListLikeAList = ChunkedListLikeAList.TestCase
 
 
 class Oracle:

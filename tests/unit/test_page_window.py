@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from console.model import node_list
 from console.model.forest import EdgeRow, tail_id
 from console.model.node_list import ListKind, NodeList
-from console.model.page_window import PAGES, PageWindow
+from console.model.page_window import MAX_PAGES, PageWindow
 from queries.model import Node, Page, Phase
 
 SIZE = 3  # rows a page
-SOME = PAGES + 3  # pages held with a filter, in this test
+SOME = MAX_PAGES + 3  # pages held with a filter, in this test
 NUMBERS = st.integers(0, 400)
 
 
@@ -55,7 +55,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         self.table.keys = list(range(0, 400, 4))
         self.late: set[int] = set()
         self.marked: set[int] = set()
-        self.sifted = mock.patch.object(node_list, "SIFTED", SOME)
+        self.sifted = mock.patch.object(node_list, "MAX_FILTERED_PAGES", SOME)
         self.sifted.start()
         asyncio.run(self.node_list.first())
 
@@ -63,7 +63,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def held(self) -> list[int]:
         return [int(id_[-4:]) for id_ in self.forest.children(None) or ()]
 
-    @rule(pages=st.integers(1, 2 * PAGES))
+    @rule(pages=st.integers(1, 2 * MAX_PAGES))
     def down(self, pages: int) -> None:
         for _ in range(pages):
             if self.node_list.has_after(None):
@@ -73,7 +73,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
                 assert not gone or self.held[-1] > last[0], "the next page is read"
                 self.forest.move(1000)
 
-    @rule(pages=st.integers(1, 2 * PAGES))
+    @rule(pages=st.integers(1, 2 * MAX_PAGES))
     def up(self, pages: int) -> None:
         for _ in range(pages):
             if self.forest.index("\0before") is not None:
@@ -134,7 +134,8 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}
         assert between - set(held) <= self.late
-        window = self.node_list._windows[None]
+        window = self.node_list.window(None)
+        assert window is not None
         assert (self.forest.index("\0before") is not None) == (window.low > 0)
         assert (self.forest.index(tail_id(None)) is not None) == (window.after is not None)
 
@@ -161,13 +162,13 @@ TestReadingUpAndDown = ReadingUpAndDown.TestCase
 
 def test_a_window_holds_so_many_pages_and_remembers_where_each_begins() -> None:
     window = PageWindow(["0"], "a")
-    for number in range(1, PAGES + 3):
+    for number in range(1, MAX_PAGES + 3):
         window.append([str(number)], f"k{number}")
-    children = [str(number) for number in range(PAGES + 3)]
+    children = [str(number) for number in range(MAX_PAGES + 3)]
     assert window.evict_before(children) == ["0", "1", "2"]
-    assert (window.low, window.start, window.after) == (3, "k1", f"k{PAGES + 2}")
+    assert (window.low, window.start, window.after) == (3, "k1", f"k{MAX_PAGES + 2}")
     assert window.start_of(["5"]) == "k4"
     window.prepend(["2"])
-    assert window.evict_after(children[2:]) == [str(PAGES + 2)]
-    assert window.after == f"k{PAGES + 1}"
+    assert window.evict_after(children[2:]) == [str(MAX_PAGES + 2)]
+    assert window.after == f"k{MAX_PAGES + 1}"
     assert EdgeRow.BEFORE == "before"

@@ -20,7 +20,7 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
     if not node_list.read:
         return "Reading …", session.error_text
     if filtered and node_list.forest.loaded:
-        more = f"\n{UNOPENED}" if node_list.shape is ListKind.TREE else ""
+        more = f"\n{UNOPENED}" if node_list.kind is ListKind.TREE else ""
         return "The filter hides everything that was read.", f"{node_list.forest.loaded} nodes · esc clears it{more}"
     if node_list.only:
         return (
@@ -28,7 +28,7 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
             f"{formatting.only(node_list.only)[:1].upper()}{formatting.only(node_list.only)[1:]}.",
         )
     found = {ListKind.TREE: ("There are no jobs.", ""), ListKind.LIVE: ("Nothing is unfinished.", "esc goes back")}
-    return found.get(node_list.shape, (f"Nothing was found for {node_list.text!r}.", "esc goes back"))
+    return found.get(node_list.kind, (f"Nothing was found for {node_list.text!r}.", "esc goes back"))
 
 
 def _unconnected(session: Session) -> tuple[str, str]:

@@ -133,8 +133,8 @@ class TreeScreen(TreePaging):
             if self._filter and any(term.field in MOVING for term in self._filter.terms):
                 self._apply_filter()
             table.sync(self._news.cells, now=node_list.at, codes=codes)
-            if self._news.lost is not None:
-                self.say(f"{self._news.lost.kind} {self._news.lost.title} does not exist any more.", "warn")
+            if self._news.vanished is not None:
+                self.say(f"{self._news.vanished.kind} {self._news.vanished.title} does not exist any more.", "warn")
             self._news = None
         elif codes != self._codes:
             table.sync(codes=codes)

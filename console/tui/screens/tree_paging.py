@@ -39,6 +39,11 @@ class TreePaging(PageScreen):
         """The list in the foreground."""
         return None
 
+    @property
+    def reading(self) -> bool:
+        """True while children or pages are being read in the background."""
+        return bool(self._reading)
+
     @on(TreeTable.Expand)
     def _expand(self, message: TreeTable.Expand) -> None:
         node_list = self.node_list
@@ -124,4 +129,4 @@ class TreePaging(PageScreen):
         else:
             node_list.forest.set_tail(parent_id, EdgeRow.LOADING)
             self.table.sync()
-            self._fetch(node_list, parent_id, node_list.below(parent_id, asked=True))
+            self._fetch(node_list, parent_id, node_list.below(parent_id, allow_scan=True))

@@ -56,9 +56,9 @@ def indent(row: Row, room: int, ascii: bool = False) -> str:
         return ""
     elbow = signs.last if row.last else signs.branch
     levels = max(room // STEP - 1, 2)
-    if row.depth > levels or len(row.rails) < row.depth - 1:
+    if row.depth > levels or len(row.guides) < row.depth - 1:
         return f"{signs.ellipsis}{row.depth}".ljust(levels * STEP - len(elbow)) + elbow
-    return "".join(signs.rail if goes_on else NOTHING for goes_on in row.rails) + elbow
+    return "".join(signs.rail if goes_on else NOTHING for goes_on in row.guides) + elbow
 
 
 def room_for_indent(width: int) -> int:
@@ -156,8 +156,8 @@ def _cells(
 
 
 def _tail(row: Row, look: RenderContext) -> str:
-    if row.tail is None:
+    if row.edge is None:
         return ""
-    dots = "" if row.tail is EdgeRow.COSTLY else "..." if look.ascii else "…"
+    dots = "" if row.edge is EdgeRow.COSTLY else "..." if look.ascii else "…"
     note = f" ({safe_text(row.note, look.ascii)})" if row.note else ""
-    return TAILS[row.tail] + dots + note
+    return TAILS[row.edge] + dots + note

@@ -202,7 +202,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         if not len(self.forest):
             return
         row = self.forest.row(0 if side < 0 else len(self.forest) - 1)
-        beyond = row.parent_id is None and row.tail is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
+        beyond = row.parent_id is None and row.edge is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
         if beyond:
             self._wanted.add(row.id)  # more than the one page there is wanted
         self.action_move(side * len(self.forest))
@@ -246,7 +246,7 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         row = self._row()
         if row.node is not None:
             self.post_message(self.Open(self, row.id))
-        elif row.tail is not EdgeRow.LOADING:
+        elif row.edge is not EdgeRow.LOADING:
             self.post_message(self._more(row, asked=True))
 
     def action_mark(self) -> None:
@@ -303,13 +303,13 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
 
     def _ask(self) -> None:
         """Ask for pages whose end is within a screen of what is visible, once until the next ``sync``."""
-        for row in self.forest.tails(max(self._top - self._page, 0), self._top + 2 * self._page):
-            if row.tail in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._wanted:
+        for row in self.forest.edge_rows(max(self._top - self._page, 0), self._top + 2 * self._page):
+            if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._wanted:
                 self._wanted.add(row.id)
                 self.post_message(self._more(row, asked=False))
 
     def _more(self, row: Row, *, asked: bool) -> More:
-        tail = row.tail
+        tail = row.edge
         return self.More(
             self, row.parent_id, asked, scan_required=tail is EdgeRow.COSTLY, before=tail is EdgeRow.BEFORE
         )
