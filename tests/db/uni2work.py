@@ -1,4 +1,4 @@
-"""Rows for uni2work's tables in one readable call each.
+"""Insert rows into uni2work's tables, one readable call each.
 
 job = await uni2work_db.job({"job": "send-notification"}, held_by=DEAD, held=900)     # times are ages in seconds
 outcomes = await do(workspace, "release", [uni2work_db.id(job)], {"gone": True}, LABEL)
@@ -19,7 +19,7 @@ CONSOLE = UUID("756e7374-6963-4b00-8000-000000000000")
 
 
 class Uni2workDb:
-    """One database's tables, written to as the engine or a bystander would: past the console."""
+    """The tables of one database, written without the console, as the engine or another client does."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.connection = connection
@@ -41,7 +41,7 @@ class Uni2workDb:
         cron: bool = False,
         creator: UUID = OTHER,
     ) -> int:
-        """A queued row; locked where it is ``held`` since so many seconds, by DEAD where nobody else is named."""
+        """Insert a queued row. ``held``: age of its lock in seconds; the holder is DEAD unless ``held_by`` is given."""
         holder = held_by or (DEAD if held is not None else None)
         text = content if isinstance(content, str) else json.dumps(MAIL if content is None else content)
         return int(
@@ -57,7 +57,7 @@ class Uni2workDb:
         return [await self.job({"job": "send-notification", "recipient": n}, **columns) for n in range(number)]
 
     async def cron(self, job: object, *, age: float = 86400, instance: UUID = OTHER) -> int:
-        """A record of a last execution."""
+        """Insert a record of a last execution."""
         text = job if isinstance(job, str) else json.dumps(job)
         return int(
             await self.value(
@@ -77,13 +77,13 @@ class Uni2workDb:
         return f"{LABEL}/{kind}:{key}"
 
     async def row(self, job: int) -> Any:
-        """A queued row as it stands, its content as text, with ``xmin``. None where it is gone."""
+        """Return a queued row with its content as text and its ``xmin``, or None if the row is gone."""
         return await self.connection.fetchrow(
             "SELECT q.*, q.content::text AS content, q.xmin::text AS xmin FROM queued_job q WHERE id = $1", job
         )
 
     async def entry(self, job: object) -> Any:
-        """The record of a content's last execution."""
+        """Return the record of the last execution of this content."""
         text = job if isinstance(job, str) else json.dumps(job)
         return await self.connection.fetchrow(
             "SELECT c.*, c.job::text AS job, c.xmin::text AS xmin, now() - c.time AS ago FROM cron_last_exec c"
@@ -92,7 +92,7 @@ class Uni2workDb:
         )
 
     async def everything(self) -> list[str]:
-        """All rows of all tables as text, each with the transaction that wrote it."""
+        """Return all rows of all tables as text, each with its ``xmin``."""
         tables = ("queued_job", "cron_last_exec", "token_bucket")
         select = " UNION ALL ".join(f"SELECT '{t} ' || x.xmin || ' ' || x::text AS row FROM {t} x" for t in tables)
         return sorted(r["row"] for r in await self.connection.fetch(select))

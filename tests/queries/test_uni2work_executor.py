@@ -1,4 +1,4 @@
-"""uni2work's executor keeps the engine's protocol, and no action of the console breaks its transactions off."""
+"""The simulated executor follows uni2work's protocol, and no action aborts its transactions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def connection(uni2work_db: Uni2workDb) -> AsyncIterator[asyncpg.Connectio
 
 
 class Held:
-    """Work that stands still in the middle until it is let go."""
+    """Work that pauses in the middle until ``go`` is set."""
 
     def __init__(self) -> None:
         self.begun, self.go = asyncio.Event(), asyncio.Event()
@@ -72,18 +72,18 @@ async def test_failure_unlocks_and_leaves_the_row(uni2work_db: Uni2workDb, conne
     assert await uni2work_db.entry(ATOMIC) is None
 
 
-async def test_locks_of_others_are_respected_for_ever_and_old_ones_of_its_own_taken_over(
+async def test_an_instance_takes_over_only_its_own_old_locks(
     uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]
 ) -> None:
     other, young = await uni2work_db.job(held=1e6), await uni2work_db.job(held=100, held_by=LIVE)
-    own, half = await uni2work_db.job(held=400, held_by=LIVE), await uni2work_db.job(held_by=DEAD)
+    own, inconsistent = await uni2work_db.job(held=400, held_by=LIVE), await uni2work_db.job(held_by=DEAD)
     instance = Instance(connection, LIVE)
     await instance.flush()
     assert dict(instance.done) == {own: 1}
-    assert all([await uni2work_db.row(j) for j in (other, young, half)])
+    assert all([await uni2work_db.row(j) for j in (other, young, inconsistent)])
 
 
-async def test_what_the_code_cannot_read_stays(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
+async def test_unrecognised_content_stays(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
     for content in ('["x"]', "null", "7", '{"job": "of-another-time"}', '{"job": ["help-request"]}'):
         await uni2work_db.job(content)
     before = await uni2work_db.everything()
@@ -91,15 +91,15 @@ async def test_what_the_code_cannot_read_stays(uni2work_db: Uni2workDb, connecti
     assert await uni2work_db.everything() == before
 
 
-# One on one
+# One action and one worker
 
 
 @both_versions
 @pytest.mark.parametrize("held", [None, 900.0])
-async def test_a_foreign_write_to_its_row_breaks_a_worker_off(
+async def test_a_foreign_write_to_its_row_aborts_a_worker(
     uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any], held: float | None
 ) -> None:
-    """Why the console keeps its hands off: this is what would happen."""
+    """Show why no action writes to a row that a worker executes."""
     job, work = await uni2work_db.job(ATOMIC), Held()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
@@ -154,7 +154,7 @@ async def test_no_action_touches_a_record_that_a_worker_will_write(
 
 @both_versions
 @pytest.mark.parametrize("action", ["skip", "forget"])
-async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_locked(
+async def test_a_worker_that_is_taking_an_equal_job_makes_it_locked(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
 ) -> None:
     entry, job, eternaltwin_db = (
@@ -172,14 +172,16 @@ async def test_a_worker_that_is_just_taking_an_equal_job_makes_it_locked(
     async with uni2work_db.connection.transaction(isolation="serializable"):
         await uni2work_db.sql("UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", job, LIVE)
         outcomes = await do(uni2work_workspace, action, [node, free], {}, LABEL)
-    assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "and is not waited for"
+    assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}, "without waiting"
 
 
-async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
+async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     uni2work_db: Uni2workDb, tmp_path: Path, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cron queues nothing that it has queued already; by whom else an equal row is made while the console commits, it
-    cannot be locked out: its worker is broken off once, and does it at its next flush."""
+    """Cron never queues equal content twice, but another client can insert an equal row during the commit.
+
+    The action cannot exclude that row: its worker is aborted once and runs the job at its next flush.
+    """
     await uni2work_db.sql(audit_log.ddl())
     workspace = await opened(uni2work_db.dsn, tmp_path)
     instance, job = Instance(connection, LIVE), await uni2work_db.job(ATOMIC, cron=True)
@@ -194,7 +196,7 @@ async def test_what_a_skip_costs_an_equal_job_of_the_same_moment(
     monkeypatch.setattr(audit_log, "append", slowly)
     skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", dry_run, OPERATOR))
     await written.wait()
-    assert await instance.queue(ATOMIC, cron=True) is None, "until the commit everybody sees the row that is skipped"
+    assert await instance.queue(ATOMIC, cron=True) is None, "the skipped row is visible until the commit"
     eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), Held()
     doing = await begun(Instance(connection, LIVE, work=work), eternaltwin_db, work)
     go.set()
@@ -214,7 +216,7 @@ async def test_cron_queues_nothing_twice(uni2work_db: Uni2workDb, connection: as
 
 
 @both_versions
-async def test_a_dry_run_does_not_break_off_a_slow_worker(
+async def test_a_dry_run_does_not_abort_a_slow_worker(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any]
 ) -> None:
     job, work = await uni2work_db.job(ATOMIC), Held()
@@ -246,10 +248,10 @@ async def test_a_released_job_is_taken_by_another_instance(
     assert dict(instance.done) == {job: 1}
 
 
-# All at once
+# Many actions and workers at once
 
 
-async def test_actions_rain_on_running_instances(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+async def test_random_actions_while_instances_run(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
     await uni2work_db.sql(audit_log.ddl())
     rng = Random(7)
     connections = [await asyncpg.connect(uni2work_db.dsn) for _ in range(2)]
@@ -270,7 +272,7 @@ async def test_actions_rain_on_running_instances(uni2work_db: Uni2workDb, tmp_pa
     going = True
 
     async def run() -> None:
-        # In turn: two that work at once break each other off now and then, and here only the console may be to blame.
+        # One after the other: two concurrent instances sometimes abort each other, and only aborts by unstick count here.
         while going:
             for instance in instances:
                 for _ in range(3):
@@ -285,15 +287,15 @@ async def test_actions_rain_on_running_instances(uni2work_db: Uni2workDb, tmp_pa
         going = False
         await running
         await workspace.close()
-    assert [i.aborted for i in instances] == [0, 0], "no worker was broken off"
+    assert [i.aborted for i in instances] == [0, 0], "no worker was aborted"
     done = instances[0].done + instances[1].done
     assert set(done.values()) == {1}, "nothing was executed twice"
     rows = await uni2work_db.connection.fetch("SELECT *, content::text AS content FROM queued_job")
     ids = [*done, *map(int, removed), *(r["id"] for r in rows)]
     last = await uni2work_db.value("SELECT last_value FROM queued_job_id_seq")
-    assert len(ids) == len(set(ids)), "what was removed was not executed, and is gone"
+    assert len(ids) == len(set(ids)), "removed jobs were not executed and are gone"
     assert set(ids) <= set(range(1, last + 1))
-    dry_runs = set(range(1, last + 1)) - set(ids)  # a dry-run `run_now` takes a number that is given back to nobody
+    dry_runs = set(range(1, last + 1)) - set(ids)  # a dry run of `run_now` uses up a sequence number
     assert await uni2work_db.value("SELECT count(*) FROM queued_job WHERE id = ANY ($1::int8[])", sorted(dry_runs)) == 0
     assert all((r["lock_instance"] is None) == (r["lock_time"] is None) for r in rows)
     changed = {action for action, outcome in tally if outcome == CHANGED}
@@ -305,7 +307,7 @@ async def test_actions_rain_on_running_instances(uni2work_db: Uni2workDb, tmp_pa
 async def rain(
     workspace: Workspace, rng: Random, running: asyncio.Task[None]
 ) -> tuple[dict[tuple[str, Outcome], int], list[str]]:
-    """Actions at random: how often each came to what, and the rows that were deleted."""
+    """Run random actions; return the number of each (action, outcome), and the deleted ids."""
     removed: list[str] = []
     tally: dict[tuple[str, Outcome], int] = {}
     for _ in range(400):
@@ -323,7 +325,7 @@ async def rain(
 
 
 async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
-    """An action for some node, as an operator might press it."""
+    """Return a random available action and its node."""
     look = workspace.engines[LABEL]
     branch = rng.choice(["queue", "queue", "queue", "crontab", "buckets", "holders"])
     if branch == "queue":
@@ -337,8 +339,8 @@ async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
     return (rng.choice(actions), node) if actions else ("", node)
 
 
-async def test_the_demo_goes_on(own_server_demo: Demo) -> None:
-    """Its instance takes what flows, and what is stuck on purpose stays."""
+async def test_the_demo_executes_new_jobs_only(own_server_demo: Demo) -> None:
+    """The demo's instance executes new jobs, and the deliberately stuck jobs stay."""
     connection = await asyncpg.connect(own_server_demo.dsn, server_settings={"search_path": "uni2work"})
     first = await connection.fetchval("SELECT min(id) FROM queued_job WHERE lock_time IS NULL AND id > 20")
     gone = "SELECT NOT EXISTS (SELECT FROM queued_job WHERE id = $1)"

@@ -1,8 +1,8 @@
 -- The templates of a namespace: named tasks, each version by itself.
 -- kinds: namespace
 -- $1 parent text: local id of the namespace
--- $2 cursor text: name|version of the last row of the page before, or NULL
--- $3 page int: how many at most
+-- $2 cursor text: name|version of the last row of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- Index: the unique one on named_tasks(task_namespace_uuid, name, version).
 SELECT 'template:' || n.named_task_uuid AS id, n.name || '|' || n.version AS cursor
   FROM :"schema".named_tasks n

@@ -1,8 +1,8 @@
 -- The steps that stand under a step: of a step with several parents that is the deepest, so that it stands once.
 -- kinds: step
 -- $1 parent text: local id of the step
--- $2 cursor text: the last workflow_step_uuid of the page before, or NULL
--- $3 page int: how many at most
+-- $2 cursor text: last workflow_step_uuid of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- Indexes: idx_workflow_steps_task_covering, those on workflow_step_edges.
 WITH RECURSIVE asked AS (SELECT s.task_uuid FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid),
 \ir parts/levels.sql

@@ -1,8 +1,8 @@
 -- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no dead letters of: worst
 -- first as the engine weighs its reasons, the oldest first within one. A row without an id: there may be others.
--- $1 ids text[]: only for these local ids, or NULL
--- $2 cursor text: severity|time|id of the last row of the page before, or NULL
--- $3 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 cursor text: severity|time|id of the last row of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),

@@ -1,6 +1,6 @@
 -- Tasks, steps and dead letters by id or by the beginning of one; tasks by correlation id or tag; templates by name.
 -- $1 query text: hexadecimal digits with or without hyphens, a tag, or a piece of a name
--- $2 page int: how many at most
+-- $2 page int: maximum number of rows
 -- Indexes: primary keys as ranges of uuid, idx_tasks_correlation_id, idx_tasks_tags_gin_path; named_tasks is small.
 WITH q AS (
   SELECT CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32

@@ -1,8 +1,8 @@
 -- Everything unfinished: tasks by priority as the engine takes them, the newest first within one; then steps that are
 -- not processed, the oldest first. Looks at 20,000 of each from the cursor on: what has failed or was cancelled keeps
 -- its place among the open ones for ever. A row without an id: there may be others.
--- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
 -- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once;
 -- and joined in full, which is never done by nested loops. The first tasks are mostly near each other: nodes.task.sql.

@@ -1,6 +1,6 @@
 -- Namespaces in the order of their names.
--- $1 cursor text: the last name of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: last name of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- Index: the unique one on task_namespaces(name).
 SELECT 'namespace:' || n.task_namespace_uuid AS id, n.name::text AS cursor
   FROM :"schema".task_namespaces n

@@ -1,7 +1,7 @@
--- Cron entries in the order in which they were first executed.
+-- List cron entries in the order of their first execution.
 -- kinds: crontab
--- $1 cursor text: the last id of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: last id of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- Index: cron_last_exec_pkey.
 SELECT 'cron:' || c.id AS id, c.id::text AS cursor
   FROM :"schema".cron_last_exec c

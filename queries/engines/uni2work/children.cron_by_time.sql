@@ -1,7 +1,7 @@
--- Cron entries, last executed first.
+-- List cron entries, most recently executed first.
 -- kinds: crontab
--- $1 cursor text: time|id of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: time|id of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- needs: cron_by_time
 SELECT 'cron:' || c.id AS id, c."time" || '|' || c.id AS cursor
   FROM :"schema".cron_last_exec c

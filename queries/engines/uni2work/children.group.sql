@@ -1,22 +1,22 @@
--- The jobs of one kind that a holder has, oldest first, as far as they lie in the oldest rows.
+-- List a holder's jobs of one kind, oldest first, within the searched rows.
 -- kinds: group
 -- $1 parent text: local id: group:holder|kind
--- $2 cursor text: the last id of the page before, or NULL
--- $3 page int: how many at most
+-- $2 cursor text: last id of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- $4 limits jsonb
 -- $5 have text[]
--- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
+-- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH seen AS (
   SELECT q.id, q.content, q.lock_instance, q.lock_time
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id
            LIMIT ($4::jsonb ->> CASE WHEN $1::text LIKE 'group:none|%' THEN 'head' ELSE 'window' END)::float8::int) AS q
-   WHERE 'group:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'half'
+   WHERE 'group:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'inconsistent'
                           ELSE coalesce(q.lock_instance::text, 'none') END = split_part($1::text, '|', 1)
   UNION
   SELECT q.id, q.content, q.lock_instance, q.lock_time
     FROM (SELECT * FROM :"schema".queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
            ORDER BY lock_time LIMIT ($4::jsonb ->> 'head')::float8::int) AS q
-   WHERE 'group:' || coalesce(q.lock_instance::text, 'half') = split_part($1::text, '|', 1)
+   WHERE 'group:' || coalesce(q.lock_instance::text, 'inconsistent') = split_part($1::text, '|', 1)
 )
 SELECT 'job:' || w.id AS id, w.id::text AS cursor
   FROM seen w

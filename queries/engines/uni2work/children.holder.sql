@@ -1,22 +1,22 @@
--- The kinds of the jobs that a holder has, as far as they lie in the oldest rows.
+-- List the kinds of a holder's jobs, within the searched rows.
 -- kinds: holder
--- $1 parent text: local id: holder:instance (or none, or half)
--- $2 cursor text: the last kind of the page before, or NULL
--- $3 page int: how many at most
+-- $1 parent text: local id: holder:instance (or none, or inconsistent)
+-- $2 cursor text: last kind of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- $4 limits jsonb
 -- $5 have text[]
--- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
+-- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH seen AS (
   SELECT q.id, q.content, q.lock_instance, q.lock_time
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id
            LIMIT ($4::jsonb ->> CASE $1::text WHEN 'holder:none' THEN 'head' ELSE 'window' END)::float8::int) AS q
-   WHERE 'holder:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'half'
+   WHERE 'holder:' || CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'inconsistent'
                            ELSE coalesce(q.lock_instance::text, 'none') END = $1::text
   UNION ALL
   SELECT q.id, q.content, q.lock_instance, q.lock_time
     FROM (SELECT * FROM :"schema".queued_job WHERE lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($5::text[])
            ORDER BY lock_time LIMIT ($4::jsonb ->> 'head')::float8::int) AS q
-   WHERE 'holder:' || coalesce(q.lock_instance::text, 'half') = $1::text
+   WHERE 'holder:' || coalesce(q.lock_instance::text, 'inconsistent') = $1::text
 ), kinds AS (
   SELECT DISTINCT left(coalesce(CASE WHEN jsonb_typeof(w.content -> 'job') = 'string' THEN nullif(w.content ->> 'job', '') END,
                       CASE WHEN jsonb_typeof(w.content -> 'tag') = 'string' THEN nullif(w.content ->> 'tag', '') END,

@@ -1,17 +1,17 @@
--- Who holds locks in the queue: each instance, then half locks ("half"), then what is not locked ("none").
+-- List lock holders: each instance, then inconsistent locks ("inconsistent"), then unlocked jobs ("none").
 -- kinds: queue
--- $1 cursor text: the last holder of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: last holder of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 limits jsonb
 -- $4 have text[]
--- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
+-- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH head AS MATERIALIZED (
   SELECT q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int
 ), holders AS (
-  SELECT CASE WHEN (h.lock_instance IS NULL) <> (h.lock_time IS NULL) THEN 'half' ELSE coalesce(h.lock_instance::text, 'none') END AS holder
+  SELECT CASE WHEN (h.lock_instance IS NULL) <> (h.lock_time IS NULL) THEN 'inconsistent' ELSE coalesce(h.lock_instance::text, 'none') END AS holder
     FROM head h
   UNION
-  SELECT CASE WHEN l.lock_instance IS NULL THEN 'half' ELSE l.lock_instance::text END
+  SELECT CASE WHEN l.lock_instance IS NULL THEN 'inconsistent' ELSE l.lock_instance::text END
     FROM (SELECT q.lock_instance FROM :"schema".queued_job q
            WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])
            ORDER BY q.lock_time LIMIT ($3::jsonb ->> 'head')::float8::int) AS l

@@ -1,27 +1,27 @@
--- Jobs that no instance takes up by itself: locked by one that gives no sign of life, locked by half, or with content
--- that no application can read. The engine keeps no dead letters and no errors. A row without an id: there may be others.
--- $1 ids text[]: only for these local ids, or NULL
+-- List jobs that no instance takes by itself: orphaned lock, inconsistent lock, or unrecognised content. The engine
+-- records no dead letters and no errors. A row without an id marks a truncated search.
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 have text[]
--- $4 cursor text: severity|time|id of the last row of the page before, or NULL
--- $5 page int: how many at most
--- Indexes: those of the included part; queued_job_pkey from its beginning.
+-- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
+-- $5 page int: maximum number of rows
+-- Indexes: those of parts/locks.sql; the start of queued_job_pkey.
 WITH
 \ir parts/locks.sql
 ,
 dead AS (
-  SELECT l.id, 7 AS severity, l.lock_time AS at, 'locked by an instance without a sign of life' AS cause, NULL AS error
+  SELECT l.id, 7 AS severity, l.lock_time AS at, 'orphaned lock' AS cause, NULL AS error
     FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
    WHERE l.lock_instance IS NOT NULL
      AND l.lock_time < now() - make_interval(secs => ($2::jsonb ->> 'stale')::float8)
      AND (f.at IS NULL OR f.at <= l.lock_time + make_interval(secs => ($2::jsonb ->> 'stale')::float8)
           OR f.at < now() - make_interval(secs => ($2::jsonb ->> 'silent')::float8))
   UNION ALL
-  SELECT l.id, 6, l.lock_time, 'locked by half', CASE WHEN l.lock_time IS NULL THEN 'no lock_time' ELSE 'no lock_instance' END
+  SELECT l.id, 6, l.lock_time, 'inconsistent lock', CASE WHEN l.lock_time IS NULL THEN 'lock_time is missing' ELSE 'lock_instance is missing' END
     FROM locked l
    WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
   UNION ALL
-  SELECT w.id, 4, w.creation_time, 'content that no application can read', left(w.content::text, 300)
+  SELECT w.id, 4, w.creation_time, 'unrecognised content', left(w.content::text, 300)
     FROM (SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int) AS w
    WHERE jsonb_typeof(w.content -> 'job') IS DISTINCT FROM 'string'
 ),

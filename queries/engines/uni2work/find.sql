@@ -1,9 +1,9 @@
--- Jobs and cron entries by id, holders by the beginning of an instance's id, buckets by name, and jobs in the oldest
--- rows by a piece of their content.
--- $1 query text: digits, hexadecimal digits, or a piece of text
--- $2 page int: how many at most
+-- Find jobs and cron entries by id, holders by the start of an instance id, buckets by name, and the oldest jobs by a
+-- substring of their content.
+-- $1 query text: digits, hexadecimal digits, or a substring
+-- $2 page int: maximum number of rows
 -- $3 limits jsonb
--- Indexes: queued_job_pkey, cron_last_exec_pkey; what does not exist drops out when it is read.
+-- Indexes: queued_job_pkey, cron_last_exec_pkey; ids that do not exist are dropped when nodes are read.
 SELECT f.id
   FROM (SELECT sort || ':' || $1::text AS id, 1 AS place FROM unnest(ARRAY['job', 'cron']) AS sort WHERE $1::text ~ '^\d{1,18}$'
         UNION ALL

@@ -1,10 +1,10 @@
--- Everything queued, most urgent first: locks that are older than the threshold, oldest first, as far as they can be
--- found; then the others in the order of their ids, which is that of their creation.
--- $1 cursor text: part|lock_time|id of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- List all queued jobs, most urgent first: locks older than the threshold (oldest first, within the searched rows), then
+-- the others by id, which is the order of creation.
+-- $1 cursor text: part|lock_time|id of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 limits jsonb
 -- $4 have text[]
--- Indexes: queued_job_pkey, and one on queued_job(lock_time) where there is one.
+-- Indexes: queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH late AS MATERIALIZED (
   SELECT w.id, w.lock_time
     FROM (SELECT q.id, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w

@@ -1,9 +1,9 @@
--- The branch of the token buckets and the buckets; ids that do not exist give no row.
+-- Return the parent of the token buckets, and token buckets. Unknown ids return no row.
 -- kinds: buckets bucket
 -- needs: token_bucket
 -- $1 ids text[]: local ids: buckets:all, bucket:ident
--- The table holds a few rows. A value of 0 or less throttles until it has been refilled, by a rate that only the
--- application knows.
+-- The table has only a few rows. A bucket with a value of 0 or less throttles until it is refilled, at a rate that only
+-- the application knows.
 SELECT 'bucket:' || b.ident AS id, 'buckets:all' AS parent_id, NULL::text AS job_id, 'bucket' AS kind,
        b.ident || ' · ' || b.last_value AS title, NULL::text AS status,
        CASE WHEN b.last_value <= 0 THEN 'blocked' ELSE 'ready' END AS phase,

@@ -1,4 +1,4 @@
--- The branch of cron and its entries; ids that do not exist give no row.
+-- Return the parent of the cron entries, and cron entries. Unknown ids return no row.
 -- kinds: crontab cron
 -- $1 ids text[]: local ids: crontab:all, cron:id
 -- $2 limits jsonb

@@ -1,14 +1,14 @@
--- The queued jobs of these ids, one row each; ids that do not exist give no row.
+-- Return queued jobs by id, one row each. Unknown ids return no row.
 -- kinds: job
 -- $1 ids text[]: local ids, job:id
 -- Index: queued_job_pkey.
--- A job's kind is what its content says under "job", else "tag", else its first key. The outer `absent` stands in for
--- a column that older versions of the engine lack.
+-- The job kind is the value of "job" in the content, else of "tag", else the first key. The outer `absent` supplies a
+-- column that older versions of the engine lack.
 SELECT 'job:' || j.id AS id, 'group:' || j.holder || '|' || j.sort AS parent_id, NULL::text AS job_id, 'job' AS kind,
        j.sort || coalesce(' · ' || left(nullif(j.content -> 'notification' ->> 'notification', ''), 80), '')
               || CASE WHEN j.write_last_exec THEN ' · from cron' ELSE '' END AS title,
        NULL::text AS status,
-       CASE j.holder WHEN 'none' THEN 'ready' WHEN 'half' THEN 'unknown' ELSE 'running' END AS phase,
+       CASE j.holder WHEN 'none' THEN 'ready' WHEN 'inconsistent' THEN 'unknown' ELSE 'running' END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        extract(epoch FROM j.creation_time)::float8 AS created_at, extract(epoch FROM j.lock_time)::float8 AS changed_at,
        NULL::float8 AS due_at, j.lock_instance::text AS owner, NULL::float8 AS heartbeat_at,
@@ -18,7 +18,7 @@ SELECT 'job:' || j.id AS id, 'group:' || j.holder || '|' || j.sort AS parent_id,
   FROM (VALUES (NULL::bool)) AS absent(write_last_exec)
  CROSS JOIN LATERAL (
        SELECT q.id, q.content, q.creation_time, q.lock_instance, q.lock_time, q.xmin AS row_version, write_last_exec,
-              CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'half'
+              CASE WHEN (q.lock_instance IS NULL) <> (q.lock_time IS NULL) THEN 'inconsistent'
                    ELSE coalesce(q.lock_instance::text, 'none') END AS holder,
               left(coalesce(CASE WHEN jsonb_typeof(q.content -> 'job') = 'string' THEN nullif(q.content ->> 'job', '') END,
                             CASE WHEN jsonb_typeof(q.content -> 'tag') = 'string' THEN nullif(q.content ->> 'tag', '') END,

@@ -1,10 +1,10 @@
--- The branch of the queue, holders of locks, and groups of one kind of job; ids that do not exist give no row.
+-- Return the queue, lock holders, and groups of one job kind. Unknown ids return no row.
 -- kinds: queue holder group
--- $1 ids text[]: local ids: queue:all, holder:instance (or none, or half), group:holder|kind
--- $2 limits jsonb: window and head: how many rows of the queue's two ends are looked at
+-- $1 ids text[]: local ids: queue:all, holder:instance (or none, or inconsistent), group:holder|kind
+-- $2 limits jsonb: window and head: number of rows to read at each end of the queue
 -- $3 have text[]
--- Indexes: queued_job_pkey, both ends, and one on queued_job(lock_time) where there is one; cron_last_exec_pkey.
--- What lies between the ends is not seen: titles say so. A holder's last change is its last sign of life.
+-- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; cron_last_exec_pkey.
+-- Rows between the two ends are not read; titles show that. A holder's last change is its last activity.
 WITH wanted AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind, substr(i, strpos(i, ':') + 1) AS key FROM unnest($1::text[]) AS i
 ),
@@ -27,12 +27,12 @@ locked AS MATERIALIZED (
     ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
 seen AS MATERIALIZED (
-  -- Unlocked rows of the head, and every locked row that can be found.
+  -- Unlocked rows of the head, and all locked rows that were found.
   SELECT h.id, h.creation_time, 'none' AS holder, h.lock_time, h.content
     FROM head h WHERE h.lock_instance IS NULL AND h.lock_time IS NULL
   UNION ALL
   SELECT l.id, l.creation_time,
-         CASE WHEN l.lock_instance IS NULL OR l.lock_time IS NULL THEN 'half' ELSE l.lock_instance::text END, l.lock_time,
+         CASE WHEN l.lock_instance IS NULL OR l.lock_time IS NULL THEN 'inconsistent' ELSE l.lock_instance::text END, l.lock_time,
          l.content
     FROM locked l
 ),
@@ -79,22 +79,22 @@ SELECT w.id, NULL::text AS parent_id, NULL::text AS job_id, w.kind,
 UNION ALL
 SELECT w.id, 'queue:all', NULL, w.kind,
        CASE w.key WHEN 'none' THEN 'not locked · ' || h.n || CASE WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END
-                  WHEN 'half' THEN 'half locked · ' || h.n
+                  WHEN 'inconsistent' THEN 'inconsistent locks · ' || h.n
                   ELSE 'instance ' || w.key || ' · ' || h.n || CASE h.n WHEN 1 THEN ' lock' ELSE ' locks' END
                        || CASE WHEN f.at < now() - make_interval(secs => ($2::jsonb ->> 'stale')::float8)
-                               THEN ' · no sign of life for ' || date_trunc('second', now() - f.at) ELSE '' END END,
+                               THEN ' · no activity for ' || date_trunc('second', now() - f.at) ELSE '' END END,
        NULL,
        CASE WHEN w.key = 'none' THEN 'ready'
             WHEN f.at >= now() - make_interval(secs => ($2::jsonb ->> 'stale')::float8) THEN 'running' ELSE 'unknown' END,
        NULL, NULL, NULL, extract(epoch FROM h.created)::float8, extract(epoch FROM f.at)::float8, NULL,
-       CASE WHEN w.key NOT IN ('none', 'half') THEN w.key END, NULL, NULL, NULL, NULL, h.version, extract(epoch FROM now())::float8
+       CASE WHEN w.key NOT IN ('none', 'inconsistent') THEN w.key END, NULL, NULL, NULL, NULL, h.version, extract(epoch FROM now())::float8
   FROM wanted w JOIN holders h ON h.holder = w.key CROSS JOIN size z LEFT JOIN life f ON f.instance = w.key
  WHERE w.kind = 'holder'
 UNION ALL
 SELECT w.id, 'holder:' || g.holder, NULL, w.kind,
        g.sort || ' · ' || g.n || CASE WHEN z.partial AND g.holder = 'none' THEN ' in the oldest ' || z.head ELSE '' END,
-       NULL, CASE g.holder WHEN 'none' THEN 'ready' WHEN 'half' THEN 'unknown' ELSE 'running' END,
+       NULL, CASE g.holder WHEN 'none' THEN 'ready' WHEN 'inconsistent' THEN 'unknown' ELSE 'running' END,
        NULL, NULL, NULL, extract(epoch FROM g.created)::float8, extract(epoch FROM g.changed)::float8, NULL,
-       CASE WHEN g.holder NOT IN ('none', 'half') THEN g.holder END, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+       CASE WHEN g.holder NOT IN ('none', 'inconsistent') THEN g.holder END, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM wanted w JOIN groups g ON g.holder || '|' || g.sort = w.key CROSS JOIN size z
  WHERE w.kind = 'group'

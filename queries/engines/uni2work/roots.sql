@@ -1,6 +1,6 @@
--- The three branches; the buckets only where the engine has them.
--- $1 cursor text: the last branch of the page before, or NULL
--- $2 page int: how many at most
+-- List the three top nodes. Omit the buckets if the engine version has none.
+-- $1 cursor text: last node of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 SELECT b.id, b.id AS cursor
   FROM unnest(ARRAY['queue:all', 'crontab:all', 'buckets:all']) WITH ORDINALITY AS b(id, place)

@@ -1,7 +1,7 @@
 -- A message goes from its queue to the queue's archive: nobody is told of it any more. Messages are read and written by
 -- pgmq's own functions, so one that is read at the same moment is archived all the same.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- Indexes: the primary keys of pgmq's tables.
 
 -- :lock

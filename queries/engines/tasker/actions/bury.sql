@@ -2,7 +2,7 @@
 -- it is. The staleness detector writes dead letters before it asks for transitions, so of the task only its own row is locked:
 -- with a transition in hand as well, the two could wait for each other.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.

@@ -1,7 +1,7 @@
 -- A task and all its steps that have not ended are cancelled, in one transaction where the engine takes many. Handlers at
 -- work go on; their results are refused and lost. Their messages are archived, or they would come back for ever.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $6 limits jsonb

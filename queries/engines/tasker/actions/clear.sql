@@ -1,6 +1,6 @@
 -- A step that counts as being in process and is not may be taken again.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: none of its own

@@ -1,7 +1,7 @@
 -- A step is complete with a result given by the operator, in the form the engine stores results in. A decision or batch
 -- step makes its branches only when the engine processes the result: that is asked of it through its queue.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: result (any JSON), in_flight, process

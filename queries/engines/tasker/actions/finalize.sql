@@ -1,6 +1,6 @@
 -- A task whose steps are all done is complete, as the engine would have made it.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.

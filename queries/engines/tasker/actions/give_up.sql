@@ -1,6 +1,6 @@
 -- A blocked task ends, in error or as resolved by hand. Its steps stay as they are.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: as (error, resolved_manually)

@@ -1,6 +1,6 @@
 -- A task's priority, which orders discovery alone and loses its weight after an hour in a state.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $5 args jsonb: priority (-100 to 100)
 -- Indexes: tasks_pkey, the unique one on current task transitions.
 

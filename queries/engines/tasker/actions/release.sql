@@ -1,7 +1,7 @@
 -- A claim whose worker is gone: the step may be tried again. Nothing fences the worker off; if it lives, its late result is
 -- rejected, unless somebody has claimed the step again by then: it would pass for that attempt's.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: again (also a step that is marked as not retryable)

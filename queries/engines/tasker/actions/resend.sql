@@ -2,7 +2,7 @@
 -- two leaves a step that nobody is told of. A second message does no harm, claims and states are guarded; a needless one
 -- is refused all the same.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $6 limits jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
 

@@ -1,6 +1,6 @@
 -- A dead letter is decided on. Nothing happens to its task.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: status (manually_resolved, permanently_failed, cancelled), note, name

@@ -2,7 +2,7 @@
 -- steps. The old one must have ended; its identity is freed, because two tasks cannot have the same. A request that came
 -- to nothing may be repeated: one that no longer waits, and of which there is no task.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.

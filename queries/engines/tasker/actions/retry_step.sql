@@ -1,6 +1,6 @@
 -- A failed step is tried again with a new budget of attempts, and its task moved so that the engine finds it.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: budget (fresh, one more), checkpoint (keep, clear)

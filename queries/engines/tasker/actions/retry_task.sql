@@ -1,7 +1,7 @@
 -- All failed steps of a task are tried again with new budgets, and the task moved so that the engine finds it. One failed
 -- step that is left would keep the task blocked.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: budget (fresh, one more), checkpoint (keep, clear)

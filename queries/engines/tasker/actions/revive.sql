@@ -1,7 +1,7 @@
 -- A task in error is taken up again: its failed steps get a new budget, its dead letter, if it has one, is resolved, and it
 -- is moved to where the engine finds it. Its own code holds that nothing leaves error; nothing checks that again.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: budget (fresh, one more), checkpoint (keep, clear), note, name

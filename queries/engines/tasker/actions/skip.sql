@@ -1,7 +1,7 @@
 -- A step counts as done without having run: what depends on it goes on and is given the results it has, which after a
 -- failure are those of the failed attempt.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: in_flight (also a step that is being worked on)

@@ -1,6 +1,6 @@
 -- A task left in the middle of an orchestrator's work goes on: to where the poller finds it, or to its end.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $6 limits jsonb

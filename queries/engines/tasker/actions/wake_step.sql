@@ -1,7 +1,7 @@
 -- The wait of a step goes: its backoff becomes nothing, which the engine reads as "try again now". Its state stays; the
 -- engine itself makes it pending and hands it out.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text: who
 -- $4 reason text: why
 -- $5 args jsonb: none of its own

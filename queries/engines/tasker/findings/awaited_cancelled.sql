@@ -1,8 +1,8 @@
 -- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
 -- Those that wait are pending, which a step without transitions is too. They are open, so the search begins with them; where steps are asked for, with those of them that are cancelled.
 -- kinds: step
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 page int: maximum number of rows
 -- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 5,000 open steps.
 WITH open AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s

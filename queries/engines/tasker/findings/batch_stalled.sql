@@ -1,8 +1,8 @@
 -- Batch steps at work whose checkpoint has not moved.
 -- kinds: step
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part.
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),

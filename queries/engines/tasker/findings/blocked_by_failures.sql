@@ -1,8 +1,8 @@
 -- Tasks that rest because a step failed for good.
 -- kinds: task
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included parts.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),

@@ -2,9 +2,9 @@
 -- healthy: it was made by a decision or a batch, and gets its first one when it is enqueued. A task gets its first one in
 -- the transaction that makes it, and without one no poll finds it. Of each sort those asked for, or the newest 5,000 open.
 -- kinds: step task
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: those of open tasks and steps, the state_lookups, index-only.
 WITH RECURSIVE
 \ir ../parts/newest_tasks.sql

@@ -1,7 +1,7 @@
 -- Dead letters nobody has decided on, whose task is not in error (any more).
 -- kinds: dead_letter
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 page int: maximum number of rows
 -- Indexes: those of the included part, idx_task_transitions_state_lookup.
 WITH
 \ir ../parts/dead_letters.sql

@@ -1,8 +1,8 @@
 -- Tasks with steps that are ready, which the poller does not look at any more: it forgets whatever has waited for more
 -- than 60 minutes (30 for a retry), while the staleness detector may leave it alone for longer.
 -- kinds: task
--- $1 ids text[]: only for these local ids, or NULL
--- $3 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included parts; of 200 tasks at most.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),

@@ -1,8 +1,8 @@
 -- Steps in error: the engine never tries them again by itself.
 -- kinds: step
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),

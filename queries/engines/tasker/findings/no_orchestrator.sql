@@ -1,9 +1,9 @@
 -- Messages to the orchestrators that none has read: the oldest of each queue stands for all of it.
 -- kinds: message
 -- needs: pgmq
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: pgmq's primary keys (2,000 messages of each queue).
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q

@@ -1,9 +1,9 @@
 -- Namespaces whose queue grows old unread: no worker takes from it.
 -- kinds: namespace
 -- needs: pgmq
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: pgmq's primary keys (2,000 messages of each queue).
 WITH spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p

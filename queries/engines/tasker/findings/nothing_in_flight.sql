@@ -1,8 +1,8 @@
 -- Tasks that wait for steps in process while none is: the word that should have moved them on was lost.
 -- kinds: task
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),

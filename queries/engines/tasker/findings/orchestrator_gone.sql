@@ -1,9 +1,9 @@
 -- Tasks in the middle of an orchestrator's work for minutes: neither the poller nor the staleness detector sees them.
 -- A task that evaluates results while a step is in flight is at rest: the engine goes on from there with the next result.
 -- kinds: task
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),

@@ -1,9 +1,9 @@
 -- Steps claimed by a worker long ago, about which nothing was written since: nothing tells whether it lives, so the
 -- step's usual run time is the measure. A batch that goes on writes its checkpoint, and so the time of the row's change.
 -- kinds: step
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part, idx_workflow_steps_named_step (200 runs of the same step).
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),

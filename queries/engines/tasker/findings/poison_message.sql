@@ -1,9 +1,9 @@
 -- Messages that come back again and again: read often, or about a step that has ended (nobody acknowledges those).
 -- kinds: message
 -- needs: pgmq
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: pgmq's primary keys (2,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q

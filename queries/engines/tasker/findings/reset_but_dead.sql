@@ -1,7 +1,7 @@
 -- Steps that are to be tried again but never will: the engine's own reset leaves the attempts as they are.
 -- kinds: step
--- $1 ids text[]: only for these local ids, or NULL
--- $3 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),

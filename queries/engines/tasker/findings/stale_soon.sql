@@ -1,9 +1,9 @@
 -- Tasks that the staleness detector will put into error, or is about to: as long in their state as their template (or
 -- else the threshold) allows, or too old altogether. Waking helps a task that waits, has more to do and is not too old.
 -- kinds: task
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),

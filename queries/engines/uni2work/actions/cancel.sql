@@ -1,7 +1,7 @@
--- A job that nobody has begun goes. Locked rows are neither changed nor locked (FOR UPDATE): deleting one does not stop
--- the worker, and breaks off its SERIALIZABLE transaction, so that what it has done is done again.
+-- Delete an unlocked job. Locked rows are neither changed nor locked with FOR UPDATE: deleting one would not stop the
+-- worker, but would abort the worker's SERIALIZABLE transaction, so that the job's work is repeated.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: instance, time, and who wrote the row
+-- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
 -- Index: queued_job_pkey.
 
 -- :lock
@@ -26,7 +26,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 
 -- :refused
 SELECT 'job:' || q.id AS id,
-       'it is locked by ' || coalesce('the instance ' || q.lock_instance, 'nobody knows whom') || ': deleting the row would not stop the worker. Release it first, if that instance is gone' AS why
+       'it is locked by ' || coalesce('instance ' || q.lock_instance, 'an unknown instance') || '. Deleting the row would not stop the worker. If that instance is gone, release the lock first' AS why
   FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)

@@ -1,13 +1,13 @@
--- A record of a last execution goes: to cron, the job was never executed. Refused while a worker executes equal
--- content, which would record it again.
+-- Delete the record of a last execution, so that cron treats the job as never executed. Refuse while a worker executes
+-- equal content, because that worker would record it again.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: the time, and who wrote the row
+-- $2 versions text[]: version of each node that the operator saw: time, xmin
 -- $3 limits jsonb
--- Indexes: cron_last_exec_pkey; queued_job_pkey from its beginning.
+-- Indexes: cron_last_exec_pkey; the start of queued_job_pkey.
 
 -- :lock
--- Along with the queued rows of equal content, so that no worker takes one now and, in the end, writes what we delete.
--- Where somebody holds one of them, the entry is busy.
+-- Also lock the queued rows of equal content, so that no worker takes one now and later writes the deleted record.
+-- If another transaction holds one of them, the entry is locked.
 WITH wanted AS MATERIALIZED (
   SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
     FROM :"schema".cron_last_exec c
@@ -35,7 +35,7 @@ WITH locked AS MATERIALIZED (
     FROM (SELECT o.id, o.content, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
    WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
 )
-SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' is locked with the same content: a worker may be at it, and will record it' AS why
+SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' has the same content and is locked. A worker may be running it and would record it again' AS why
   FROM :"schema".cron_last_exec c JOIN locked b ON b.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
  GROUP BY c.id

@@ -1,7 +1,7 @@
--- A token bucket gets a value, typed by the operator because its depth is not in the database; never a lower one than it
--- has, and never a time in the future, from which the application would reckon backwards.
+-- Set a token bucket to a value. The operator types it, because the bucket's maximum is not in the database. Never lower
+-- the value, and never write a time in the future, because the application would compute a negative interval.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: value, time, and who wrote the row
+-- $2 versions text[]: version of each node that the operator saw: last_value, last_access, xmin
 -- $3 args jsonb: value: the new value
 -- Index: token_bucket_pkey; the table holds a few rows.
 
@@ -16,8 +16,8 @@ SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' |
 SELECT r.id, r.why
   FROM (SELECT 'bucket:' || b.ident AS id,
                CASE WHEN coalesce($3::jsonb ->> 'value', '') !~ '^-?[0-9]{1,19}$' THEN 'the new value must be a whole number'
-                    WHEN ($3::jsonb ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is more than the column holds'
-                    WHEN ($3::jsonb ->> 'value')::numeric < b.last_value THEN 'it has ' || b.last_value || ' already: a refill cannot take any away'
+                    WHEN ($3::jsonb ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is larger than the column allows'
+                    WHEN ($3::jsonb ->> 'value')::numeric < b.last_value THEN 'the bucket already has ' || b.last_value || '. A refill cannot lower it'
                END AS why
           FROM :"schema".token_bucket b
          WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))) AS r

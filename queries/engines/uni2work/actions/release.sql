@@ -1,13 +1,13 @@
--- A lock goes, both columns together: a worker of any instance may take the row then. Only a lock past the threshold is
--- touched, and even locked (FOR UPDATE): the application works in SERIALIZABLE transactions, and a write to a row that
--- one of them has read makes it fail, so that its job runs again. Instances do not reclaim each other's locks (assumed).
--- A lock without a time has no age, and no instance took it: the application writes both columns or neither. It goes at
--- once, whatever else its instance does.
+-- Clear both lock columns, so that a worker of any instance can take the job. Change, or even lock with FOR UPDATE, only
+-- rows whose lock is older than the threshold: the application uses SERIALIZABLE transactions, and a write to a row that
+-- one of them has read makes it fail and the job run again. Instances do not reclaim each other's locks (assumed).
+-- A lock without a time has no age. The application did not write it, because it sets both columns or clears both. It is
+-- released at once, even if its instance is active.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: instance, time, and who wrote the row
--- $3 args jsonb: gone: the operator's word that the instance is not running any more
+-- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
+-- $3 args jsonb: gone: the operator confirms that the instance is no longer running
 -- $4 limits jsonb
--- Indexes: queued_job_pkey, both ends; cron_last_exec whole up to 160 MB, else its newest entries.
+-- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to 160 MB, else its newest entries.
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
@@ -26,13 +26,13 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || q.id AS id,
-               CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'it is not locked: any worker may take it'
+               CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'it is not locked, so any worker can take it'
                     WHEN NOT coalesce(q.lock_time < now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8), q.lock_instance IS NOT NULL)
-                      THEN 'its lock is younger than ' || make_interval(secs => ($4::jsonb ->> 'stale')::float8) || ': a worker may be at it, and a write would break off its transaction'
+                      THEN 'its lock is younger than ' || make_interval(secs => ($4::jsonb ->> 'stale')::float8) || '. A worker may be running the job, and a write would abort its transaction'
                     WHEN NOT coalesce(($3::jsonb ->> 'gone')::bool, false)
-                      THEN 'say (gone) that ' || coalesce('the instance ' || q.lock_instance, 'whoever locked it') || ' is not running any more: a living one would do the job a second time'
+                      THEN 'confirm with gone that ' || coalesce('instance ' || q.lock_instance, 'the instance that locked it') || ' is no longer running. If it is running, the job runs twice'
                     WHEN q.lock_time IS NOT NULL AND l.at >= now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8)
-                      THEN 'the instance ' || q.lock_instance || ' showed life at ' || date_trunc('second', l.at) || ': it is not gone'
+                      THEN 'instance ' || q.lock_instance || ' was active at ' || date_trunc('second', l.at) || ', so it is not gone'
                END AS why
           FROM :"schema".queued_job q
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
@@ -50,9 +50,9 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :rows
--- The last sign of life that the instance has given elsewhere counts as part of the row: if one comes up after the dry run, nothing is changed.
+-- Include the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
-       to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last sign of life',
+       to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last activity',
          coalesce((SELECT date_trunc('second', l.at)::text FROM (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at
                   FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
@@ -66,7 +66,7 @@ SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
         WHERE isfinite(s.at)
         GROUP BY s.instance) AS l
                     WHERE ($2::text[])[array_position($1::text[], 'job:' || q.id)] NOT LIKE '%@-:%'
-                      AND l.instance = split_part(($2::text[])[array_position($1::text[], 'job:' || q.id)], '@', 1)), 'none seen')) AS row
+                      AND l.instance = split_part(($2::text[])[array_position($1::text[], 'job:' || q.id)], '@', 1)), 'none')) AS row
   FROM :"schema".queued_job q
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 

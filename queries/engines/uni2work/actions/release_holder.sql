@@ -1,16 +1,16 @@
--- The locks of one instance go, the oldest 500 of those past the threshold, as far as they can be found. What the
--- operator saw is the set of all its locks: where one has come or gone since, the instance lives and nothing is done.
--- Younger locks are neither changed nor locked (FOR UPDATE): see the action for one job.
+-- Release locks of one instance: the oldest 500 that are older than the threshold, within the searched rows. The version
+-- covers all its locks: if a lock was added or removed since, the instance is active and nothing is changed.
+-- Newer locks are neither changed nor locked with FOR UPDATE; release.sql says why.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: a digest of its locks
--- $3 args jsonb: gone: the operator's word that the instance is not running any more
+-- $2 versions text[]: version of each node that the operator saw: digest of its locks
+-- $3 args jsonb: gone: the operator confirms that the instance is no longer running
 -- $4 limits jsonb
 -- $5 have text[]
--- Indexes: queued_job_pkey, both ends, and one on queued_job(lock_time) where there is one; cron_last_exec whole up to
+-- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to
 -- 160 MB, else its newest entries.
 
 -- :lock
--- A holder counts as locked when every one of the rows to be released is; one that somebody holds makes it busy.
+-- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
 WITH locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
     FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w
@@ -32,7 +32,7 @@ WITH locked AS MATERIALIZED (
    ORDER BY q.id
      FOR UPDATE SKIP LOCKED
 ), kept AS MATERIALIZED (
-  -- Which rows these are is told to the statements that follow: afterwards no row says any more who had locked it.
+  -- Keep the row ids for the statements below: after the change, no row shows which instance had locked it.
   SELECT set_config('unstick.held', coalesce(jsonb_object_agg(h.id, h.lock_instance)::text, '{}'), true) FROM held h
 )
 SELECT 'holder:' || l.lock_instance AS id,
@@ -44,8 +44,8 @@ HAVING least(500, count(*) FILTER (WHERE l.lock_time < now() - make_interval(sec
        = (SELECT count(*) FROM held h WHERE h.lock_instance = l.lock_instance)
 
 -- :lock
--- Neither `none` nor `half` is an instance: they are refused below.
-SELECT i AS id, v AS version FROM unnest($1::text[], $2::text[]) AS s(i, v) WHERE i IN ('holder:none', 'holder:half')
+-- `none` and `inconsistent` are not instances: refuse them below.
+SELECT i AS id, v AS version FROM unnest($1::text[], $2::text[]) AS s(i, v) WHERE i IN ('holder:none', 'holder:inconsistent')
 
 -- :refused
 WITH locked AS MATERIALIZED (
@@ -59,14 +59,14 @@ WITH locked AS MATERIALIZED (
 )
 SELECT r.id, r.why
   FROM (SELECT i AS id,
-               CASE WHEN i IN ('holder:none', 'holder:half') THEN 'it is no instance: release its jobs one by one'
+               CASE WHEN i IN ('holder:none', 'holder:inconsistent') THEN 'it is not an instance. Release its jobs one by one'
                     WHEN NOT EXISTS (SELECT FROM locked k WHERE 'holder:' || k.lock_instance = i
                                         AND k.lock_time < now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8))
-                      THEN 'none of its locks is older than ' || make_interval(secs => ($4::jsonb ->> 'stale')::float8) || ': it may be at work, and a write would break off its transactions'
+                      THEN 'none of its locks is older than ' || make_interval(secs => ($4::jsonb ->> 'stale')::float8) || '. The instance may be running jobs, and a write would abort their transactions'
                     WHEN NOT coalesce(($3::jsonb ->> 'gone')::bool, false)
-                      THEN 'say (gone) that the instance is not running any more: a living one would do its jobs a second time'
+                      THEN 'confirm with gone that the instance is no longer running. If it is running, its jobs run twice'
                     WHEN l.at >= now() - make_interval(secs => ($4::jsonb ->> 'stale')::float8)
-                      THEN 'it showed life at ' || date_trunc('second', l.at) || ': it is not gone'
+                      THEN 'it was active at ' || date_trunc('second', l.at) || ', so it is not gone'
                END AS why
           FROM unnest($1::text[]) AS i
           LEFT JOIN (SELECT s.instance, max(s.at) AS at
@@ -83,12 +83,12 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :rows
--- The last sign of life that the instance has given elsewhere: if one comes up after the dry run, nothing is changed.
+-- Include the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
 SELECT 'holder:' || h.instance AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 500)) AS row
   FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance) JOIN :"schema".queued_job q ON q.id = h.id::int8
 UNION ALL
-SELECT i, 'sign of life', i, jsonb_build_object('last', coalesce(date_trunc('second', l.at)::text, 'none seen'))
+SELECT i, 'activity', i, jsonb_build_object('last', coalesce(date_trunc('second', l.at)::text, 'none'))
   FROM unnest($1::text[]) AS i
   LEFT JOIN (SELECT s.instance, max(s.at) AS at
          FROM ((SELECT w.lock_instance::text AS instance, w.lock_time AS at

@@ -1,11 +1,11 @@
--- A cron entry's job is queued once more, to be recorded when it has succeeded: as cron itself would queue it, but with
--- the console's own instance id, 756e7374-6963-4b00-8000-000000000000. The entry stays as it is and is not locked:
--- workers that record it are not held up. A lock of our own keeps two operators from queueing it twice; the application
--- may still queue it at the same time. The content is copied inside the server: numbers keep every digit.
+-- Queue a cron entry's job again, as cron does, but with unstick's own instance id,
+-- 756e7374-6963-4b00-8000-000000000000. The application records its success. The entry is neither changed nor locked, so
+-- workers that record it do not wait. An advisory lock stops two operators from queueing it twice; the application can
+-- still queue it at the same time. The server copies the content, so numbers keep every digit.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: the time, and who wrote the row
+-- $2 versions text[]: version of each node that the operator saw: time, xmin
 -- $3 limits jsonb
--- Indexes: cron_last_exec_pkey; queued_job_pkey, both ends: equal content between them is not seen.
+-- Indexes: cron_last_exec_pkey; both ends of queued_job_pkey. Equal content between the two ends is not found.
 
 -- :lock
 WITH entry AS MATERIALIZED (
@@ -24,13 +24,13 @@ WITH queued AS MATERIALIZED (
   UNION ALL
   SELECT b.id, b.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
 )
-SELECT 'cron:' || c.id AS id, 'the same is queued already, as job ' || min(q.id) AS why
+SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || min(q.id) AS why
   FROM :"schema".cron_last_exec c JOIN queued q ON q.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
  GROUP BY c.id
 
 -- :rows
--- The newest rows of equal content: what is inserted is among them.
+-- The newest rows of equal content, which include the inserted row.
 SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
   FROM :"schema".cron_last_exec c

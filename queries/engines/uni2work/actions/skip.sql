@@ -1,14 +1,14 @@
--- A job that cron has queued counts as executed now: its row goes and its content is recorded in cron_last_exec, both or
--- neither. The record is made by the console's own instance id, 756e7374-6963-4b00-8000-000000000000.
--- Refused while a worker executes equal content: recording it would break off the worker's SERIALIZABLE transaction when
--- it comes to record it itself. A row of equal content that is queued and taken while we commit cannot be locked out; cron
--- makes none, for it queues nothing that it has queued already (assumed). The content is
--- copied inside the server: numbers keep every digit.
+-- Record a job that cron queued as executed now: delete its row and write its content to cron_last_exec, in one
+-- transaction. The record has unstick's own instance id, 756e7374-6963-4b00-8000-000000000000.
+-- Refuse while a worker executes equal content: a record written here would abort the worker's SERIALIZABLE transaction
+-- when the worker writes its own. A row of equal content that is queued and taken during the commit cannot be excluded,
+-- but cron never queues content that is already queued (assumed). The server copies the content, so numbers keep every
+-- digit.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: instance, time, and who wrote the row
+-- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
 -- $3 limits jsonb
 -- $4 have text[]
--- Indexes: queued_job_pkey; unique_cron_last_exec, which holds no content of more than some kilobytes: those conflict.
+-- Indexes: queued_job_pkey; unique_cron_last_exec. Content of more than a few kilobytes does not fit into that index and gives a conflict.
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
@@ -17,8 +17,8 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
--- Along with every other row of equal content: a worker that takes one of those now would, in the end, write the record
--- that we write. Where somebody holds one of them, the job is busy.
+-- Also lock all other rows of equal content: a worker that takes one of them now would later write the same record.
+-- If another transaction holds one of them, the job is locked.
 WITH wanted AS MATERIALIZED (
   SELECT q.id, q.content
     FROM :"schema".queued_job q
@@ -45,8 +45,8 @@ SELECT 'job:' || h.id AS id, h.version
 SELECT r.id, r.why
   FROM (SELECT 'job:' || q.id AS id,
                CASE WHEN q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL
-                      THEN 'it is locked: a worker may be at it, and will record it itself'
-                    WHEN NOT q.write_last_exec THEN 'its success is not to be recorded (write_last_exec): cancel it instead'
+                      THEN 'it is locked. A worker may be running it and records it itself'
+                    WHEN NOT q.write_last_exec THEN 'the application does not record its success (write_last_exec is false). Cancel it instead'
                     WHEN EXISTS (SELECT FROM (SELECT w.content
                                                 FROM (SELECT o.content, o.lock_time, o.lock_instance FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
                                                WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
@@ -54,7 +54,7 @@ SELECT r.id, r.why
                                               SELECT o.content FROM :"schema".queued_job o
                                                WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])) AS locked
                                   WHERE locked.content = q.content)
-                      THEN 'a worker executes equal content right now and will record it: a write of ours would break off its transaction'
+                      THEN 'a worker is running equal content and will record it. A write here would abort its transaction'
                END AS why
           FROM :"schema".queued_job q
          WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))) AS r
@@ -67,7 +67,7 @@ SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 
 -- :rows
--- Which content that was is told to the second look by the first: afterwards the queued row is gone.
+-- The first copy keeps the content for the second copy, because the change deletes the queued row.
 WITH content AS MATERIALIZED (
   SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
 ), kept AS MATERIALIZED (

@@ -3,6 +3,6 @@
 -- $1 id text: local id
 -- needs: token_bucket
 SELECT b.last_value::text, b.last_access::text,
-       'in the settings of the application' AS "depth and rate"
+       'set in the application' AS "depth and rate"
   FROM :"schema".token_bucket b
  WHERE b.ident::text = substr($1::text, 8)

@@ -1,10 +1,10 @@
--- Not executed for longer than the operator says is usual for its kind: `period`, for one kind of job.
+-- Find cron entries not executed within the `period` that the operator configured for the job kind.
 -- kinds: cron
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Index: cron_last_exec_pkey backwards.
--- Looks at all entries up to cron_whole bytes of them, else at the newest ones by id; at none where no period is set.
+-- Read all entries if the table has at most cron_whole bytes, else the newest by id. Read nothing if no period is configured.
 SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
        jsonb_build_object('last', date_trunc('second', c."time")::text,
                           'period', make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)::text) AS evidence

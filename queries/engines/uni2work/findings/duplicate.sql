@@ -1,9 +1,9 @@
--- The same content more than once among the oldest rows. Equal means equal as jsonb: whatever the order of keys.
+-- Find content that occurs more than once among the oldest rows. Compare as jsonb, so the order of keys does not matter.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
--- Index: queued_job_pkey from its beginning.
+-- $3 page int: maximum number of rows
+-- Index: the start of queued_job_pkey.
 (SELECT 'job:' || d.id AS id, d.since,
         jsonb_build_object('times', d.n, 'ids', array_to_string(d.ids[1:10], ', ') || CASE WHEN d.n > 10 THEN ' …' ELSE '' END) AS evidence,
         NOT d.locked AS suggest

@@ -1,11 +1,11 @@
--- Locked for long by an instance of which something much later is to be seen: the job is slow or hangs.
+-- Find old locks of instances that were active much later: the job is slow or hangs.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 have text[]
--- $4 page int: how many at most
--- Indexes: queued_job_pkey, both ends, and one on queued_job(lock_time) where there is one; cron_last_exec whole up to
--- cron_whole bytes, else its newest entries by id, and by time where there is an index on that.
+-- $4 page int: maximum number of rows
+-- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to
+-- cron_whole bytes, else its newest entries by id, and by time if an index on it exists.
 WITH
 \ir ../parts/locks.sql
 (SELECT 'job:' || l.id AS id, extract(epoch FROM l.lock_time)::float8 AS since,

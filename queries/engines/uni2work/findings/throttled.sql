@@ -1,9 +1,9 @@
--- A bucket is empty. It refills when it is next looked at, by a rate that is not in the database.
+-- Find empty buckets. The application refills a bucket when it next uses it, at a rate that is not in the database.
 -- kinds: bucket
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 page int: maximum number of rows
 -- needs: token_bucket
--- The table holds a few rows.
+-- The table has only a few rows.
 SELECT 'bucket:' || b.ident AS id, extract(epoch FROM b.last_access)::float8 AS since,
        jsonb_build_object('value', b.last_value::text, 'last_access', date_trunc('second', b.last_access)::text,
                           'age', CASE WHEN isfinite(b.last_access) THEN date_trunc('second', now() - b.last_access)::text ELSE 'ever' END) AS evidence

@@ -1,9 +1,9 @@
--- Content that is not an object with a "job" in it: an application that cannot read it leaves it where it is, for ever.
+-- Find content that is not an object with a "job" key. The application never deletes a row that it cannot read.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
--- Index: queued_job_pkey from its beginning.
+-- $3 page int: maximum number of rows
+-- Index: the start of queued_job_pkey.
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
         jsonb_build_object('sort', jsonb_typeof(w.content), 'content', left(w.content::text, 60)) AS evidence,
         w.lock_instance IS NULL AND w.lock_time IS NULL AS suggest

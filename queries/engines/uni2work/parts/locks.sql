@@ -1,4 +1,4 @@
--- Locks among the oldest rows, and all where an index serves; and the newest sign of life of each instance.
+-- Locks among the oldest rows, or all locks if an index serves them; and each instance's last activity.
 locked AS MATERIALIZED (
   SELECT w.id, w.lock_instance, w.lock_time
     FROM (SELECT q.id, q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'window')::float8::int) AS w
@@ -9,7 +9,7 @@ locked AS MATERIALIZED (
     ORDER BY q.lock_time LIMIT ($2::jsonb ->> 'head')::float8::int)
 ),
 life AS (
-  -- The newest thing each instance has left in the database: a lock, a job it made, a cron job it executed.
+  -- Last activity of each instance in the database: a lock, a job it created, or a cron job it executed.
   SELECT s.instance, max(s.at) AS at
     FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
           UNION ALL

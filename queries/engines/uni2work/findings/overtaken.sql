@@ -1,8 +1,8 @@
--- The oldest row is far older than the usual one among the oldest.
+-- Find the oldest row if it is far older than the median of the oldest rows.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- Index: queued_job_pkey from its beginning.
+-- Index: the start of queued_job_pkey.
 WITH head AS MATERIALIZED (
   SELECT q.id, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), usual AS (

@@ -1,10 +1,10 @@
--- Queued by cron long ago. The cadence of a cron job is not stored, so only ages can be told.
+-- Find jobs that cron queued long ago. The period of a cron job is not stored, so only the age is known.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- needs: write_last_exec
--- Indexes: queued_job_pkey from its beginning, unique_cron_last_exec for the rows that are found, all at once.
+-- Indexes: the start of queued_job_pkey; unique_cron_last_exec, one lookup for all found rows.
 WITH waiting AS MATERIALIZED (
   SELECT q.id, q.content, q.creation_time
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
@@ -16,7 +16,7 @@ WITH waiting AS MATERIALIZED (
 )
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
-                           'last', coalesce(date_trunc('second', l."time")::text, 'never, as far as is recorded')) AS evidence
+                           'last', coalesce(date_trunc('second', l."time")::text, 'never recorded')) AS evidence
    FROM waiting w
    LEFT JOIN (SELECT c.job, c."time" FROM :"schema".cron_last_exec c WHERE c.job = ANY (ARRAY(SELECT content FROM waiting))) AS l ON l.job = w.content
   ORDER BY w.creation_time, w.id)

@@ -1,11 +1,11 @@
--- An instance without a time, or a time without an instance: the columns are nullable separately, and nothing forbids
--- it, but the application writes both or neither.
+-- Find rows with only one of lock_instance and lock_time. No constraint forbids that, but the application sets both or
+-- clears both.
 -- kinds: job
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 have text[]
--- $4 page int: how many at most
--- Indexes: queued_job_pkey from its beginning, and one on queued_job(lock_time) where there is one.
+-- $4 page int: maximum number of rows
+-- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH
 \ir ../parts/locks.sql
 (SELECT 'job:' || l.id AS id, extract(epoch FROM coalesce(l.lock_time, q.creation_time))::float8 AS since,

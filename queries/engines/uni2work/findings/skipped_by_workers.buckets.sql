@@ -1,0 +1,28 @@
+-- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
+-- A throttled job runs after its token bucket has refilled, so do not suggest cancelling it.
+-- kinds: job
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 limits jsonb
+-- $3 page int: maximum number of rows
+-- needs: token_bucket
+-- Index: both ends of queued_job_pkey; one lookup per found row. token_bucket has only a few rows.
+WITH
+\ir ../parts/flow.sql
+,
+\ir ../parts/skipped.sql
+, throttled AS MATERIALIZED (
+  SELECT p.id, b.ident::text AS bucket
+    FROM skipped p
+    JOIN :"schema".queued_job q ON q.id = p.id
+    JOIN :"schema".token_bucket b ON b.ident::text = $2::jsonb -> 'throttled_by' ->> (q.content ->> 'job')
+   WHERE b.last_value <= 0
+)
+(SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
+        jsonb_build_object('created_at', date_trunc('second', p.creation_time)::text, 'waiting', p.waiting, 'of', p.n,
+                           'why', CASE WHEN t.id IS NULL THEN 'It fails at once and returns to the queue, or the application cannot read it'
+                                       ELSE 'Its job kind is throttled: the token bucket ' || t.bucket || ' is empty' END) AS evidence,
+        t.id IS NULL AS suggest
+   FROM skipped p LEFT JOIN throttled t ON t.id = p.id
+  ORDER BY p.creation_time, p.id)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
