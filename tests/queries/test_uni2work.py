@@ -78,7 +78,9 @@ OTHERS = (
 )
 
 
-async def test_other_engines_are_neither_detected_nor_declined(database: str, server: PostgresServer, tmp_path: Path) -> None:
+async def test_other_engines_are_neither_detected_nor_declined(
+    database: str, server: PostgresServer, tmp_path: Path
+) -> None:
     for table in OTHERS:
         server.sql(table, database)
     workspace = await opened(database, tmp_path)
@@ -91,7 +93,9 @@ async def test_other_engines_are_neither_detected_nor_declined(database: str, se
     "change",
     ["", "DROP TABLE token_bucket", "ALTER TABLE queued_job ADD COLUMN extra text, DROP COLUMN write_last_exec"],
 )
-async def test_detection_in_any_schema_with_optional_parts_missing(uni2work_db: Uni2workDb, tmp_path: Path, change: str) -> None:
+async def test_detection_in_any_schema_with_optional_parts_missing(
+    uni2work_db: Uni2workDb, tmp_path: Path, change: str
+) -> None:
     await uni2work_db.sql(f"{change}; CREATE SCHEMA app; ALTER TABLE queued_job SET SCHEMA app")
     await uni2work_db.sql(
         "ALTER TABLE cron_last_exec SET SCHEMA app; ALTER TABLE IF EXISTS token_bucket SET SCHEMA app"
@@ -147,7 +151,9 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
     capped = (await reader(workspace).findings()).capped
     assert {"duplicate", "skipped_by_workers", "inconsistent_lock"} <= set(capped), "rows beyond the window may match"
-    assert not {"duplicate", "skipped_by_workers", "inconsistent_lock"} & set((await reader(uni2work_workspace).findings()).capped)
+    assert not {"duplicate", "skipped_by_workers", "inconsistent_lock"} & set(
+        (await reader(uni2work_workspace).findings()).capped
+    )
     live: list[str] = []
     cursor = None
     while True:
@@ -239,7 +245,9 @@ async def test_no_workers_or_one_job_skipped(uni2work_db: Uni2workDb, uni2work_w
     assert await found(uni2work_workspace, "skipped_by_workers") == []
     await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
     assert await found(uni2work_workspace, "no_workers") == []
-    assert {f.node_id for f in await found(uni2work_workspace, "skipped_by_workers")} == {uni2work_db.id(j) for j in jobs}
+    assert {f.node_id for f in await found(uni2work_workspace, "skipped_by_workers")} == {
+        uni2work_db.id(j) for j in jobs
+    }
 
 
 async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
@@ -273,7 +281,9 @@ async def test_skipped_jobs_are_found_without_token_buckets(uni2work_db: Uni2wor
     skipped = await uni2work_db.job({"job": "rechunk-files"}, age=300)
     await uni2work_db.sql("DROP TABLE token_bucket")
     workspace = await opened(uni2work_db.dsn, tmp_path)
-    assert {f.node_id: f.action for f in await found(workspace, "skipped_by_workers")} == {uni2work_db.id(skipped): "cancel"}
+    assert {f.node_id: f.action for f in await found(workspace, "skipped_by_workers")} == {
+        uni2work_db.id(skipped): "cancel"
+    }
     await workspace.close()
 
 
@@ -311,7 +321,9 @@ async def test_overtaken(uni2work_db: Uni2workDb, uni2work_workspace: Workspace)
 
 
 @pytest.mark.parametrize(("keep", "missing"), [("lock_instance", "lock_time"), ("lock_time", "lock_instance")])
-async def test_inconsistent_locks(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, keep: str, missing: str) -> None:
+async def test_inconsistent_locks(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, keep: str, missing: str
+) -> None:
     job = await uni2work_db.job(held=900)
     await uni2work_db.sql(f"UPDATE queued_job SET {missing} = NULL")
     (finding,) = await found(uni2work_workspace, "inconsistent_lock")
@@ -321,9 +333,7 @@ async def test_inconsistent_locks(uni2work_db: Uni2workDb, uni2work_workspace: W
     assert [c.n for c in await reader(uni2work_workspace).counts() if c.phase == Phase.UNKNOWN] == [1]
 
 
-async def test_cron_is_overdue_only_with_a_configured_period(
-    uni2work_db: Uni2workDb, tmp_path: Path
-) -> None:
+async def test_cron_is_overdue_only_with_a_configured_period(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
     job, entry = await uni2work_db.job(PRUNE, cron=True, age=3600), await uni2work_db.cron(PRUNE, age=90000)
     await uni2work_db.cron({"job": "other"}, age=9e9 / 1000)
     await uni2work_db.cron([1, 2])
@@ -378,9 +388,7 @@ async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, un
     assert detail is not None
     assert "flapping" in detail.node.findings
     (locks,) = [s for s in detail.sections if s.title == "Locks seen by unstick"]
-    assert [bool(row[1]) for row in locks.rows] == [True, False, True, False], (
-        "newest first"
-    )
+    assert [bool(row[1]) for row in locks.rows] == [True, False, True, False], "newest first"
     assert still != flapping
 
 
@@ -428,9 +436,7 @@ async def test_content_of_every_shape(uni2work_db: Uni2workDb, uni2work_workspac
 
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
-async def test_times_outside_the_usual_range(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, time: str
-) -> None:
+async def test_times_outside_the_usual_range(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, time: str) -> None:
     one, two = await uni2work_db.job(held=900, cron=True), await uni2work_db.job(PRUNE, cron=True)
     await uni2work_db.jobs(12)
     await uni2work_db.cron(PRUNE)

@@ -68,7 +68,9 @@ async def test_a_dry_run_leaves_no_trace(uni2work_db: Uni2workDb, uni2work_works
     assert await uni2work_db.everything() == before
 
 
-async def test_release_requires_the_operators_confirmation(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+async def test_release_requires_the_operators_confirmation(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
     job = await uni2work_db.job(held=900)
     for node in (uni2work_db.id(job), uni2work_db.id(DEAD, "holder")):
         outcomes = await do(uni2work_workspace, "release", [node], {}, LABEL)
@@ -230,7 +232,9 @@ async def test_a_lock_at_infinity_is_never_old(uni2work_db: Uni2workDb, uni2work
     assert "00:05:00" in why(again, node)
 
 
-async def test_two_instances_in_one_run_are_distinguished(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+async def test_two_instances_in_one_run_are_distinguished(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
     one, two = (
         await uni2work_db.job(held=900, creator=LIVE),
         await uni2work_db.job(held=900, held_by=OTHER, creator=LIVE),
@@ -241,7 +245,9 @@ async def test_two_instances_in_one_run_are_distinguished(uni2work_db: Uni2workD
     assert {(c.id, c.key) for c in outcomes.changes} == {(nodes[0], str(one)), (nodes[1], str(two))}
 
 
-async def test_a_lock_removed_since_it_was_seen_makes_the_holder_stale(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+async def test_a_lock_removed_since_it_was_seen_makes_the_holder_stale(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
     await uni2work_db.job(held=900)
     done = await uni2work_db.job(held=900)
     node = uni2work_db.id(DEAD, "holder")
@@ -266,9 +272,7 @@ async def test_at_most_500_of_an_instance_at_once(uni2work_db: Uni2workDb, uni2w
 
 
 @pytest.mark.parametrize("key", ["none", "inconsistent"])
-async def test_only_instances_can_be_released(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, key: str
-) -> None:
+async def test_only_instances_can_be_released(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, key: str) -> None:
     await uni2work_db.job()
     await uni2work_db.job(held_by=DEAD)
     outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(key, "holder")], GONE, LABEL)

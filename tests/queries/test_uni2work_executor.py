@@ -272,7 +272,7 @@ async def test_random_actions_while_instances_run(uni2work_db: Uni2workDb, tmp_p
     going = True
 
     async def run() -> None:
-        # One after the other: two concurrent instances sometimes abort each other, and only aborts by unstick count here.
+        # One after the other: two concurrent instances sometimes abort each other; only aborts by unstick count.
         while going:
             for instance in instances:
                 for _ in range(3):
