@@ -14,9 +14,8 @@ from queries.errors import DatabaseError
 from queries.model import Outcome, Outcomes, Record, Result
 from queries.workspace import Workspace
 from queries.write import commit_status
-from queries.write.action_transaction import Request
+from queries.write.action_transaction import Committed, Request
 from queries.write.bulk_list import BulkList
-from queries.write.failover import Committed
 
 PATIENCE = 900.0  # seconds that a server is waited for
 

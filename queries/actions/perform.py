@@ -39,18 +39,18 @@ from queries.errors import (
 )
 from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result, RowChange, split_id
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, failover
+from queries.write import audit_log, commit_status, failover, transaction_mark
 from queries.write import bulk_list as bulk_lists
 from queries.write.action_transaction import (
     POLICY,
     ActionTransaction,
+    Committed,
     GuardMissedError,
     Request,
     TableLockedError,
     nothing,
 )
 from queries.write.bulk_list import BulkList
-from queries.write.failover import Committed
 
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "dry_run", "recall", "statements")
 
@@ -369,7 +369,7 @@ async def _transact(
             action_transaction.at = (await transaction.rows(statement("now"), {}))[0]["now"]
         if not commit or not action_transaction.live:
             return
-        mark = await commit_status.mark(transaction)
+        mark = await transaction_mark.read_mark(transaction)
         action_transaction.at = mark.at
         entry = _entry(request, action_transaction, mark.xid)
         if file is None:

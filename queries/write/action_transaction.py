@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -16,15 +16,13 @@ from queries.contract.spec import Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
-from queries.model import Outcome, Record, Result, RowChange
+from queries.model import AuditLogEntry, Outcome, Record, Result, RowChange
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
 from queries.write import audit_log
-
-if TYPE_CHECKING:
-    from queries.write.bulk_list import BulkList
-    from queries.write.failover import Committed
+from queries.write.bulk_list import BulkList
+from queries.write.transaction_mark import TransactionMark
 
 # An executor writes such a node many times a second and holds it for moments: seconds to wait for one of the gaps.
 PATIENCE, PAUSE = 0.5, 0.005
@@ -319,6 +317,29 @@ class ActionTransaction:
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
+
+
+class Committed:
+    """A transaction whose COMMIT was sent. ``sent`` and ``answered`` are monotonic times.
+
+    ``awaited``: a bulk waits for ``fate`` and reports it, so no correction must be recorded for it.
+    """
+
+    def __init__(
+        self,
+        mark: TransactionMark,
+        action_transaction: ActionTransaction,
+        entry: AuditLogEntry,
+        *,
+        table: bool,
+        sent: float,
+        answered: float,
+    ) -> None:
+        self.mark, self.action_transaction, self.entry, self.table = mark, action_transaction, entry, table
+        self.sent, self.answered = sent, answered
+        self.settled = True  # False: the server could not report whether it was committed
+        self.awaited = False
+        self.fate = ""
 
 
 async def _fire(transaction: Transaction) -> None:

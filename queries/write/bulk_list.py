@@ -23,7 +23,7 @@ from queries.db.database import Server
 from queries.errors import DatabaseError
 from queries.model import AuditLogEntry, DryRun, Outcome, Record, Result
 from queries.state_file import open_private
-from queries.write.commit_status import Mark
+from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"
 OWN_LOCKS = 15.0  # seconds; a transaction's time limit is 10, and the server has to notice
@@ -49,7 +49,7 @@ class BulkHeader(Record):
 class StartedChunk(Record):
     """A chunk whose COMMIT is about to be sent. Its entry has no copies of rows."""
 
-    mark: Mark
+    mark: TransactionMark
     entry: AuditLogEntry
 
     @property
@@ -94,7 +94,7 @@ class BulkList:
         """Chunks whose outcome is not known."""
         return [chunk for chunk in self.chunks if not any(i in self.told for i in chunk.ids)]
 
-    def begun(self, mark: Mark, entry: AuditLogEntry) -> None:
+    def begun(self, mark: TransactionMark, entry: AuditLogEntry) -> None:
         """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
         begun = StartedChunk(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
         self.chunks.append(begun)

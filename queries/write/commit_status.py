@@ -16,6 +16,7 @@ from queries.errors import DatabaseError, LockedError, LostError, SlowError, Unr
 from queries.model import AuditLogEntry, Record
 from queries.write import audit_log
 from queries.write.action_transaction import ActionTransaction
+from queries.write.transaction_mark import TransactionMark
 
 DEADLINE = 30.0  # seconds; a server that lost us breaks our transaction off within its idle timeout
 GONE = 5.0  # seconds without an answer after which a bulk reports the outage, and asks again when it is over
@@ -24,23 +25,6 @@ _FUTURE = "22023"  # "transaction ID ... is in the future"
 
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 ROLLED_BACK = "the connection broke before the server had committed: it rolled everything back"
-
-
-class Mark(Record):
-    """A transaction by which its fate can be asked for later.
-
-    ``life`` differs after a crash, a restart or on another server, ``history`` after a failover (another timeline).
-    """
-
-    xid: str
-    life: str
-    history: str
-    at: float  # when it began, by the server's clock
-
-
-async def mark(transaction: Transaction) -> Mark:
-    """Take the mark of a transaction under way. Raises DatabaseError."""
-    return Mark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
 
 
 AGAIN = (LostError, UnreachableError, SlowError, LockedError)  # a server that has just started is slow, and not silent
@@ -58,7 +42,7 @@ class Fate(Record):
 
 async def settled(
     database: Database,
-    mark: Mark,
+    mark: TransactionMark,
     action_transaction: ActionTransaction,
     entry: AuditLogEntry,
     *,
@@ -89,7 +73,7 @@ async def settled(
 
 async def later(
     database: Database,
-    mark: Mark,
+    mark: TransactionMark,
     action_transaction: ActionTransaction,
     entry: AuditLogEntry,
     *,
@@ -101,7 +85,7 @@ async def later(
     return UNKNOWN if fate is None else fate.status
 
 
-async def status(database: Database, mark: Mark, entry: AuditLogEntry, *, table: bool) -> str:
+async def status(database: Database, mark: TransactionMark, entry: AuditLogEntry, *, table: bool) -> str:
     """Ask what became of a transaction of an earlier console, of which no copies of rows are left.
 
     Raises DatabaseError.
@@ -112,7 +96,7 @@ async def status(database: Database, mark: Mark, entry: AuditLogEntry, *, table:
 
 async def _asked(
     database: Database,
-    mark: Mark,
+    mark: TransactionMark,
     action_transaction: ActionTransaction | None,
     entry: AuditLogEntry,
     *,

@@ -16,38 +16,15 @@ import msgspec
 
 from queries.db.database import Database
 from queries.errors import DatabaseError
-from queries.model import AuditLogEntry, Outcome, Result
+from queries.model import Outcome, Result
 from queries.write import audit_log, commit_status
-from queries.write.action_transaction import ActionTransaction
+from queries.write.action_transaction import Committed
 
 LOST = "lost in failover: it was committed, but the server that answers now does not have it. The change is gone"
 NOT_TOLD = (
     "the server was replaced since (crash or failover), and neither the audit log nor the rows tell whether it still "
     "has transaction {xid}"
 )
-
-
-class Committed:
-    """A transaction of this session. ``sent`` and ``answered`` are monotonic times of its COMMIT.
-
-    ``awaited``: a bulk waits for ``fate`` and reports it by itself, so a correction would be a second report.
-    """
-
-    def __init__(
-        self,
-        mark: commit_status.Mark,
-        action_transaction: ActionTransaction,
-        entry: AuditLogEntry,
-        *,
-        table: bool,
-        sent: float,
-        answered: float,
-    ) -> None:
-        self.mark, self.action_transaction, self.entry, self.table = mark, action_transaction, entry, table
-        self.sent, self.answered = sent, answered
-        self.settled = True  # False: the server could not say whether it was committed
-        self.awaited = False
-        self.fate = ""
 
 
 class Journal:

@@ -17,7 +17,7 @@ from queries.errors import DatabaseError
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status
+from queries.write import audit_log, commit_status, transaction_mark
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
@@ -234,16 +234,16 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
     )
-    marked = commit_status.mark
+    marked = transaction_mark.read_mark
 
-    async def stale(transaction: database.Transaction) -> commit_status.Mark:
+    async def stale(transaction: database.Transaction) -> transaction_mark.TransactionMark:
         await marked(transaction)
-        return commit_status.Mark(xid=str(theirs), life="before the crash", history="", at=0)
+        return transaction_mark.TransactionMark(xid=str(theirs), life="before the crash", history="", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")
 
-    monkeypatch.setattr(commit_status, "mark", stale)
+    monkeypatch.setattr(transaction_mark, "read_mark", stale)
     monkeypatch.setattr(perform, "_ended", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}

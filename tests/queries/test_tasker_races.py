@@ -18,7 +18,7 @@ from console.demo.tasker.protocol import SQL, Protocol
 from console.demo.tasker.shapes import StepHistory, claimed, complete, failed, pending, waiting
 from queries.actions import perform
 from queries.model import Outcome
-from queries.write import commit_status
+from queries.write import transaction_mark
 from queries.write.action_transaction import ActionTransaction
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of
@@ -192,13 +192,13 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
     """Has something done after the action's last statement and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
-        mark = commit_status.mark
+        mark = transaction_mark.read_mark
 
         async def slow(transaction: Any) -> Any:
             await during()
             return await mark(transaction)
 
-        monkeypatch.setattr(commit_status, "mark", slow)
+        monkeypatch.setattr(transaction_mark, "read_mark", slow)
 
     return hold
 

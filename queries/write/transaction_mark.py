@@ -1,0 +1,24 @@
+"""Identity of a write transaction, with which its status can be queried after the connection is lost."""
+
+from __future__ import annotations
+
+from queries.db.database import Transaction
+from queries.db.shared_sql import statement
+from queries.model import Record
+
+
+class TransactionMark(Record):
+    """Transaction id and the identity of the server that assigned it.
+
+    ``life`` changes with a crash, a restart or another server. ``history`` changes with a failover (new timeline).
+    """
+
+    xid: str
+    life: str
+    history: str
+    at: float  # start of the transaction, by the server's clock
+
+
+async def read_mark(transaction: Transaction) -> TransactionMark:
+    """Return the mark of a running transaction. Raises DatabaseError."""
+    return TransactionMark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
