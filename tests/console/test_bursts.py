@@ -154,7 +154,7 @@ class Console:
     async def burst(self, *keys: str) -> State:
         """Go home and send keys at once; the state after that."""
         await self.home()
-        await self.tui.burst(*keymap)
+        await self.tui.burst(*keys)
         self.bursts += 1
         return self.state
 
