@@ -15,7 +15,6 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
-from tests.queries.test_agent_jobs_actions import CASES, MIRROR, TABLE, of
 
 from queries.model import Outcome, split_id
 from queries.statement import Statement
@@ -26,6 +25,7 @@ from tests.db import agent_jobs, uni2work
 from tests.db.agent_jobs import STATUSES, AgentJobsDb
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, seen
+from tests.queries.test_agent_jobs_actions import CASES, MIRROR, TABLE, of
 from tests.servers import PostgresServer
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED

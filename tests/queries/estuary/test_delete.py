@@ -7,12 +7,12 @@ from typing import Any
 
 import asyncpg
 import pytest
-from tests.queries.estuary.test_actions import apply
 
 from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why
+from tests.queries.estuary.test_actions import apply
 from tests.servers import PostgresServer, both_versions
 
 CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED

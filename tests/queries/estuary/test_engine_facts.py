@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.queries.estuary.test_actions import SHARD, apply, sent
 
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader
+from tests.queries.estuary.test_actions import SHARD, apply, sent
 from tests.queries.estuary.test_findings import looks
 from tests.servers import PostgresServer, both_versions
 

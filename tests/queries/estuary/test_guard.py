@@ -10,13 +10,13 @@ from typing import Any
 
 import asyncpg
 import pytest
-from tests.queries.estuary.test_actions import SHARD, sent
 
 from queries.actions import perform
 from queries.model import DryRun, Finding, Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.queries.estuary.test_actions import SHARD, sent
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 LIMITS = {"hot_loop": 0.0, "hot_loop_polls": 2}

@@ -11,7 +11,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from tests.queries.estuary.test_actions import SHARD, apply
 
 from console.demo.estuary.executor import Executor, Held
 from queries.actions import perform
@@ -19,6 +18,7 @@ from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
+from tests.queries.estuary.test_actions import SHARD, apply
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 

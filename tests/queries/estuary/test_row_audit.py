@@ -10,7 +10,6 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
-from tests.queries.estuary.test_actions import SHARD, sent
 
 from queries.contract import loader
 from queries.contract.detect import Found
@@ -20,6 +19,7 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
+from tests.queries.estuary.test_actions import SHARD, sent
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
 

@@ -12,7 +12,6 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
-from tests.queries.estuary.test_actions import SHARD, sent
 
 from console.demo.estuary.executor import Executor
 from queries.actions import wait
@@ -20,6 +19,7 @@ from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
+from tests.queries.estuary.test_actions import SHARD, sent
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 TIMEOUT = 3.0  # seconds: the heartbeat timeout of these executors
