@@ -1,8 +1,8 @@
-"""``--arg name=value`` as the action's arguments, of their types."""
+"""Names and values typed on the command line, checked against an engine's actions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import click
@@ -14,8 +14,15 @@ from queries.suggest import suggest
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
+def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
+    """Return the error for an unknown action, with the nearest name and all known ones."""
+    return click.UsageError(
+        f"There is no action {action!r}.{_hint(action, known)} Actions: {', '.join(sorted(known))}."
+    )
+
+
 def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, Any]:
-    """The values for an action's arguments. Raises UsageError for one unknown, missing or of another type."""
+    """Parse ``name=value`` words. Raises UsageError for an unknown, missing or malformed argument."""
     known = {argument.name: argument for action in variants for argument in action.arguments}
     values: dict[str, Any] = {}
     for word in given:
@@ -37,10 +44,13 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, 
 
 def _unknown(name: str, known: dict[str, Argument]) -> str:
     if not known:
-        return f"This action takes no arguments, so no {name!r}."
+        return f"This action takes no arguments; remove --arg {name!r}."
+    return f"There is no argument {name!r}.{_hint(name, known)} Arguments: {', '.join(known)}."
+
+
+def _hint(name: str, known: Collection[str]) -> str:
     near = suggest(name, known)
-    hint = f" Did you mean {near}?" if near else ""
-    return f"There is no argument {name!r}.{hint} There are {', '.join(known)}."
+    return f" Did you mean {near}?" if near else ""
 
 
 def _value(argument: Argument, text: str) -> Any:

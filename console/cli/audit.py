@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from console.cli import tables
 from console.cli.output import say
-from console.cli.target import Target, named, opened
+from console.cli.target import Target, opened, resolve_nodes
 from queries.model import AuditLogEntry, Record
 
 
@@ -23,7 +23,7 @@ async def audit_log(target: Target, node_id: str | None, *, limit: int, after: s
     """Show entries, about one node with the rows it changed. The exit code."""
     async with opened(target, empty=True) as workspace:
         if node_id is not None:
-            there = await named(workspace.reader(node_id), [node_id])
+            there = await resolve_nodes(workspace.reader(node_id), [node_id])
             node_id = there[node_id].id if there else node_id
         entries, cursor = await workspace.audit_entries(after, limit, node_id)
         place, closed = workspace.audit_log_place, workspace.audit_log_closed

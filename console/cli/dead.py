@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from console.cli.output import say
-from console.cli.target import Target, chosen, limits, opened
+from console.cli.target import Target, access_warnings, opened, select_readers
 from console.model.dead_letter_board import PAGE, fate, number
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
@@ -20,9 +20,9 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     code = 0
     parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
-        for reader in chosen(workspace, engine):
+        for reader in select_readers(workspace, engine):
             part = await _part(reader, limit)
-            if lines := limits(workspace, reader):
+            if lines := access_warnings(workspace, reader):
                 say(*lines)
                 code = 1
             if part.unreadable:

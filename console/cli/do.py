@@ -11,10 +11,9 @@ import click
 import msgspec
 
 from console.cli import prompts, tables
-from console.cli.arguments import arguments_of
-from console.cli.info import unknown_action
+from console.cli.arguments import arguments_of, unknown_action
 from console.cli.output import say
-from console.cli.target import Target, named, opened
+from console.cli.target import Target, opened, resolve_nodes
 from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
 from queries.contract.spec import Action
@@ -59,7 +58,7 @@ async def do(
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)
-        there = await named(reader, nodes)
+        there = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
         gone = [_gone(reader, i) for i in nodes if i not in there]
         dry_run_of = await perform.dry_run(workspace, reader.label, action, seen, str(reason), given)

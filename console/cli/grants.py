@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.cli.target import Target, chosen, opened
+from console.cli.target import Target, opened, select_readers
 from queries.safe_text import safe_sql
 from queries.write.grants import grants as asked
 
@@ -18,7 +18,7 @@ async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str
     async with opened(target) as workspace:
         found = {
             reader.label: tuple(map(safe_sql, await asked(workspace.database, reader, viewers, operators)))
-            for reader in chosen(workspace, engine)
+            for reader in select_readers(workspace, engine)
         }
     target.output.answer(
         {"grants": found},

@@ -1,25 +1,15 @@
-"""What was chosen on the command line, before anything is read or connected to."""
+"""Options of the command line as they were typed, before settings or the database are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from click import UsageError
-
-    from console.cli.target import Target
-
-
-def wrong(message: str) -> UsageError:
-    """What to raise for a word that cannot be followed. The console opens without click, unless something is wrong."""
-    from click import UsageError
-
-    return UsageError(message)
+from click import UsageError
 
 
 class CliOptions:
-    """The options that may stand before or after the command, and the target in its several spellings."""
+    """Shared options, accepted before or after the command, and the target in any of its spellings."""
 
     def __init__(self) -> None:
         self.dsn: str | None = None
@@ -33,7 +23,7 @@ class CliOptions:
         self.interval: str | None = None
 
     def choose(self, name: str, value: Any) -> None:
-        """Take an option's value. Raises UsageError where another was given before."""
+        """Set an option. Raises UsageError if it already has another value."""
         if value is None:
             return
         if name == "trust":
@@ -42,36 +32,24 @@ class CliOptions:
         before = getattr(self, name)
         if before not in (None, False, value):
             what = "targets" if name == "dsn" else f"values for --{name}"
-            raise wrong(f"There are two {what}; name one.")
+            raise UsageError(f"There are two {what}; name one.")
         setattr(self, name, value)
 
     def only_target(self, words: Sequence[str]) -> None:
-        """Words of a command that takes nothing but a target."""
+        """Take the words of a command that accepts nothing but a target."""
         for word in words:
             self.choose("dsn", word)
 
     def without_target(self, words: Sequence[str]) -> list[str]:
-        """Words but for an ``@context`` among them, which is taken as the target."""
+        """Take an ``@context`` among the words as the target; return the other words."""
         for word in words:
             if word.startswith("@"):
                 self.choose("dsn", word)
         return [word for word in words if not word.startswith("@")]
 
     def exactly(self, number: int | None, name: str, words: Sequence[str]) -> list[str]:
-        """As many words as a command takes (None: one or none) beside an ``@context``."""
+        """Return ``number`` words (None: at most one) without an ``@context``. Raises UsageError."""
         rest = self.without_target(words)
         if len(rest) > 1 or (number and not rest):
-            raise wrong(f"One {name} is wanted" + (f", not {len(rest)}." if rest else "."))
+            raise UsageError(f"Exactly one {name} is required" + (f", not {len(rest)}." if rest else "."))
         return rest
-
-    def run(self, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
-        """Run a command against the chosen target. Its exit code."""
-        import asyncio
-        import gc
-
-        from console.cli.target import resolve
-
-        target = resolve(self)
-        gc.freeze()
-        gc.enable()
-        return asyncio.run(command(target))

@@ -10,26 +10,28 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 
-from console.cli.options import CliOptions, wrong
+from click import ClickException, UsageError
+
+from console.cli.options import CliOptions
 from console.cli.target import Target, resolve
 from console.config import Context
 
 GREETING = "2 what is stuck · enter why · W C R ... remedies, dry-run first · tab the next engine · ? help"
 
 
-def open_console(choices: CliOptions) -> int:
+def open_console(options: CliOptions) -> int:
     """Open the console on the chosen target. Its exit code."""
-    _no_json(choices)
+    _no_json(options)
     _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
-    target = resolve(choices)
+    target = resolve(options)
     return _run(target, target.dsn, target.config.contexts.get(target.context))
 
 
-def demo(choices: CliOptions, *, headless: bool, seed: int) -> int:
+def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
     """Serve the demo, with the console on it unless ``headless``. The exit code."""
-    _no_json(choices)
-    if choices.dsn is not None:
-        raise wrong("The demo brings its own database; name no other.")
+    _no_json(options)
+    if options.dsn is not None:
+        raise UsageError("The demo brings its own database; name no other.")
     if not headless:
         _needs_terminal("`unstick demo --headless` serves without one.")
     from console.demo import run
@@ -37,13 +39,11 @@ def demo(choices: CliOptions, *, headless: bool, seed: int) -> int:
     try:
         if headless:
             return run.headless(seed)
-        target = resolve(choices)
+        target = resolve(options)
         _leave_cleanly()
         with _served(seed) as dsn:
             return _run(target, dsn, Context(name="demo", dsn=dsn, engine=run.FIRST), GREETING)
     except run.DemoUnavailable as error:
-        from click import ClickException
-
         raise ClickException(str(error)) from error
 
 
@@ -114,9 +114,9 @@ def _needs_terminal(instead: str) -> None:
     streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
     for name, stream in streams.items():
         if not stream.isatty():
-            raise wrong(f"The console needs a terminal, and {name} is none. {instead}")
+            raise UsageError(f"The console needs a terminal, and {name} is none. {instead}")
 
 
-def _no_json(choices: CliOptions) -> None:
-    if choices.json:
-        raise wrong("--json goes with a command, such as stuck.")
+def _no_json(options: CliOptions) -> None:
+    if options.json:
+        raise UsageError("--json goes with a command, such as stuck.")

@@ -1,125 +1,55 @@
-"""What is there and what is stuck: ``engines`` and ``stuck``."""
+"""``stuck``: findings of all engines, worst first."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from console.cli.output import say
-from console.cli.target import Target, chosen, limits, nothing_here, opened
-from queries.contract.spec import Action
+from console.cli import tables
+from console.cli.output import Whole, say
+from console.cli.target import Target, access_warnings, opened, select_readers
+from console.text import formatting
 from queries.errors import DatabaseError, LostError
-from queries.model import Count, Finding, Findings, Record, SkippedFinding
+from queries.model import Finding, Findings, SkippedFinding
 from queries.read.reader import Reader
 
-PAUSE = 1.0  # seconds between two looks of `stuck --watch`
-SEVERAL = "it takes several looks: stuck --watch SECONDS"
-
-
-class ActionHere(Record):
-    """An action of an engine, and whether it can be done here."""
-
-    action: Action
-    available: bool
-    why: str
-
-
-class EngineHere(Record):
-    """An engine found: what it is, how many nodes it has, what can be done, which indexes are missing."""
-
-    label: str
-    schema: str
-    title: str
-    about: str
-    notes: tuple[str, ...]  # which variant of the engine this is, and what tells
-    counts: tuple[Count, ...]
-    actions: tuple[ActionHere, ...]
-    missing: tuple[str, ...]  # DDL of indexes that would make something cheap
-    unreadable: str = ""  # why it cannot be read
-    policies: tuple[str, ...] = ()  # tables whose rows row-level security may hide
-
-
-async def engines(target: Target) -> int:
-    """List the engines. The exit code."""
-    async with opened(target, empty=True) as workspace:
-        here = [await _here(reader) for reader in workspace.engines.values()]
-        lines = [line for reader in workspace.engines.values() for line in limits(workspace, reader)]
-    declined = workspace.declined
-    answer = {"engines": here, "declined": declined, "looked_for": workspace.expected}
-    target.output.answer(answer, lambda: _text(here))
-    if not here:
-        for line in nothing_here(workspace):
-            say(line)
-        return 1
-    for each in declined:
-        say(f"declined {each.engine} in schema {each.schema}: {each.why}")
-    lines += [f"{engine.label}: {engine.unreadable}" for engine in here if engine.unreadable]
-    say(*lines)
-    return int(bool(lines))
-
-
-async def _here(reader: Reader) -> EngineHere:
-    counts: tuple[Count, ...] = ()
-    why = ""
-    try:
-        counts = await reader.counts()
-    except LostError:
-        raise
-    except DatabaseError as error:
-        why = error.line
-    spec = reader.engine.spec
-    actions = []
-    for action in reader.engine.actions_here:
-        available = reader.availability(action)
-        actions.append(ActionHere(action=action, available=available.ok, why=available.why))
-    return EngineHere(
-        label=reader.label,
-        schema=reader.found.schema,
-        title=spec.title,
-        notes=reader.notes,
-        about=spec.about,
-        counts=counts,
-        actions=tuple(actions),
-        missing=tuple(need.ddl for need in reader.found.missing()),
-        unreadable=why,
-        policies=reader.found.policies,
-    )
+PAUSE = 1.0  # seconds between two samples of `stuck --watch`
+NEEDS_SAMPLES = "needs several samples: stuck --watch SECONDS"
 
 
 async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None) -> int:
-    """List findings, worst first. The exit code."""
+    """List findings, worst first. Return the exit code."""
     code = 0
     parts: list[Findings] = []
-    stale_engines: list[SkippedFinding] = []
+    failed: list[SkippedFinding] = []
     async with opened(target) as workspace:
-        readers = list(chosen(workspace, engine))
-        if watch is not None and (unwatched := await _watch(readers, watch)):
-            say(*(f"{label}: {why}" for label, why in unwatched.items()))
+        readers = list(select_readers(workspace, engine))
+        if watch is not None and (errors := await _watch(readers, watch)):
+            say(*(f"{label}: {why}" for label, why in errors.items()))
             code = 1
         for reader in readers:
             lines: list[str] = []
             try:
                 parts.append(part := await reader.findings(page=limit))
-                if reader.found.readable:  # else the privileges that are missing say it in one line
-                    lines += _failed(part)
+                if reader.found.readable:  # otherwise one line about the missing privileges is enough
+                    lines += _failures(part)
             except LostError:
                 raise
             except DatabaseError as error:
                 lines.append(f"{reader.label}: {error}")
-                stale_engines.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
-            lines += limits(workspace, reader)
+                failed.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
+            lines += access_warnings(workspace, reader)
             say(*lines)
             code = code or int(bool(lines))
         watched = [finding for reader in readers for finding in reader.watched()]
-    answer = _merged(parts, watched, [*stale_engines, *(_unwatched(readers) if watch is None else ())])
-    target.output.answer(answer, lambda: _findings(answer, tuple(reader.label for reader in readers)))
+    answer = _merged(parts, watched, [*failed, *(_unwatched(readers) if watch is None else ())])
+    target.output.answer(answer, lambda: _text(answer, [reader.label for reader in readers]))
     return code
 
 
 async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
-    """Take looks for so long, at least two of them. Returns why the last one failed, by label."""
+    """Sample for ``seconds``, at least twice. Return the error of the last sample by label."""
     until = time.monotonic() + seconds
     failed: dict[str, str] = {}
     while True:
@@ -137,25 +67,25 @@ async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
         await asyncio.sleep(min(PAUSE, left))
 
 
-def _failed(part: Findings) -> Iterator[str]:
-    """The findings that could not be looked for, one line for each reason."""
+def _failures(part: Findings) -> Iterator[str]:
+    """Yield one line per reason for which findings could not be checked."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in part.skipped_findings:
         if each.failed:
             reasons.setdefault((each.engine, each.why), []).append(each.code)
     for (label, why), codes in reasons.items():
-        yield f"{label}: not looked for: {', '.join(codes)}: {why}"
+        yield f"{label}: not checked: {', '.join(codes)}: {why}"
 
 
 def _unwatched(readers: list[Reader]) -> Iterator[SkippedFinding]:
-    """The findings that need several looks, where only one was taken."""
+    """Yield the findings that need several samples."""
     for reader in readers:
         for spec in reader.engine.spec.findings:
             if spec.sample:
-                yield SkippedFinding(engine=reader.label, code=spec.code, why=SEVERAL)
+                yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 
-def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Findings:
+def _merged(parts: list[Findings], watched: list[Finding], unwatched: Iterable[SkippedFinding]) -> Findings:
     found = [finding for part in parts for finding in part.found] + watched
     found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
     return Findings(
@@ -166,13 +96,19 @@ def _merged(parts: list[Findings], watched: list[Finding], unwatched: Any) -> Fi
     )
 
 
-def _text(here: list[EngineHere]) -> Iterator[str]:
-    from console.cli import stuck_text
-
-    return (line for engine in here for line in stuck_text.engine(engine))
-
-
-def _findings(answer: Findings, labels: tuple[str, ...]) -> Iterator[str]:
-    from console.cli import stuck_text
-
-    return stuck_text.stuck(answer, labels)
+def _text(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
+    for finding in answer.found:
+        since = "" if finding.since is None else f"  since {formatting.age(answer.at - finding.since)} ago"
+        yield f"{finding.severity}  {finding.title}{since}  {finding.node_id}"
+        yield f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else "")
+        if finding.action:
+            yield Whole(f"   → {tables.command(finding)}")
+    if not answer.found:
+        complete = all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
+        yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
+    for code in answer.capped:
+        yield f"There are more of {code}: --limit shows more."
+    for each in answer.skipped_findings:
+        if each.failed:
+            continue  # already on stderr
+        yield f"Not checked: {each.engine} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else "")

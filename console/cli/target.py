@@ -1,11 +1,16 @@
-"""From what was chosen to an open workspace: settings, context, connection string."""
+"""Resolve options and settings to a target, and open a workspace on it."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
-from console.cli.options import CliOptions, wrong
+from click import UsageError
+
+from console import garbage
+from console.cli.options import CliOptions
 from console.cli.output import Output
 from console.config import Config, load
 from queries import duration
@@ -18,11 +23,11 @@ from queries.workspace import UnknownIdError, Workspace
 
 
 class Target(Record):
-    """What to connect to and how to speak. ``context`` is a name of the settings, or "" where a string was given."""
+    """The database to connect to, merged with the settings that apply to it."""
 
     dsn: str
-    context: str
-    schema: str  # the one to use where several hold the same engine, "" for all
+    context: str  # name of a context of the settings, "" for a connection string
+    schema: str  # the one to use if several schemas hold the same engine, "" for all
     trusted: tuple[str, ...]  # roles whose objects may run code
     production: bool
     read_only: bool
@@ -42,30 +47,37 @@ class Target(Record):
 
 
 class NoEngineError(DatabaseError):
-    """No known engine is in the database; says what was looked for."""
+    """The database holds no known engine."""
 
 
-def resolve(choices: CliOptions) -> Target:
-    """Read the settings and find the target. Raises ConfigError, UsageError."""
-    config = load(choices.config)
+def run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
+    """Run a command on the target that the options name. Return its exit code."""
+    target = resolve(options)
+    garbage.resume()
+    return asyncio.run(command(target))
+
+
+def resolve(options: CliOptions) -> Target:
+    """Read the settings and merge them with the options. Raises ConfigError, UsageError."""
+    config = load(options.config)
     if config.thresholds or config.options:
         known = loader.builtin()
         config.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
-    word = choices.dsn or ""
+    word = options.dsn or ""
     context = config.context(word[1:]) if word.startswith("@") else None
-    plain = choices.ascii or config.ascii
+    plain = options.ascii or config.ascii
     return Target(
         dsn=context.dsn if context else word,
         context=context.name if context else "",
-        schema=(context.schema if context else "") if choices.schema is None else choices.schema,
-        trusted=(*(context.trusted_owners if context else ()), *choices.trust),
+        schema=(context.schema if context else "") if options.schema is None else options.schema,
+        trusted=(*(context.trusted_owners if context else ()), *options.trust),
         production=bool(context and context.production),
-        read_only=choices.read_only or bool(context and context.read_only),
-        override_read_only=choices.override_read_only or bool(context and context.override_read_only),
+        read_only=options.read_only or bool(context and context.read_only),
+        override_read_only=options.override_read_only or bool(context and context.override_read_only),
         ascii=plain,
-        interval=config.interval if choices.interval is None else _interval(choices.interval),
+        interval=config.interval if options.interval is None else _interval(options.interval),
         config=config,
-        output=Output(json=choices.json, ascii=plain),
+        output=Output(json=options.json, ascii=plain),
     )
 
 
@@ -73,15 +85,15 @@ def _interval(written: str) -> float:
     try:
         seconds = duration.parse(written)
     except ValueError as error:
-        raise wrong(f"--interval: {error}") from None
+        raise UsageError(f"--interval: {error}") from None
     if not 0.2 <= seconds <= 3600:
-        raise wrong("--interval: between 0.2 and 3600 seconds")
+        raise UsageError("--interval must be between 0.2 and 3600 seconds.")
     return seconds
 
 
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
-    """Connect. Raises DatabaseError, also where there is no engine (unless ``empty`` will do)."""
+    """Connect. Raises DatabaseError, also if the database holds no engine and ``empty`` is False."""
     workspace = await Workspace.open(
         target.dsn,
         target.overrides,
@@ -93,42 +105,42 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
     )
     try:
         if not (workspace.engines or empty):
-            raise NoEngineError(*nothing_here(workspace))
+            raise NoEngineError(*no_engine_lines(workspace))
         yield workspace
     finally:
         await workspace.close()
 
 
-def nothing_here(workspace: Workspace) -> list[str]:
-    """Why there is no engine: what looked like one and is not, and what was looked for."""
-    lines = [f"There is no task engine that unstick knows in the database {workspace.server.database}."]
+def no_engine_lines(workspace: Workspace) -> list[str]:
+    """Return why no engine was detected: declined schemas and expected relations."""
+    lines = [f"The database {workspace.server.database} holds no task engine that unstick supports."]
     lines += [f"Declined {d.engine} in schema {d.schema}: {d.why}." for d in workspace.declined]
-    return lines + [f"Looked for {line}" for line in workspace.expected]
+    return lines + [f"Expected {line}" for line in workspace.expected]
 
 
-def chosen(workspace: Workspace, label: str | None) -> Iterable[Reader]:
-    """The readers of one engine or all. Raises UsageError."""
+def select_readers(workspace: Workspace, label: str | None) -> Iterable[Reader]:
+    """Return the reader of one engine, or of all if ``label`` is None. Raises UsageError."""
     if label is None:
         return workspace.engines.values()
     try:
         return (workspace.named(label),)
     except UnknownIdError as error:
-        raise wrong(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
-async def named(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
-    """Those of these nodes that exist, by their ids as they were typed: keys may be spelled in more than one way."""
+async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
+    """Return the nodes that exist by their ids as typed: a key may have more than one spelling."""
     nodes = {node.id: node for node in (await reader.nodes(ids)).nodes}
-    told = {id_: nodes[id_] for id_ in ids if id_ in nodes}
+    found = {id_: nodes[id_] for id_ in ids if id_ in nodes}
     others = [id_ for id_ in ids if id_ not in nodes]
     if others and (await reader.nodes(others)).nodes:
         alone = {id_: (await reader.nodes([id_])).nodes for id_ in others}
-        told |= {id_: node for id_, read in alone.items() for node in read}
-    return told
+        found |= {id_: node for id_, read in alone.items() for node in read}
+    return found
 
 
-def limits(workspace: Workspace, reader: Reader) -> list[str]:
-    """Return why not all of an engine can be read: privileges that the role lacks, a variant that is not known."""
+def access_warnings(workspace: Workspace, reader: Reader) -> list[str]:
+    """Return why parts of an engine cannot be read: missing privileges or an unknown variant."""
     lines, role, found = [], workspace.server.role, reader.found
     if not found.usable:
         lines.append(f"{reader.label}: permission denied: the role {role} has no USAGE on schema {found.schema}")
@@ -136,5 +148,5 @@ def limits(workspace: Workspace, reader: Reader) -> list[str]:
         denied = ", ".join(found.denied)
         lines.append(f"{reader.label}: permission denied: the role {role} has no SELECT on {denied}")
     if reader.unrecognised:
-        lines.append(f"{reader.label}: which variant of the engine this is was not found out: {reader.unrecognised}")
+        lines.append(f"{reader.label}: the variant of the engine could not be determined: {reader.unrecognised}")
     return lines

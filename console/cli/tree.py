@@ -10,7 +10,7 @@ import msgspec
 
 from console.cli import tables
 from console.cli.output import say
-from console.cli.target import Target, chosen, limits, opened
+from console.cli.target import Target, access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
@@ -49,7 +49,7 @@ class Found:
     def skipped(self) -> Iterator[str]:
         """What was not read, and what would read it."""
         for scan_required in dict.fromkeys(self.scan_required.values()):
-            yield f"Not read: {scan_required.why}. --asked reads it all the same; an index would make it cheap:"
+            yield f"Not read: {scan_required.why}. --allow-scan reads it; this index would make the read cheap:"
             yield f"  {scan_required.ddl}"
         for label, only in self.only.items():
             yield f"There may be more in {label}: {only}."
@@ -59,7 +59,7 @@ class Found:
 
 
 async def tree(
-    target: Target, text: str, *, engine: str | None, depth: int, limit: int, live: bool, asked: bool
+    target: Target, text: str, *, engine: str | None, depth: int, limit: int, live: bool, allow_scan: bool
 ) -> int:
     """Show nodes. The exit code."""
     try:
@@ -68,8 +68,8 @@ async def tree(
         raise click.UsageError(f"The filter: {error.message} (at character {error.position + 1})") from None
     found, code = Found(), 0
     async with opened(target) as workspace:
-        for reader in chosen(workspace, engine):
-            reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, asked, found)
+        for reader in select_readers(workspace, engine):
+            reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, allow_scan, found)
             try:
                 rows = [row async for row in reading]
                 rows, why = await _with_findings(reader, rows)
@@ -78,7 +78,7 @@ async def tree(
                 raise
             except DatabaseError as error:
                 why = str(error)
-            lines = limits(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+            lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
             say(*lines)
             code = code or int(bool(lines))
     scan_required = next(iter(found.scan_required.values()), None)
@@ -103,7 +103,7 @@ async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
     found.more.append(f"unfinished in {reader.label}")
 
 
-async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Found) -> AsyncIterator[Row]:
+async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Found) -> AsyncIterator[Row]:
     """A node, then all below it, each once, without recursion: a tree may be deeper than the stack, or a circle."""
     told: set[str] = set()
     with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
@@ -121,21 +121,21 @@ async def _deep(reader: Reader, depth: int, limit: int, asked: bool, found: Foun
             told.add(row.node.id)
             yield row
             if row.depth + 1 < depth and row.node.kind in with_children:
-                children = await _children(reader, row.node, limit, asked, found)
+                children = await _children(reader, row.node, limit, allow_scan, found)
                 waiting += [Row(node, row.depth + 1) for node in reversed(children)]
         if cursor is None:
             return
     found.more.append(f"at the top of {reader.label}")
 
 
-async def _children(reader: Reader, parent: Node, limit: int, asked: bool, found: Found) -> list[Node]:
+async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, found: Found) -> list[Node]:
     """At most ``limit`` children of a node, page by page; none where that would scan a large table unasked."""
     nodes: list[Node] = []
     if (reader.label, parent.kind) in found.scan_required:
         return nodes
     cursor = None
     while len(nodes) < limit:
-        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), asked=asked)
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), asked=allow_scan)
         found.note(page, reader.label, parent.kind)
         nodes += page.nodes
         cursor = page.cursor

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from console import garbage
 from console.config import Config, Context
 from console.model.session import Opener, in_front
 from queries.errors import DatabaseError
@@ -169,5 +169,4 @@ def _told_to_leave(leave: Callable[[], object]) -> Iterator[None]:
 async def _collect(begun: asyncio.Event) -> None:
     """Look for garbage only once there is something to see; what is there by then stays."""
     await begun.wait()
-    gc.freeze()
-    gc.enable()
+    garbage.resume()

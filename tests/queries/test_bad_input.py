@@ -200,7 +200,7 @@ def test_no_known_engine_in_the_list_of_engines(database: str) -> None:
     answer = unstick("engines", "--json", dsn=database)
     assert answer.code == 1
     assert answer.json["engines"] == []
-    assert any("eternaltwin" in line for line in answer.json["looked_for"])
+    assert any("eternaltwin" in line for line in answer.json["expected"])
 
 
 LOOKALIKES = {

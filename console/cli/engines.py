@@ -1,0 +1,96 @@
+"""``engines``: task engines of the database, their counts and their actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from console.cli import tables
+from console.cli.output import say
+from console.cli.target import Target, access_warnings, no_engine_lines, opened
+from queries.contract.spec import Action
+from queries.errors import DatabaseError, LostError
+from queries.model import Count, Record
+from queries.read.reader import Reader
+
+
+class ActionSummary(Record):
+    """An action of an engine and its availability in this database."""
+
+    action: Action
+    available: bool
+    why: str
+
+
+class EngineSummary(Record):
+    """A detected engine: identity, counts, actions and missing indexes."""
+
+    label: str
+    schema: str
+    title: str
+    about: str
+    notes: tuple[str, ...]  # the detected variant and its evidence
+    counts: tuple[Count, ...]
+    actions: tuple[ActionSummary, ...]
+    missing: tuple[str, ...]  # DDL of indexes that would make a statement cheap
+    unreadable: str = ""  # why the engine cannot be read
+    policies: tuple[str, ...] = ()  # tables with row-level security, which may hide rows
+
+
+async def engines(target: Target) -> int:
+    """List the engines. Return the exit code."""
+    async with opened(target, empty=True) as workspace:
+        found = [await _summary(reader) for reader in workspace.engines.values()]
+        lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
+    declined = workspace.declined
+    answer = {"engines": found, "declined": declined, "expected": workspace.expected}
+    target.output.answer(answer, lambda: (line for engine in found for line in _text(engine)))
+    if not found:
+        say(*no_engine_lines(workspace))
+        return 1
+    for each in declined:
+        say(f"Declined {each.engine} in schema {each.schema}: {each.why}")
+    lines += [f"{engine.label}: {engine.unreadable}" for engine in found if engine.unreadable]
+    say(*lines)
+    return int(bool(lines))
+
+
+async def _summary(reader: Reader) -> EngineSummary:
+    counts: tuple[Count, ...] = ()
+    why = ""
+    try:
+        counts = await reader.counts()
+    except LostError:
+        raise
+    except DatabaseError as error:
+        why = error.line
+    spec = reader.engine.spec
+    actions = []
+    for action in reader.engine.actions_here:
+        available = reader.availability(action)
+        actions.append(ActionSummary(action=action, available=available.ok, why=available.why))
+    return EngineSummary(
+        label=reader.label,
+        schema=reader.found.schema,
+        title=spec.title,
+        notes=reader.notes,
+        about=spec.about,
+        counts=counts,
+        actions=tuple(actions),
+        missing=tuple(need.ddl for need in reader.found.missing()),
+        unreadable=why,
+        policies=reader.found.policies,
+    )
+
+
+def _text(engine: EngineSummary) -> Iterator[str]:
+    yield f"{engine.label}  {engine.title}, in schema {engine.schema}"
+    yield from (f"  {note}" for note in engine.notes)
+    visible = " (rows visible under row-level security)" if engine.policies else ""
+    yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible
+    rows = []
+    for here in engine.actions:
+        effect = here.action.effect if here.available else f"not available: {here.why}"
+        rows.append(["", here.action.name, "/".join(here.action.kinds), effect])
+    yield from tables.table(rows)
+    for ddl in engine.missing:
+        yield f"  suggested index: {ddl}"

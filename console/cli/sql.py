@@ -1,0 +1,33 @@
+"""``sql``: print the statements of an action. Needs no connection."""
+
+from __future__ import annotations
+
+import click
+
+from console.cli.arguments import unknown_action
+from console.cli.options import CliOptions
+from console.cli.output import Output
+from queries.actions import perform
+from queries.contract import loader
+
+PSQL = "in psql after: \\set schema 'the schema of its tables'"
+
+
+def sql(options: CliOptions, action: str, label: str | None) -> int:
+    """Print an action's statements for every engine that has it. Return the exit code."""
+    known = loader.builtin()
+    wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
+    if not wanted:
+        raise click.UsageError(f"There is no engine {label!r}; there is {', '.join(s.name for s in known)}.")
+    found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
+    if not found:
+        raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
+    texts = {
+        f"{name}/{script}": perform.statements(s, v) if v.writes else f"-- {v.support}: {v.why}"
+        for (name, script), (s, v) in found.items()
+    }
+    Output(json=options.json).answer(
+        texts,
+        lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
+    )
+    return 0
