@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 
@@ -10,3 +11,14 @@ def suggest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     import difflib  # slow to import, and only mistakes need it
 
     return next(iter(difflib.get_close_matches(word, list(known), 1, cutoff)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean "x"?`` for the known word nearest to ``word``, or "" if none is near."""
+    near = suggest(word, known)
+    return f"; did you mean {quoted(near)}?" if near else ""
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in double quotes, with JSON's escapes."""
+    return json.dumps(text, ensure_ascii=False)

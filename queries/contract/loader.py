@@ -78,7 +78,8 @@ def load(folder: Path, name: str) -> Engine:
 
     try:
         path = folder / "engine.toml"
-        spec = strict_toml.decode(path.read_text("utf-8"), EngineSpec, str(path))
+        toml = strict_toml.TomlFile(str(path), path.read_text("utf-8"))
+        spec = toml.decode(EngineSpec)
         statements = _statements(folder)
         for faults in (
             _threshold_faults(spec),
@@ -87,11 +88,11 @@ def load(folder: Path, name: str) -> Engine:
             _finding_faults(spec, statements),
         ):
             for at, message in faults:
-                raise EngineFileError(f"{path}:{_line_in_toml(path, at)}: {message}")
+                raise toml.error_at(toml.line(at), message)
         _check_statements(folder, spec, statements)
         actions = {s: _action(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.actions if v.writes}}
         for at, message in _guard_faults(spec, actions):
-            raise EngineFileError(f"{path}:{_line_in_toml(path, at)}: {message}")
+            raise toml.error_at(toml.line(at), message)
         limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
     except (strict_toml.TomlError, EngineFileError, OSError, ValueError) as error:
@@ -271,12 +272,6 @@ def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Sta
                 ("findings", n, "same"),
                 f"finding {finding.code}: the lock section of {finding.action} has no column `same`",
             )
-
-
-def _line_in_toml(file: Path, at: tuple[str | int, ...]) -> int:
-    from queries import toml_lines
-
-    return toml_lines.line_of(toml_lines.lines(file.read_text("utf-8")), at)
 
 
 def _line_with(file: Path, words: str) -> int:

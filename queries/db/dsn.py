@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from queries.db.redaction import redact
 from queries.model import Record
-from queries.suggest import suggest
+from queries.suggest import did_you_mean
 
 _WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
@@ -85,8 +85,7 @@ def _known(words: Mapping[str, str]) -> dict[str, str]:
     known = _PASSED_ON | _LEFT_OUT | _SEEN_TO
     for word in words:
         if word not in known:
-            near = suggest(word, known)
-            raise ValueError("it has a word that psql does not know" + (f'; did you mean "{near}"?' if near else ""))
+            raise ValueError(f"it has a word that psql does not know{did_you_mean(word, known)}")
     return dict(words)
 
 

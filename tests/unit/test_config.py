@@ -101,7 +101,7 @@ def test_nothing_set_means_the_defaults() -> None:
         ('a = 1\nb = """x', 2, "it is not valid TOML: "),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(text: str, line: int, message: str) -> None:
+def test_an_error_is_one_line_with_the_position(text: str, line: int, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert str(caught.value).startswith(f"{FILE}:{line}: {message}")
@@ -117,7 +117,7 @@ def test_a_threshold_is_a_duration_or_a_number(written: str) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_a_file_nested_beyond_reading() -> None:
+def test_a_file_nested_too_deeply() -> None:
     with pytest.raises(ConfigError, match=r"^/etc/unstick\.toml: it is nested too deeply$"):
         read("a = " + "[" * 20_000)
 
@@ -125,7 +125,7 @@ def test_a_file_nested_beyond_reading() -> None:
 KNOWN = {"eternaltwin": {"starved", "spinning_polls"}, "estuary": {"lapsed"}}
 
 
-def test_names_are_checked_against_what_there_is() -> None:
+def test_known_names_pass_the_check() -> None:
     read(SETTINGS).check(KNOWN, keys=["wake"], themes=["night"])
     read('[thresholds."eternaltwin@billing"]\nstarved = 1').check(KNOWN)
 
@@ -143,11 +143,11 @@ def test_names_are_checked_against_what_there_is() -> None:
             '3: thresholds.eternaltwin.starve is not a threshold of eternaltwin; did you mean "starved"?',
         ),
         ("[thresholds.eternaltwin]\nSend.x = 1", "2: thresholds.eternaltwin.Send.x is not a threshold of eternaltwin"),
-        ("[keys]\nwke='W'", '2: keys.wke is not something a key can do; did you mean "wake"?'),
+        ("[keys]\nwke='W'", '2: keys.wke is not a command; did you mean "wake"?'),
         ("theme='nigt'", '1: theme "nigt" is not a theme; did you mean "night"?'),
     ],
 )
-def test_a_name_that_is_not_there(text: str, message: str) -> None:
+def test_an_unknown_name_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text).check(KNOWN, keys=["wake"], themes=["night"])
     assert str(caught.value) == f"{FILE}:{message}"
@@ -162,7 +162,7 @@ def test_an_unknown_context_names_the_nearest_and_all() -> None:
     assert read(SETTINGS).context("prod").production
 
 
-def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_path_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("UNSTICK_CONFIG", raising=False)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -174,7 +174,7 @@ def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert config.path_of("other.toml") == Path("other.toml")
 
 
-def test_only_a_file_that_was_asked_for_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_given_file_must_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = tmp_path / "none.toml"
     monkeypatch.setenv("UNSTICK_CONFIG", str(missing))
     assert config.load() == Config(path=missing)
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         config.load(str(file))
 
 
-def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     file = tmp_path / "windows.toml"
     file.write_bytes(b"\xef\xbb\xbfascii = true\r\n")
     assert config.load(str(file)).ascii
@@ -218,6 +218,9 @@ def test_settings_do_not_print_passwords() -> None:
         ("1h30m", 5400),
         ("1h 30m", 5400),
         ("250ms", 0.25),
+        ("500us", 0.0005),
+        ("2H", 7200),
+        ("1 h", 3600),
         ("0", 0),
     ],
 )
@@ -226,7 +229,7 @@ def test_durations(written: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("written", [True, None, "", "m", 10**400, "1e3", "9" * 400, "1m-", "10 m x"])
-def test_what_is_not_a_duration(written: object) -> None:
+def test_an_unreadable_duration(written: object) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         duration.parse(written)
 
