@@ -35,7 +35,7 @@ def test_so_many_changes_with_the_rest_the_same() -> None:
         spins.look(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
     assert shown(spins) == ["a"]
     (watch,) = [watch for _, watch in spins.shown(LIMITS)]
-    assert (watch.since, watch.wait_for, watch.changes) == (0, 3, 3)
+    assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
 
 
 def test_looks_without_a_change_count_for_nothing() -> None:
