@@ -2,16 +2,21 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -q -n auto
+CHECK_TESTS := tests/unit tests/queries/test_read.py tests/queries/test_act.py tests/console/test_keys.py \
+	tests/console/test_header.py tests/console/test_cli_engines.py
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint format bench screenshots clean
+.PHONY: demo check test lint format bench screenshots clean
 
 demo: .venv/.demo ## a console on a live PostgreSQL with work in it
 	@$(BIN)/unstick demo $(DEMO_ARGS)
+
+check: lint ## lint and the fast tests, in under a minute
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not slow" --hypothesis-profile=check $(CHECK_TESTS)
 
 test: .venv/.dev ## all tests, on real servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""Fixtures: servers and databases. How to use them is said at the top of ``tests/servers.py``."""
+"""Fixtures: servers and databases. ``tests/servers.py`` begins with a list of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import profiles  # noqa: F401 - Hypothesis takes its settings from it
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb

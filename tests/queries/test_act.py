@@ -44,6 +44,7 @@ def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
 # How a node drops out
 
 
+@pytest.mark.slow
 @both_versions
 async def test_each_node_drops_out_by_name_and_the_others_go_on(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
@@ -347,6 +348,7 @@ async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: Eternaltwin
 # Two consoles
 
 
+@pytest.mark.slow
 @both_versions
 async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
@@ -366,6 +368,7 @@ async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
     assert len(met) == 40
 
 
+@pytest.mark.slow
 async def test_two_consoles_with_crossing_selections_never_deadlock(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:

@@ -47,7 +47,12 @@ BROKEN = [
      'is not a setting; did you mean "bulk_needs_index"?'),
     (change(TOML, 'risk = "high"', 'risk = "mild"'), TOML, '"mild"',
      "actions.1.risk must be one of low, medium, high"),
-    (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"', "findings.0.severity must be a whole number, not text"),
+    (
+        change(TOML, "severity = 9", 'severity = "9"'),
+        TOML,
+        'severity = "9"',
+        "findings.0.severity must be a whole number, not text",
+    ),
     (change(TOML, 'starved = "10m"', 'starved = "10 parsecs"'), TOML, "parsecs",
      'thresholds.starved: "10 parsecs" is not a duration; write "90s"'),
     (change(TOML, 'kinds = ["task"]\nphases', 'kinds = ["step"]\nphases'), TOML, '["step"]',

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from console.model.chunked_list import SIZE, ChunkedList, ListChunk
 from console.model.forest import EdgeRow, Forest, tail_id
 from queries.model import Node, Phase
+from tests.profiles import stateful
 
 
 def node(key: str, phase: Phase = Phase.READY, **fields: object) -> Node:
@@ -297,7 +297,7 @@ def test_a_splice_leaves_all_but_the_neighbouring_chunks_alone() -> None:
     assert chunked.index(things[-1]) == 100_099
 
 
-@settings(max_examples=60, deadline=None)
+@stateful(examples=60, steps=50)
 class ChunkedListLikeAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
@@ -394,7 +394,7 @@ KEYS = [f"k{i}" for i in range(14)]
 PAGE = st.lists(st.builds(node, st.sampled_from(KEYS), st.sampled_from([Phase.READY, Phase.FAILED])), max_size=8)
 
 
-@settings(max_examples=300, stateful_step_count=25, deadline=None)
+@stateful(examples=300, steps=25)
 class ForestLikeARebuild(RuleBasedStateMachine):
     """After any sequence of operations the spliced rows are those of a rebuild."""
 

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from unittest import mock
 
 import hypothesis.strategies as st
-from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from console.model import node_list
@@ -15,6 +14,7 @@ from console.model.forest import EdgeRow, tail_id
 from console.model.node_list import ListKind, NodeList
 from console.model.page_window import MAX_PAGES, PageWindow
 from queries.model import Node, Page, Phase
+from tests.profiles import stateful
 
 SIZE = 3  # rows a page
 SOME = MAX_PAGES + 3  # pages held with a filter, in this test
@@ -45,7 +45,7 @@ class Table:
             kinds = ()
 
 
-@settings(max_examples=150, stateful_step_count=60, deadline=None)
+@stateful(examples=150, steps=60)
 class ReadingUpAndDown(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
