@@ -1,6 +1,6 @@
 """What the console knows of the database, and the loop that keeps it fresh. Knows no widgets.
 
-One loop reads; screens say through ``viewer`` what they show, and hear through ``changed`` that something is new. The
+One loop reads; ``read_screen`` reads what is on the screen, ``changed`` is called when something is new. The
 loop never raises for the database: what went wrong is kept as ``error_text``, the last picture stays.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ class Session:
         self.notice = ""  # what the operator has to know once
         self.page_trouble = ""  # why the page in front could not be read the last time
         self.paused = False
-        self.viewer: Callable[[], Awaitable[None]] | None = None
+        self.read_screen: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
         self.retry_at = 0.0
         self.begun = asyncio.Event()  # there is something to see: rows, or why there are none
@@ -94,6 +95,8 @@ class Session:
         self._slow = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
+        self._findings: tuple[Finding, ...] = ()
+        self._codes: dict[str, tuple[str, ...]] = {}
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
@@ -154,29 +157,43 @@ class Session:
         hidden = {label for label, reader in self.engines.items() if reader.found.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
 
-    def findings(self) -> list[Finding]:
-        """Everything found, over all engines: worst first, then oldest."""
-        found = [f for part in self._found.values() for f in part]
-        return sorted(found, key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
+    def findings(self) -> Sequence[Finding]:
+        """Return the findings of all engines: worst first, then oldest."""
+        return self._findings
 
     def findings_of(self, node_id: str) -> list[Finding]:
-        """What was found about one node, worst first."""
-        return [f for f in self.findings() if f.node_id == node_id]
+        """Return the findings of one node, worst first."""
+        return [f for f in self._findings if f.node_id == node_id]
+
+    def stuck(self, label: str) -> int:
+        """Return the number of findings of one engine."""
+        return len(self._found.get(label, ())) if label in self.engines else 0
+
+    def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
+        """Replace the findings of one engine. Sorted here, because the cursor moves more often than findings change."""
+        if self._found.get(label) == (new := tuple(found)):
+            return
+        self._found[label] = new
+        everything = (f for part in self._found.values() for f in part)
+        self._findings = tuple(
+            sorted(everything, key=lambda f: (-f.severity, f.since if f.since is not None else inf, f.node_id))
+        )
+        codes: dict[str, tuple[str, ...]] = {}
+        for finding in self._findings:
+            codes[finding.node_id] = (*codes.get(finding.node_id, ()), finding.code)
+        self._codes = codes
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
         """Return what ``action`` is to be guarded with at each node: its version, or the guard of a finding.
 
         A finding has a guard where its node changes all the time, and then for the action that it suggests alone.
         """
-        guards = {f.node_id: f.guard for f in reversed(self.findings()) if f.guard and f.action == action}
+        guards = {f.node_id: f.guard for f in reversed(self._findings) if f.guard and f.action == action}
         return {node.id: guards.get(node.id, node.version) for node in nodes}
 
     def codes(self) -> dict[str, tuple[str, ...]]:
-        """Codes of findings by node."""
-        codes: dict[str, tuple[str, ...]] = {}
-        for finding in self.findings():
-            codes[finding.node_id] = (*codes.get(finding.node_id, ()), finding.code)
-        return codes
+        """Return the codes of findings by node. The same object as long as no finding changes."""
+        return self._codes
 
     def reader(self, node_id: str) -> Reader | None:
         """The reader of a node's engine; None where that engine is not there (any more)."""
@@ -273,9 +290,9 @@ class Session:
         if self.workspace is not None:
             await self.workspace.renew()
             await self._check(self.workspace)
-        if self.viewer is not None:
+        if self.read_screen is not None:
             with independent.each():
-                await self.viewer()
+                await self.read_screen()
             self.page_trouble = independent.error_text
             if not self.begun.is_set():  # the rows are what one waits for
                 self.begun.set()
@@ -308,7 +325,7 @@ class Session:
                 await reader.sample()
             with independent.each(label):
                 findings = await reader.findings()
-                self._found[label] = (*findings.found, *reader.watched())
+                self._put_findings(label, (*findings.found, *reader.watched()))
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
                 self.read(findings.at)
@@ -343,13 +360,13 @@ class Session:
 
     # changing
 
-    def carry_out(self, dry_run: DryRun, changed: Callable[[], None]) -> BulkRun:
+    def carry_out(self, dry_run: DryRun) -> BulkRun:
         """Commit what was dry-run. The work goes on whatever becomes of the screen that asked for it."""
         from console.model.bulk_run import BulkRun
 
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
-        work = BulkRun(self.workspace, dry_run, changed)
+        work = BulkRun(self.workspace, dry_run, lambda: self.changed())
         self.works.append(work)
         return work
 

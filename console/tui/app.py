@@ -1,4 +1,4 @@
-"""The console: a small app around a session. Screens are in ``screens/``, one a file; keys in ``keys.py``."""
+"""The app: one database session, the modes, and the keys that work on every page."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
-from textual.app import SystemCommand
+from textual import events
+from textual.app import App, SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.screen import Screen
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.screen import ModalScreen, Screen
+from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from console.config import Config, Context
-from console.model.session import Opener, Session
-from console.tui import keymap, styles_cache, theme
+from console.model.plan import Plan
+from console.model.session import Link, Opener, Session
+from console.tui import keymap, textual_compat, theme
 from console.tui.driver import Terminal
-from console.tui.everywhere import Everywhere
+from console.tui.key_queue import Keyboard
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen, bindings
-from console.tui.stylesheet import CachedStylesheet
+from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
 from queries.contract import loader
+from queries.model import Node
 
-PATIENCE = 0.15  # seconds until "Connecting" is painted
-STEPS = 4  # turns of the event loop in which the messages go round by which Textual lays out what is shown anew
+FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
+LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
 def _check(config: Config) -> None:
-    """Raises ConfigError where the settings name keys, thresholds or a theme that there are not."""
+    """Check the settings against the engines and key tables. Raises ConfigError for unknown names."""
     known = loader.builtin()
     config.check(
         {each.name: each.spec.thresholds for each in known},
@@ -43,7 +46,7 @@ def _check(config: Config) -> None:
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
-    """A screen that is imported when it is first shown: starting is fast."""
+    """Return a factory that imports a screen when it is first shown, so that the app starts sooner."""
 
     def make() -> Screen[None]:
         screen: Screen[None] = getattr(import_module(f"console.tui.screens.{module}"), name)()
@@ -52,8 +55,8 @@ def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
     return make
 
 
-class UnstickApp(Everywhere):
-    """What all screens share: the session, the looks, the modes, and the keys that work everywhere."""
+class UnstickApp(App[None]):
+    """App around one session. Implements the ``Host`` protocol that the screens use."""
 
     TITLE = "unstick"
     MODES = {
@@ -69,8 +72,6 @@ class UnstickApp(Everywhere):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
 
-    _colors: tuple[Theme, dict[str, str]] | None = None
-
     def __init__(
         self,
         open_: Opener,
@@ -82,31 +83,41 @@ class UnstickApp(Everywhere):
         greeting: str = "",
         now: Callable[[], float] = monotonic,
     ) -> None:
+        """``greeting`` is shown in the status line at first; ``now`` is a monotonic clock. Raises ConfigError."""
         _check(config)
-        styles_cache.repair()
-        super().__init__(Session(open_, interval if interval is not None else config.interval, now), config.keys)
-        self.stylesheet = CachedStylesheet(variables=self.theme_variables)
+        textual_compat.repair_style_cache()
+        super().__init__()
+        self.session = Session(open_, interval if interval is not None else config.interval, now)
         self.context = context
-        self._greeting = greeting
         self.ascii = ascii or config.ascii
+        self.starting = True
+        self._greeting = greeting
         self._ascii_filter = AsciiFilter()
         self.animation_level = "none"
-        self.action_keys = keymap.action_keys((v for s in loader.builtin() for v in s.spec.actions), config.keys)
-        for key in self.action_keys:
-            self.bind(key, f"app.action('{key}')", show=False)
-        self.set_keymap(config.keys)
+        self._announced = (self.session.link, "")
+        self._acting = False
+        self._bind_keys(config)
+        self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
             self.register_theme(each)
         self.theme = config.theme or theme.DEFAULT
 
+    def _bind_keys(self, config: Config) -> None:
+        self._remapped = config.keys
+        self.action_keys = keymap.action_keys((v for s in loader.builtin() for v in s.spec.actions), config.keys)
+        self.field_keys = self._bound(key for key in keymap.TREE if key.id in keymap.FIELDS)
+        self._priority_keys = self._bound(key for key in keymap.APP if key.always)
+        for key in self.action_keys:
+            self.bind(key, f"app.perform('{key}')", show=False)
+        self.set_keymap(config.keys)
+
+    def _bound(self, keys: Iterable[Key]) -> set[str]:
+        return {name for key in keys for name in keymap.split(self._remapped.get(key.id, key.keys))}
+
+    # appearance
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.defaults(dark=self.current_theme.dark)
-
-    def get_css_variables(self) -> dict[str, str]:
-        """Textual's, which mixes all colours anew whenever a mode is entered: here once a theme."""
-        if self._colors is None or self._colors[0] is not self.current_theme:
-            self._colors = self.current_theme, super().get_css_variables()
-        return self._colors[1]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
@@ -115,66 +126,190 @@ class UnstickApp(Everywhere):
     def get_driver_class(self) -> type[Driver]:
         return Terminal
 
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        from console.tui.palette import commands
+
+        return commands(self, self, self.front)
+
+    def key_shown(self, key: Key) -> str:
+        return keymap.shown(self._remapped.get(key.id, key.keys))
+
+    def keys_shown(self, key: Key) -> str:
+        return keymap.all_shown(self._remapped.get(key.id, key.keys))
+
+    # start and end
+
     def on_mount(self) -> None:
-        self.session.viewer, self.session.changed = self._look, self.renew
+        self.session.read_screen, self.session.changed = self._read_screen, self.renew
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
         self.run_worker(self.keyboard.run(), group="keys", exit_on_error=True)
         painting = contextlib.ExitStack()
         painting.enter_context(self.batch_update())
-        self.run_worker(self._hold(painting), group="hold", exit_on_error=True)
-        self.set_interval(1.0, self._second)
+        self.run_worker(self._paint_first(painting), group="start", exit_on_error=True)
+        self.set_interval(1.0, self._renew_header)
 
-    async def _hold(self, painting: contextlib.ExitStack) -> None:
-        """Where the server is quick, paint once with rows rather than before and again with them."""
+    async def _paint_first(self, painting: contextlib.ExitStack) -> None:
+        """Paint the first frame with rows if the server is quick, so that the screen is not painted twice."""
         with painting:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(FIRST_FRAME_DELAY):
                     await self.session.begun.wait()
             except TimeoutError:
-                self.screen.refresh()  # nothing is new that would have it painted
-            self.held = False
+                self.screen.refresh()  # no data has arrived that would cause painting
+            self.starting = False
             self.renew()
-            if self.frame is not None:
-                self.frame.lay_out()
-            for _ in range(STEPS):
+            for _ in range(LAYOUT_TURNS):
                 await asyncio.sleep(0)
         if self._greeting:
             self.say(self._greeting)
-        self.screen._on_timer_update()  # what it would do at the next tick of its clock
-
-    def key_shown(self, key: Key) -> str:
-        """A key as it stands on the keyboard, remapped or not."""
-        return keymap.shown(self.remapped.get(key.id, key.keys))
-
-    def keys_shown(self, key: Key) -> str:
-        """All keys that do the same."""
-        return keymap.all_shown(self.remapped.get(key.id, key.keys))
+        textual_compat.paint_now(self.screen)
 
     @property
     def fault(self) -> Exception | None:
-        """What made the console end by itself."""
-        error = self._exception
-        return error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
+        """The program error that ended the console."""
+        error = textual_compat.fatal_error(self)
+        if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
+            return error.error
+        return error if isinstance(error, Exception) else None
 
     def _fatal_error(self) -> None:
-        """Instead of Textual's traceback with the values of all variables, in which there may be secrets."""
-        self._close_messages_no_wait()
+        """Omit Textual's traceback: it prints all local variables, and these may contain secrets."""
+        textual_compat.end_after_error(self)
 
-    async def _look(self) -> None:
-        """What is on the screen reads itself again: the dialog in front, then the page below it."""
+    # refresh
+
+    @property
+    def front(self) -> PageScreen | None:
+        """The page in front, even under a dialog. None once the app is ending."""
+        if not self.is_running:
+            return None
+        return next((s for s in reversed(self.screen_stack) if isinstance(s, PageScreen)), None)
+
+    async def _read_screen(self) -> None:
+        """Let the dialog in front and the page below it read and paint themselves. Raises DatabaseError."""
         for screen in reversed(self.screen_stack):
-            look: Callable[[], Any] | None = getattr(screen, "look", None)
-            if look is not None and screen.is_mounted:  # it is on the stack before it has any widgets
-                await look()
+            if isinstance(screen, PageScreen | Dialog) and screen.is_mounted:
+                await screen.read()
             if isinstance(screen, PageScreen):
                 return
 
-    def _second(self) -> None:
-        """Ages go on while the database says nothing."""
-        if self.frame is not None:
-            self.frame.renew_header()
+    def renew(self) -> None:
+        """Let every screen show the new state of the session."""
+        self._announce()
+        for screen in self.screen_stack if self.is_running else ():
+            if isinstance(screen, PageScreen | Dialog):
+                screen.renew()
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        from console.tui.palette import commands
+    def _renew_header(self) -> None:
+        """Update the age of the data, which grows without any news from the database."""
+        if self.front is not None:
+            self.front.renew_header()
 
-        return commands(self)
+    def _announce(self) -> None:
+        """Report once that the connection was lost or restored, or that something could not be read."""
+        before, now = self._announced, (self.session.link, self.session.error_text)
+        self._announced = now
+        if self.session.notice and self.front is not None and not self.starting:
+            self.say(self.session.notice, "warn")
+            self.session.notice = ""
+            return
+        if now[0] is Link.LIVE and before[0] is Link.LOST:
+            self.say("Connected again.", "good")
+        elif now[1] and now != before:
+            self.say(now[1], "bad")
+
+    def say(self, text: str, tone: str = "") -> None:
+        if self.front is not None:
+            self.front.say(text, tone)
+
+    # keys and pasted text
+
+    async def on_event(self, event: events.Event) -> None:
+        """Queue keys and pasted text. Keys that quit from anywhere skip the queue."""
+        typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if typed and not (isinstance(event, events.Key) and event.key in self._priority_keys):
+            self.keyboard.put(event)  # type: ignore[arg-type]
+        else:
+            await super().on_event(event)
+
+    def _opening(self) -> bool:
+        """Return True while an action is about to open its next dialog."""
+        return self._acting and self.is_running and not isinstance(self.screen, ModalScreen)
+
+    def action_show_mode(self, mode: str) -> None:
+        if self.current_mode != mode:
+            self.switch_mode(mode)
+        else:
+            self._close_pages()
+
+    def _close_pages(self) -> None:
+        """Return to the first page of the mode."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def reveal(self, node: Node) -> None:
+        from console.tui.screens.tree import TreeScreen
+
+        if self.current_mode != "tree":
+            self.switch_mode("tree")
+        self._close_pages()
+        screen = self.screen
+        if isinstance(screen, TreeScreen):
+            screen.reveal(node)
+
+    def action_command_palette(self) -> None:
+        from console.tui.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def action_leave(self) -> None:
+        self.exit()
+
+    def action_refresh_now(self) -> None:
+        self.session.refresh()
+        self.say("Refreshing.", "faint")
+
+    def action_pause(self) -> None:
+        paused = self.session.pause()
+        self.say("Refresh paused. p resumes, r refreshes once." if paused else "Refresh resumed.")
+        self.renew()
+
+    def action_slower(self) -> None:
+        self._pick_interval(1)
+
+    def action_faster(self) -> None:
+        self._pick_interval(-1)
+
+    def _pick_interval(self, step: int) -> None:
+        interval = self.session.pick_interval(step)
+        self.say(f"Refresh interval {interval:g} s; longer while refreshing loads the server too much.")
+        self.renew()
+
+    def action_perform(self, key: str) -> None:
+        from console.model.plan import make_plan
+
+        if self.front is None or self._acting:  # a key that repeats must not start the action twice
+            return
+        targets = self.front.targets()
+        reader = self.session.reader(targets[0].id) if targets else None
+        plan = make_plan(reader, targets, key, self.action_keys[key])
+        if isinstance(plan, Plan):
+            self._acting = True
+            self.run_worker(self._perform(self.front, plan), group="actions", exit_on_error=True)
+        else:
+            self.refuse(plan)
+
+    async def _perform(self, page: PageScreen, plan: Plan) -> None:
+        from console.tui.screens.action import perform
+
+        try:
+            await perform(page, plan)
+        finally:
+            self._acting = False
+
+    def refuse(self, why: str) -> None:
+        """Open a dialog that says why a key does nothing: text typed after the key must not run as commands."""
+        from console.tui.screens.refused import RefusedScreen
+
+        self.push_screen(RefusedScreen("Not possible", why))

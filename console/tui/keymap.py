@@ -128,9 +128,14 @@ def action_keys(actions: Iterable[Action], remapped: Mapping[str, str]) -> dict[
     """Key -> names of the actions it stands for: two engines may use a key for different actions."""
     found: dict[str, set[str]] = {}
     for action in actions:
-        for key in filter(None, map(str.strip, remapped.get(action_id(action.name), action.key).split(","))):
+        for key in split(remapped.get(action_id(action.name), action.key)):
             found.setdefault(key, set()).add(action.name)
     return found
+
+
+def split(keys: str) -> list[str]:
+    """Return the single keys of a binding such as ``ctrl+q,ctrl+c``."""
+    return list(filter(None, map(str.strip, keys.split(","))))
 
 
 @cache
@@ -142,7 +147,7 @@ def shown(key: str) -> str:
 
 def all_shown(key: str) -> str:
     """All of a binding's keys."""
-    return " ".join(dict.fromkeys(shown(part) for part in key.split(",")))
+    return " ".join(dict.fromkeys(map(shown, split(key))))
 
 
 _GLYPHS = {

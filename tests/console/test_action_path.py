@@ -99,7 +99,7 @@ async def test_a_flag_reaches_the_action(eternaltwin_db: EternaltwinDb, eternalt
         await tui.wait_for("Nothing would be changed", "it waits for another task")
         assert tui.app.screen.query_one("#go", Button).disabled
         await tui.press("escape")
-        await tui.wait_for(lambda: tui.app.screen is tui.app.frame)
+        await tui.wait_for(lambda: tui.app.screen is tui.app.front)
         await tui.press("W")
         await tui.wait_for("Reason, for the audit log")
         await tui.type("it must")
@@ -312,7 +312,7 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
             await tui.wait_for(lambda findings_loaded=findings_loaded: runner.polls >= findings_loaded + 4)  # type: ignore[misc]
         await tui.press("r", "2")
         await tui.wait_for("spinning", "RefreshForumThread")
-        finding = tui.app.frame.table.current  # type: ignore[attr-defined]
+        finding = tui.app.front.table.current  # type: ignore[attr-defined]
         await tui.action("C", "it spins")
         await tui.wait_for("Would change 1 node")
         before = runner.polls

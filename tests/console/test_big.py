@@ -154,7 +154,7 @@ async def test_the_way_to_the_end_stops_at_a_key(
         await tui.wait_for("● live", "100+")
         proxy.delay = 0.02
         await tui.press("end")
-        await tui.wait_for("Reading on to the end")
+        await tui.wait_for("Reading to the end")
         await tui.press("up", "up")
         await tui.wait_for(lambda: not tree(tui).reading)
         assert node_list(tui).has_after(None)

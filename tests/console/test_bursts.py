@@ -136,8 +136,8 @@ class Console:
             await self.tui.handled()
             app.keyboard.put(NOTHING)  # dialogs that follow each other
             await self.tui.handled()
-        if tree.query("#filter") and (tree._filter or tree._filtering):
-            tree._clear_filter()
+        if tree.query("#filter") and tree.filtering:
+            tree.clear_filter()
         if tree.node_list is not None and tree.node_list.forest.marks:
             tree.node_list.forest.marks.clear()
         if app.current_mode != mode:

@@ -114,7 +114,7 @@ async def test_an_engine_with_one_tree_has_no_such_key(eternaltwin: str, tmp_pat
         text = await tui.wait_for("There are no jobs")
         assert "v group" not in text
         await tui.press("v")
-        await tui.wait_for("This engine has one tree only.")
+        await tui.wait_for("only one grouping")
 
 
 @pytest.mark.parametrize(("status", "profile"), [("pending", "mirror"), ("active", "table")])

@@ -70,7 +70,7 @@ async def test_a_node_that_vanishes_is_told(eternaltwin_db: EternaltwinDb, etern
         table = tui.app.screen.query_one("TreeTable")
         assert table.go_to(eternaltwin_db.id(job, "job"))  # type: ignore[attr-defined]
         await eternaltwin_db.sql("DELETE FROM job WHERE job_id = $1", job)
-        text = await tui.wait_for("job Doomed v1 · 0/1 does not exist any more.")
+        text = await tui.wait_for("job Doomed v1 · 0/1 no longer exists.")
         assert any(line.startswith("▌") and "Stays" in line for line in text.splitlines())
 
 
@@ -120,7 +120,7 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.press("slash")
         await tui.type("phase:sch")
         await tui.wait_for("filter: phase:sch", "1 of 2", lambda: "SendEmail" not in tui.text)
-        await tui.wait_for("What was not unfolded is not searched: l lists everything unfinished")
+        await tui.wait_for("Only loaded rows are filtered")
         await tui.type("x")
         await tui.wait_for("no phase 'schx'", "filter: phase:sch")
         await tui.press("backspace", "enter")
@@ -129,7 +129,7 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.wait_for("SendEmail", "Archive", lambda: "filter:" not in tui.text)
         await tui.press("slash")
         await tui.type("nosuch")
-        await tui.wait_for("The filter hides everything that was read.", "What was not unfolded is not searched")
+        await tui.wait_for("The filter hides", "Only loaded rows are filtered")
         await tui.press("escape")
         await tui.wait_for("SendEmail")
 
@@ -186,14 +186,14 @@ async def test_pause_and_interval(eternaltwin_db: EternaltwinDb, eternaltwin: st
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("First")
         await tui.press("p")
-        await tui.wait_for("Paused: the picture stays as it is", "paused")
+        await tui.wait_for("Refresh paused", "paused")
         await eternaltwin_db.task(kind="Second")
         await tui.press("r")
         await tui.wait_for("Second")
         await tui.press("p", "plus")
-        await tui.wait_for("Looking every 0.5 s", "● live")
+        await tui.wait_for("Refresh interval 0.5 s", "● live")
         await tui.press("minus")
-        await tui.wait_for("Looking every 0.2 s")
+        await tui.wait_for("Refresh interval 0.2 s")
 
 
 async def test_help_tells_every_action_and_why_some_cannot_be(
@@ -310,7 +310,7 @@ async def test_every_page_at_every_size(
             await tui.press(mode)
             await tui.wait_for(lambda: tui.app.session.age is not None)
         await tui.press("2")
-        await tui.wait_for(lambda: tui.app.frame is not None and tui.app.frame.targets())
+        await tui.wait_for(lambda: tui.app.front is not None and tui.app.front.targets())
         await tui.press("enter")
         await tui.wait_for("SendEmail")
         await tui.press("y", "escape", "W")
@@ -321,7 +321,7 @@ async def test_every_page_at_every_size(
         await tui.press("W")
         await tui.wait_for(lambda: tui.app.screen.query("#close") and tui.app.screen.query_one("#close").has_focus)
         await tui.press("enter")
-        await tui.wait_for(lambda: tui.app.screen is tui.app.frame)
+        await tui.wait_for(lambda: tui.app.screen is tui.app.front)
 
 
 async def test_ascii_draws_nothing_else(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
@@ -355,11 +355,11 @@ async def test_two_engines(
     server.sql(f"SET search_path = other; {schema}", eternaltwin)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("eternaltwin@public", "eternaltwin@other")
-        first = tui.app.frame.label() if tui.app.frame else None
+        first = tui.app.front.label() if tui.app.front else None
         await tui.press("tab")
-        await tui.wait_for(lambda: tui.app.frame is not None and tui.app.frame.label() != first)
+        await tui.wait_for(lambda: tui.app.front is not None and tui.app.front.label() != first)
         await tui.press("tab")
-        await tui.wait_for(lambda: tui.app.frame is not None and tui.app.frame.label() == first)
+        await tui.wait_for(lambda: tui.app.front is not None and tui.app.front.label() == first)
     async with run_tui(eternaltwin, tmp_path, size=(60, 10)) as tui:  # where there is room for one line of them
         await tui.wait_for("1/2 eternaltwin@pub", lambda: "@other" not in tui.text)
         await tui.press("tab")
@@ -373,7 +373,7 @@ async def test_the_tree_switches_between_all_engines(server: PostgresServer, tmp
         shown = []
         for name in NAMES:
             await tui.wait_for(f"▸ {name}")
-            shown.append(tui.app.frame.label() if tui.app.frame else None)
+            shown.append(tui.app.front.label() if tui.app.front else None)
             await tui.press("tab")
         assert shown == NAMES
         await tui.wait_for(f"▸ {NAMES[0]}")

@@ -74,7 +74,7 @@ async def test_a_paused_session_looks_when_asked(
         async def viewer() -> None:
             looks.append(1)
 
-        session.viewer = viewer
+        session.read_screen = viewer
         assert session.pause()
         await wait_for(lambda: session._pause() > 60)
         before = len(looks)
@@ -244,7 +244,7 @@ async def test_a_failing_page_can_be_asked_for_again(
         tui.app.session.pause()
         await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
         await tui.press("right")
-        await tui.wait_for("not read; enter tries again")
+        await tui.wait_for("not read;")
         await eternaltwin_db.sql("ALTER TABLE hidden RENAME TO task")
         await tui.press("down", "enter")
         await tui.wait_for("○ Available")

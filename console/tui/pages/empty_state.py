@@ -7,7 +7,7 @@ from console.model.session import Session
 from console.text import formatting
 from queries.workspace import Workspace
 
-UNOPENED = "What was not unfolded is not searched: l lists everything unfinished, f asks the database."
+ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the database."
 
 
 def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tuple[str, str]:
@@ -20,7 +20,7 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
     if not node_list.read:
         return "Reading …", session.error_text
     if filtered and node_list.forest.loaded:
-        more = f"\n{UNOPENED}" if node_list.kind is ListKind.TREE else ""
+        more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
         return "The filter hides everything that was read.", f"{node_list.forest.loaded} nodes · esc clears it{more}"
     if node_list.only:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,23 +13,13 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
+from console.model.plan import ActionInput, Plan
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from queries.contract.spec import Argument
-from queries.model import Record
 from queries.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from console.tui.screens.action import Plan
-
-
-class ActionInput(Record):
-    """The operator's answers."""
-
-    reason: str
-    arguments: dict[str, Any] = {}
 
 
 class AskScreen(Dialog[ActionInput]):
@@ -44,7 +34,7 @@ class AskScreen(Dialog[ActionInput]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title(self._plan.what, self.unstick)
+            yield Title(self._plan.title, self.host.context)
             yield LineView(id="page")
             with VerticalScroll(id="fields"):
                 yield text("Reason, for the audit log", classes="label")

@@ -48,7 +48,7 @@ class AuditLogScreen(PageScreen):
             Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 104),
             Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
         ]
-        yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.unstick.ascii)
+        yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.host.ascii)
 
     def on_mount(self) -> None:
         self.table.focus()
@@ -60,7 +60,7 @@ class AuditLogScreen(PageScreen):
         place = workspace.audit_log_place
         return "in the database" if place == audit_log.TABLE else f"in the file {place}"
 
-    async def look(self) -> None:
+    async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is None:
             return
@@ -107,7 +107,7 @@ class AuditLogScreen(PageScreen):
     def action_open(self) -> None:
         entry = self.table.current
         if entry is not None:
-            self.unstick.push_screen(AuditEntryScreen(entry))
+            self.app.push_screen(AuditEntryScreen(entry))
 
 
 def _who(entry: AuditLogEntry) -> Content:

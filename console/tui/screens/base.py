@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
-from textual.geometry import Size
 from textual.screen import Screen
 
 from console.model.session import Link, Session
 from console.tui import keymap, theme
+from console.tui.host import Host
 from console.tui.keymap import Key
 from console.tui.widgets.engines_bar import EngineLine, EnginesBar
 from console.tui.widgets.footer import FooterBar, Hint
@@ -25,9 +25,6 @@ from queries.contract.spec import Action
 from queries.db.database import Server
 from queries.model import Node
 from queries.workspace import Workspace
-
-if TYPE_CHECKING:
-    from console.tui.app import UnstickApp
 
 MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "help"))
 
@@ -53,17 +50,21 @@ class PageScreen(Screen[None]):
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
-    _laid_out: Size | None = None  # the size it was last told
 
     @property
-    def unstick(self) -> UnstickApp:
-        """The app, by its type."""
-        return cast("UnstickApp", self.app)
+    def host(self) -> Host:
+        """The app, as far as screens may use it."""
+        return cast(Host, self.app)
 
     @property
     def session(self) -> Session:
         """The database being watched."""
-        return self.unstick.session
+        return self.host.session
+
+    @property
+    def alive(self) -> bool:
+        """True while the page has all its widgets."""
+        return self._ready and self.is_attached and self.app.is_running
 
     # what a page says of itself
 
@@ -109,8 +110,14 @@ class PageScreen(Screen[None]):
     def acted(self) -> None:
         """An action was carried out on the targets."""
 
-    async def look(self) -> None:
-        """Read again what is on the screen. Raises DatabaseError."""
+    async def load(self) -> None:
+        """Read what the page shows. Raises DatabaseError."""
+
+    async def read(self) -> None:
+        """Read what the page shows, then paint it. Raises DatabaseError."""
+        await self.load()
+        if self.alive:
+            self.show_body()
 
     def show_body(self) -> None:
         """Paint the body from what the session knows now."""
@@ -121,9 +128,8 @@ class PageScreen(Screen[None]):
         sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
         for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
-        self._laid_out = self.app.size
         yield HeaderBar(id="header")
-        yield EnginesBar(id="engines", ascii=self.unstick.ascii)
+        yield EnginesBar(id="engines", ascii=self.host.ascii)
         yield TabsBar(MODES, id="tabs")
         yield from self.body()  # type: ignore[misc]
         yield StatusBar(id="status")
@@ -144,34 +150,20 @@ class PageScreen(Screen[None]):
         if event.key in self.active_bindings:
             return
         if (event.character or "").isupper():
-            self.unstick.refuse(f"{event.character} does nothing here. ? lists the keys.")
-        elif event.key in self.unstick.field_keys:
-            self.unstick.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
+            self.host.refuse(f"{event.character} does nothing here. ? lists the keys.")
+        elif event.key in self.host.field_keys:
+            self.host.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
 
     def on_paste(self, event: events.Paste) -> None:
         """Text pasted outside a field never runs commands."""
         self.say("Pasted text does nothing here. f in the tree finds it.", "warn")
 
-    def on_resize(self, event: events.Resize) -> None:
-        if event.size == self._laid_out:  # Textual tells it three times at first, and would lay all out anew
-            event.prevent_default()
-        else:
-            self._laid_out = event.size
-            self.renew_footer()
-
-    def lay_out(self) -> None:
-        """Give every widget its room now, rather than after the next painting."""
-        self._laid_out = None
-        self.post_message(events.Resize(self.app.size, self.app.size))
-
-    def _compositor_refresh(self) -> None:
-        """Textual's, which would also work out what to paint while painting is put off, for nothing."""
-        if not self.app._batch_count:
-            super()._compositor_refresh()
+    def on_resize(self) -> None:
+        self.renew_footer()
 
     def renew(self) -> None:
         """Something is new in the session: paint what differs."""
-        if not self._ready or self.unstick.held:
+        if not self.alive or self.host.starting:
             return
         self.renew_header()
         self.show_body()
@@ -180,7 +172,7 @@ class PageScreen(Screen[None]):
     def renew_place(self) -> None:
         """The cursor is elsewhere, or marks have changed: the engine in front, crumbs and footer follow."""
         self._renew_engines()
-        found = sum(1 for _ in self.session.findings())
+        found = len(self.session.findings())
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
         self.renew_footer()
@@ -195,7 +187,7 @@ class PageScreen(Screen[None]):
         """Which keys do something here."""
         if self._ready:
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
-            shown = [(self.unstick.key_shown(key), key) for key in looks if self.offers(key)]
+            shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
             hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
             self.query_one(FooterBar).show(self.action_hints(), hints, low=self.app.size.height < 16)
 
@@ -212,7 +204,7 @@ class PageScreen(Screen[None]):
             return []
         of_kind = {action.name: action for action in reader.actions(node.kind)}
         found = [
-            (key, of_kind[name]) for key, names in self.unstick.action_keys.items() for name in names if name in of_kind
+            (key, of_kind[name]) for key, names in self.host.action_keys.items() for name in names if name in of_kind
         ]
         order = {name: place for place, name in enumerate(of_kind)}
         return sorted(found, key=lambda pair: order[pair[1].name])
@@ -241,24 +233,20 @@ class PageScreen(Screen[None]):
         if node is None:
             self.say("There is no node here to copy from.", "warn")
             return
-        self.unstick.push_screen(CopyScreen(offers(self.session, node)), self._copied)
+        self.app.push_screen(CopyScreen(offers(self.session, node)), self._copied)
 
     def _copied(self, said: str | None) -> None:
         if said:
             self.say(said, "good")
 
     def _renew_engines(self) -> None:
-        stuck = dict.fromkeys(self.session.engines, 0)
         stale_engines, more = self.session.stale_engines, self.session.more
-        for finding in self.session.findings():
-            if finding.engine in stuck:
-                stuck[finding.engine] += 1
         self.query_one(EnginesBar).show(
             [
                 EngineLine(
                     label=f"{label} ({reader.engine.variant})" if reader.engine.variant else label,
                     counts=self.session.counts.get(label),
-                    stuck=stuck[label] if self.session.findings_loaded else None,
+                    stuck=self.session.stuck(label) if self.session.findings_loaded else None,
                     more_stuck=label in more,
                     stale=label in stale_engines,
                     policies=bool(reader.found.policies),
@@ -269,7 +257,7 @@ class PageScreen(Screen[None]):
         )
 
     def _header(self) -> Header:
-        session, context = self.session, self.unstick.context
+        session, context = self.session, self.host.context
         workspace = session.workspace
         server = workspace.server if workspace else None
         production = bool(context and context.production)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button
 
-from console.model.node_list import NodeList
 from console.tui.pages import detail
 from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.model import ScanRequired
-
-if TYPE_CHECKING:
-    from console.tui.screens.tree_paging import TreePaging
 
 
 class ConfirmScanScreen(Dialog[bool]):
@@ -32,7 +29,7 @@ class ConfirmScanScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title("This costs the server a scan", self.unstick)
+            yield Title("This costs the server a scan", self.host.context)
             yield LineView(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Leave it", id="leave")
@@ -53,22 +50,20 @@ class ConfirmScanScreen(Dialog[bool]):
 
     def action_copy(self) -> None:
         if self._scan_required.ddl:
-            self.unstick.push_screen(
+            self.app.push_screen(
                 CopyScreen([CopyChoice(title="DDL of the index", text=self._scan_required.ddl)]), self._copied
             )
 
     def _copied(self, said: str | None) -> None:
         if said:
-            self.unstick.say(said, "good")
+            self.host.say(said, "good")
 
 
-def ask(screen: TreePaging, node_list: NodeList, parent_id: str | None) -> None:
-    """Show what it costs, and read it where the operator wants that."""
+def confirm_scan(app: App[Any], scan_required: ScanRequired, read: Callable[[], None]) -> None:
+    """Show what a scan costs; call ``read`` if the operator confirms it."""
 
-    def answered(wanted: bool | None) -> None:
-        if wanted:
-            screen.read_costly(node_list, parent_id)
+    def answered(confirmed: bool | None) -> None:
+        if confirmed:
+            read()
 
-    scan_required = node_list.scan_required.get(parent_id)
-    if scan_required is not None:
-        screen.app.push_screen(ConfirmScanScreen(scan_required), answered)
+    app.push_screen(ConfirmScanScreen(scan_required), answered)

@@ -75,8 +75,8 @@ class CopyScreen(Dialog[str]):
             Column("begins", 0, lambda offer: Content.styled(safe_text(offer.text[:200].replace("\n", " ")), "$faint")),
         ]
         with Vertical(id="box", classes="small"):
-            yield Title(self._title, self.unstick)
-            yield Table[CopyChoice](columns, lambda offer: offer.title, id="offers", ascii=self.unstick.ascii)
+            yield Title(self._title, self.host.context)
+            yield Table[CopyChoice](columns, lambda offer: offer.title, id="offers", ascii=self.host.ascii)
             yield text("enter copies · f writes it to a file · esc leaves", classes="keys")
 
     def on_mount(self) -> None:
@@ -92,7 +92,7 @@ class CopyScreen(Dialog[str]):
         if offer is None:
             return
         if clipboard.hears(offer.text):
-            self.unstick.copy_to_clipboard(offer.text)
+            self.app.copy_to_clipboard(offer.text)
             self.dismiss(f"Copied: {offer.title}.")
         else:
             self.action_save()

@@ -42,7 +42,7 @@ class DeadScreen(PageScreen):
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield Table[Row](self._columns(), lambda row: row.key, id="dead_letters", ascii=self.unstick.ascii)
+        yield Table[Row](self._columns(), lambda row: row.key, id="dead_letters", ascii=self.host.ascii)
         yield Preview(id="preview")
 
     def _columns(self) -> list[Column[Row]]:
@@ -92,7 +92,7 @@ class DeadScreen(PageScreen):
 
     # reading
 
-    async def look(self) -> None:
+    async def load(self) -> None:
         near = [row.dead_letter.node.id for row in self.table.around() if row.dead_letter is not None]
         at = await self._desk.look(self.session.engines, near, self._came)
         if at is not None:
@@ -140,7 +140,7 @@ class DeadScreen(PageScreen):
             said = row.dead_letter.error or row.dead_letter.node.title
             name = safe_text(key[-12:])  # ids that are made in order differ at their ends
             return Content.assemble("  ", mark, name, "  ", (safe_text(said), "$faint"))
-        fold = ("v " if row.open else "> ") if self.unstick.ascii else ("▾ " if row.open else "▸ ")
+        fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
         ink = f"bold {severity_ink(row.group.severity)}"
         return Content.assemble(mark, (fold, "$faint"), (safe_text(row.group.fingerprint), ink))
 
@@ -217,7 +217,7 @@ class DeadScreen(PageScreen):
     def action_open(self) -> None:
         row = self.table.current
         if row is not None and row.dead_letter is not None:
-            self.unstick.push_screen(DetailScreen(row.dead_letter.node, self.MODE))
+            self.app.push_screen(DetailScreen(row.dead_letter.node, self.MODE))
         elif row is not None:
             self._fold(row, open=not row.open)
 
@@ -261,7 +261,7 @@ class DeadScreen(PageScreen):
     def action_reveal(self) -> None:
         node = self.cursor()
         if node is not None:
-            self.unstick.reveal(node)
+            self.host.reveal(node)
 
 
 def _many(number: int, what: str, more: str) -> str:

@@ -49,7 +49,7 @@ class DetailScreen(PageScreen):
     def targets(self) -> list[Node]:
         return [] if self._gone else [self._node]
 
-    async def look(self) -> None:
+    async def load(self) -> None:
         reader = self.session.reader(self._node.id)
         workspace = self.session.workspace
         if reader is None or workspace is None:
@@ -84,7 +84,7 @@ class DetailScreen(PageScreen):
             helps=self.helps(),
             entries=self._entries,
             stale_engines=self._unread,
-            ascii=self.unstick.ascii,
+            ascii=self.host.ascii,
         )
 
     # keys
@@ -112,4 +112,4 @@ class DetailScreen(PageScreen):
         self.session.run_now()
 
     def action_reveal(self) -> None:
-        self.unstick.reveal(self._node)
+        self.host.reveal(self._node)

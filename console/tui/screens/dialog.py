@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from textual.binding import Binding
 from textual.content import Content
@@ -10,15 +10,14 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from console.config import Context
 from console.model.session import Session
 from console.text import formatting
 from console.tui import theme
+from console.tui.host import Host
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from console.tui.app import UnstickApp
 
 MOST = 0.92  # of the screen's height, for a dialog
 
@@ -32,14 +31,20 @@ class Dialog(ModalScreen[R], Generic[R]):
     BINDINGS = [Binding("escape", "leave", "leave", show=False)]
 
     @property
-    def unstick(self) -> UnstickApp:
-        """The app, by its type."""
-        return cast("UnstickApp", self.app)
+    def host(self) -> Host:
+        """The app, as far as dialogs may use it."""
+        return cast(Host, self.app)
 
     @property
     def session(self) -> Session:
         """The database being watched."""
-        return self.unstick.session
+        return self.host.session
+
+    async def read(self) -> None:
+        """Read what the dialog shows and paint it. Raises DatabaseError."""
+
+    def renew(self) -> None:
+        """Show the new state of the session."""
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.fit)
@@ -68,10 +73,10 @@ class Title(TextBar):
 
     DEFAULT_CSS = "Title { height: 1; text-style: bold; }"
 
-    def __init__(self, text: str, app: UnstickApp) -> None:
+    def __init__(self, text: str, context: Context | None) -> None:
         super().__init__()
         self._text = text
-        self._of = app.context
+        self._of = context
 
     def compose_line(self, width: int) -> Content:
         name = Content("")

@@ -6,7 +6,7 @@ the action's own key, or its button; where much can be lost, something has to be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from textual import events, on
@@ -15,9 +15,10 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
+from console.config import Context
+from console.model.plan import ActionInput, Plan
 from console.text import formatting
 from console.tui.pages import action as pages
-from console.tui.screens.ask import ActionInput
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
@@ -25,10 +26,6 @@ from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome, Risk, split_id
 from queries.read import guard_token
 from queries.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from console.config import Context
-    from console.tui.screens.action import Plan
 
 WAIT = 600.0  # seconds that an operator offers to wait for nodes that an executor has at the moment
 WATCHED = 200  # nodes that are looked at again at each tick while the dialog is open
@@ -71,14 +68,14 @@ class DryRunScreen(Dialog[DryRun | Back]):
         super().__init__()
         self._plan = plan
         self._asked = asked
-        self._typed = to_type(plan, self.unstick.context)
+        self._typed = to_type(plan, self.host.context)
         self._versions = self.session.seen(plan.action.name, plan.nodes)
         self._dry_run: DryRun | None = None
 
     def compose(self) -> ComposeResult:
         plan = self._plan
         with Vertical(id="box", classes="fitting"):
-            yield Title(plan.what, self.unstick)
+            yield Title(plan.title, self.host.context)
             yield LineView(id="page")
             yield text("", id="wrong")
             for number, typed in enumerate(self._typed):
@@ -145,7 +142,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         waited = len(self._dry_run.for_now) if self._dry_run.wait else 0
         return sum(result.outcome is Outcome.CHANGED for result in dry_run_of) + unseen + waited
 
-    async def look(self) -> None:
+    async def read(self) -> None:
         """Somebody else may change the nodes meanwhile: better to hear of it now than at the commit."""
         reader, dry_run = self.session.engines.get(self._plan.label), self._dry_run
         if reader is None or dry_run is None:

@@ -27,11 +27,11 @@ class HelpScreen(PageScreen):
     def _lines(self, width: int) -> Sequence[Line]:
         return help_page(
             width,
-            self.unstick.keys_shown,
-            self.unstick.action_keys,
+            self.host.keys_shown,
+            self.host.action_keys,
             self.session.engines.values(),
             self.session.skipped_findings,
             self.session.capped,
             self.session.workspace.declined if self.session.workspace else (),
-            ascii=self.unstick.ascii,
+            ascii=self.host.ascii,
         )

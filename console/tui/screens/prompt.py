@@ -21,7 +21,7 @@ class PromptScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="low"):
-            yield Title(self._title, self.unstick)
+            yield Title(self._title, self.host.context)
             yield text(self._question, classes="faint")
             line = Input(self._answer, id="answer", select_on_focus=False)
             line.cursor_blink = False

@@ -20,7 +20,7 @@ class RefusedScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title(self._title, self.unstick)
+            yield Title(self._title, self.host.context)
             yield LineView(id="page")
             yield text("esc closes · no other key does anything here", classes="keys")
 

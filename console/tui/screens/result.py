@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -12,15 +10,13 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from console.model.bulk_run import BulkRun
+from console.model.plan import Plan
 from console.text import formatting
 from console.tui.pages import action as pages
 from console.tui.pages.lines import Line, plain
 from console.tui.pages.row_diff import tally
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
-
-if TYPE_CHECKING:
-    from console.tui.screens.action import Plan
 
 
 class ResultScreen(Dialog[None]):
@@ -35,7 +31,7 @@ class ResultScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title(self._plan.what, self.unstick)
+            yield Title(self._plan.title, self.host.context)
             yield text("", id="progress")
             yield LineView(id="page")
             with Horizontal(classes="buttons"):

@@ -47,7 +47,7 @@ class StuckScreen(PageScreen):
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.unstick.ascii)
+        yield Table[Finding](self._columns(), row_key, id="findings", ascii=self.host.ascii)
         yield Preview(id="preview")
 
     def _columns(self) -> list[Column[Finding]]:
@@ -77,7 +77,7 @@ class StuckScreen(PageScreen):
         node = self._known.get(finding.node_id) if finding else None
         return [node] if node is not None else []
 
-    async def look(self) -> None:
+    async def load(self) -> None:
         wanted: dict[str, list[str]] = {}
         for node_id in dict.fromkeys(finding.node_id for finding in self.table.around()):
             wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
@@ -155,7 +155,7 @@ class StuckScreen(PageScreen):
         if node is None:
             return Content.styled("gone" if finding.node_id in self._gone else "", "$faint")
         ink = f"$phase-{node.phase}"
-        return Content.assemble((formatting.glyph(node.phase, self.unstick.ascii), ink), " ", (node.phase.value, ink))
+        return Content.assemble((formatting.glyph(node.phase, self.host.ascii), ink), " ", (node.phase.value, ink))
 
     def _since(self, finding: Finding) -> Content:
         return Content(
@@ -165,7 +165,7 @@ class StuckScreen(PageScreen):
     def _helps(self, finding: Finding) -> Content:
         if finding.action is None:
             return Content.styled(formatting.NONE, "$faint")
-        key = next((key for key, names in self.unstick.action_keys.items() if finding.action in names), "")
+        key = next((key for key, names in self.host.action_keys.items() if finding.action in names), "")
         return Content.assemble((key, "bold $accent"), " ", finding.action)
 
     # keys
@@ -174,7 +174,7 @@ class StuckScreen(PageScreen):
         finding = self.table.current
         node = self._known.get(finding.node_id) if finding else None
         if node is not None:
-            self.unstick.push_screen(DetailScreen(node, self.MODE))
+            self.app.push_screen(DetailScreen(node, self.MODE))
         elif finding is not None and finding.node_id in self._gone:
             self.say("It does not exist any more.", "warn")
         elif finding is not None:
@@ -196,9 +196,9 @@ class StuckScreen(PageScreen):
         self.say("" if nodes else "It does not exist any more.", "warn")
         self._known |= {node.id: node for node in nodes}
         if nodes:
-            self.unstick.push_screen(DetailScreen(nodes[0], self.MODE))
+            self.app.push_screen(DetailScreen(nodes[0], self.MODE))
 
     def action_reveal(self) -> None:
         node = self.cursor()
         if node is not None:
-            self.unstick.reveal(node)
+            self.host.reveal(node)

@@ -1,20 +1,21 @@
-"""The tree of one engine's jobs and tasks, or the flat list of what is unfinished, or of what was found."""
+"""Tree of one engine's nodes, the list of its unfinished nodes, and the results of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.widgets import Input
 
+from console.model.forest import EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
 from console.model.session import in_front
 from console.text import formatting
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.base import bindings
-from console.tui.screens.tree_paging import TreePaging
+from console.tui.screens.base import PageScreen, bindings
 from console.tui.widgets.columns import TASKS, Column, recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
@@ -23,11 +24,16 @@ from queries.errors import DatabaseError
 from queries.model import Node
 from queries.safe_text import safe_text
 
-MOVING = {"age", "idle", "finding"}  # fields whose meaning changes while the node does not
+if TYPE_CHECKING:
+    from console.model.filter import Filter
+
+TIME_DEPENDENT = {"age", "idle", "finding"}  # filter fields that may change while the node does not
+FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
+NOT_READ = "not read; Enter tries again"
 
 
-class TreeScreen(TreePaging):
-    """Each engine keeps its lists, so that coming back finds cursor, folds and marks as they were left."""
+class TreeScreen(PageScreen):
+    """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
 
     MODE = "tree"
     KEYS = (*keymap.LIST[:2], *keymap.TREE)
@@ -36,22 +42,35 @@ class TreeScreen(TreePaging):
     def __init__(self) -> None:
         super().__init__()
         self._label: str | None = None
-        self._shape = ListKind.TREE
-        self._listings: dict[tuple[str, ListKind], NodeList] = {}
-        self._news: RefreshResult | None = None
+        self._kind = ListKind.TREE
+        self._lists: dict[tuple[str, ListKind], NodeList] = {}
+        self._filter: Filter | None = None
+        self._filter_pages = 0  # pages that the filter has loaded on its own
+        self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
+        self._fetching: set[tuple[NodeList, str | None]] = set()
+        self._codes: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def table(self) -> TreeTable:
+        return self.query_one(TreeTable)
 
     @property
     def node_list(self) -> NodeList | None:
         """The list in the foreground."""
-        return None if self._label is None else self._listings.get((self._label, self._shape))
+        return None if self._label is None else self._lists.get((self._label, self._kind))
+
+    @property
+    def reading(self) -> bool:
+        """True while children or pages are being read in the background."""
+        return bool(self._fetching)
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        table = TreeTable(ascii=self.unstick.ascii, id="tree")
+        table = TreeTable(ascii=self.host.ascii, id="tree")
         table.display = False
         yield table
 
-    # what the page says of itself
+    # description of the page
 
     def label(self) -> str | None:
         return self._label
@@ -62,14 +81,14 @@ class TreeScreen(TreePaging):
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
         live = formatting.only(node_list.only) if node_list and node_list.only else "most urgent first"
-        shape = {ListKind.TREE: all_jobs, ListKind.LIVE: f"unfinished, {live}"}.get(self._shape)
+        kind = {ListKind.TREE: all_jobs, ListKind.LIVE: f"unfinished, {live}"}.get(self._kind)
         found = f"found: {node_list.text}" if node_list else ""
         filtered = [f"filter: {self._filter}"] if self._filter else []
-        return [self._label, shape or found, *filtered]
+        return [self._label, kind or found, *filtered]
 
     def offers(self, key: Key) -> bool:
-        idle = {"tree.view": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
-        return super().offers(key) and not idle.get(key.id)
+        useless = {"tree.view": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
+        return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
         node_list = self.node_list
@@ -96,52 +115,59 @@ class TreeScreen(TreePaging):
             return [] if cursor is None else [cursor]
         return sorted(forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
 
-    # reading
+    # refresh
 
-    async def look(self) -> None:
+    async def read(self) -> None:
         node_list = self._current()
         if node_list is None:
             return
-        news = await node_list.refresh(self.table.visible_ids)
+        result = await node_list.refresh(self.table.visible_ids)
         self.session.read(node_list.at)
-        if node_list is self.node_list:
-            self._news = news
+        if node_list is self.node_list and self.alive:
+            self._paint(node_list, result)
 
     def _current(self) -> NodeList | None:
-        """The list to show; where the engines have just become known, the tree of the context's or of the first."""
+        """Return the list to show. As long as no engine is chosen, choose the context's engine or the first."""
         engines = self.session.engines
         if self._label not in engines:
-            self._label = in_front(engines, self.unstick.context)
+            self._label = in_front(engines, self.host.context)
         if self._label is None:
             return None
-        key = (self._label, self._shape)
-        if key not in self._listings:
+        key = (self._label, self._kind)
+        if key not in self._lists:
             self._put(key, "")
-        return self._listings[key]
+        return self._lists[key]
 
     def _put(self, key: tuple[str, ListKind], text: str) -> None:
         label = key[0]
-        self._listings[key] = NodeList(lambda: self.session.engines.get(label), key[1], text)
+        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1], text)
+
+    def _paint(self, node_list: NodeList, result: RefreshResult) -> None:
+        """Paint what a refresh of the list has changed."""
+        self._show(node_list)
+        if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
+            self._apply_filter()
+        self._codes = self.session.codes()
+        self.table.sync(result.cells, now=node_list.at, codes=self._codes)
+        if result.vanished is not None:
+            self.say(f"{result.vanished.kind} {result.vanished.title} no longer exists.", "warn")
+        self._notice(node_list)
 
     def show_body(self) -> None:
         node_list = self._current()
-        table, codes = self.table, self.session.codes()
-        if node_list is not None and table.forest is not node_list.forest:
-            table.show(node_list.forest, self._columns())
-            self._apply_filter()
-        if node_list is not None and self._news is not None:
-            if self._filter and any(term.field in MOVING for term in self._filter.terms):
-                self._apply_filter()
-            table.sync(self._news.cells, now=node_list.at, codes=codes)
-            if self._news.vanished is not None:
-                self.say(f"{self._news.vanished.kind} {self._news.vanished.title} does not exist any more.", "warn")
-            self._news = None
-        elif codes != self._codes:
-            table.sync(codes=codes)
-        self._codes = codes
+        if node_list is not None:
+            self._show(node_list)
+        codes = self.session.codes()
+        if codes is not self._codes:
+            self.table.sync(codes=codes)
+            self._codes = codes
         self._notice(node_list)
 
-    _codes: dict[str, tuple[str, ...]] | None = None
+    def _show(self, node_list: NodeList) -> None:
+        if self.table.forest is not node_list.forest:
+            self.table.show(node_list.forest, self._columns())
+            self._apply_filter()
+            self._codes = None
 
     def _columns(self) -> Sequence[Column]:
         engine = self.engine
@@ -153,7 +179,7 @@ class TreeScreen(TreePaging):
         shown = node_list is not None and node_list.read and len(node_list.forest) > 0
         if shown != self.table.display:
             self.table.display = shown
-            if shown and not self._filtering:
+            if shown and not self._typing:
                 self.table.focus()
         if shown:
             notice.hide()
@@ -162,14 +188,14 @@ class TreeScreen(TreePaging):
 
     def renew_header(self) -> None:
         super().renew_header()
-        if self._ready and self.session.workspace is None:
+        if self.alive and self.session.workspace is None:
             self._notice(None)
 
-    # what the tree asks for
+    # requests of the tree table
 
     @on(TreeTable.Cursor)
     def _cursor(self) -> None:
-        self._ending = False
+        self._seeking = False
         self.say("")
         self.renew_place()
 
@@ -183,19 +209,110 @@ class TreeScreen(TreePaging):
 
         node = message.table.forest.node(message.id)
         if node is not None:
-            self.unstick.push_screen(DetailScreen(node, self.MODE))
+            self.app.push_screen(DetailScreen(node, self.MODE))
 
-    # keys
+    @on(TreeTable.Expand)
+    def _expand(self, message: TreeTable.Expand) -> None:
+        node_list = self.node_list
+        if node_list is not None:
+            self._fetch(node_list, message.id, node_list.below(message.id))
+
+    @on(TreeTable.More)
+    def _more(self, message: TreeTable.More) -> None:
+        node_list, parent_id = self.node_list, message.parent_id
+        if node_list is None or not node_list.read:
+            return
+        if message.scan_required:
+            self._confirm_scan(node_list, parent_id)
+            return
+        if message.before:
+            self._fetch(node_list, parent_id, node_list.before(parent_id), before=True)
+            return
+        if self._filter and not message.asked:
+            self._filter_pages += 1
+            if self._filter_pages > FILTER_PAGES:
+                node_list.forest.set_tail(parent_id, EdgeRow.MORE, "load more with this filter: Enter")
+                self.table.sync()
+                return
+        self._fetch(node_list, parent_id, node_list.more(parent_id))
+
+    def _confirm_scan(self, node_list: NodeList, parent_id: str | None) -> None:
+        from console.tui.screens.confirm_scan import confirm_scan
+
+        scan_required = node_list.scan_required.get(parent_id)
+        if scan_required is not None:
+            confirm_scan(self.app, scan_required, lambda: self._scan(node_list, parent_id))
+
+    def _scan(self, node_list: NodeList, parent_id: str | None) -> None:
+        if parent_id is None:
+            self.say("This list cannot be read without its index.", "warn")
+        else:
+            node_list.forest.set_tail(parent_id, EdgeRow.LOADING)
+            self.table.sync()
+            self._fetch(node_list, parent_id, node_list.below(parent_id, allow_scan=True))
+
+    @on(TreeTable.Edge)
+    def _edge(self, message: TreeTable.Edge) -> None:
+        node_list = self.node_list
+        if node_list is not None and node_list.read:
+            self._fetch(node_list, None, self._first(node_list) if message.side < 0 else self._last(node_list))
+
+    async def _first(self, node_list: NodeList) -> None:
+        await node_list.first()
+        self.table.sync()
+        self.table.action_edge(-1)
+
+    async def _last(self, node_list: NodeList) -> None:
+        """Read page by page up to the end of the list, evicting the first pages. Moving the cursor stops it."""
+        forest, self._seeking = node_list.forest, True
+        while self._seeking and node_list is self.node_list and node_list.has_after(None):
+            if await node_list.more(None) is None or not self._seeking:
+                break
+            forest.move(len(forest))
+            self.table.sync()
+            self.table.follow()
+            self.say(f"Reading to the end: about {node_list.reached(None):,} so far. An arrow key stops it.")
+        self.say("")
+
+    def _fetch(
+        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], *, before: bool = False
+    ) -> None:
+        """Run ``read`` in the background, unless the same children are being read already."""
+        if (node_list, parent_id) in self._fetching:
+            read.close()
+            return
+        self._fetching.add((node_list, parent_id))
+        self.run_worker(self._fetched(node_list, parent_id, read, before), group="read", exit_on_error=True)
+
+    async def _fetched(
+        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
+    ) -> None:
+        try:
+            await read
+        except DatabaseError as error:
+            if before:
+                node_list.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
+            else:
+                node_list.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
+            self.session.failed(error)
+            self.say(str(error), "bad")
+        finally:
+            self._fetching.discard((node_list, parent_id))
+        if node_list is self.node_list:
+            self.table.sync()
+            self.renew_place()
+
+    # choice of the list
 
     def action_next_view(self) -> None:
         reader = self.session.engines.get(self._label or "")
         option, value = engine_options.next_view(reader.engine) if reader else ("", "")
         if reader is None or not option:
-            self.say("This engine has one tree only.", "faint")
+            self.say("This engine has only one grouping.", "faint")
             return
         reader.choose(option, value)
-        self._listings.pop((reader.label, ListKind.TREE), None)
-        self._shape = ListKind.TREE
+        self._lists.pop((reader.label, ListKind.TREE), None)
+        self._kind = ListKind.TREE
         self._switched()
 
     def action_step_system(self, step: int) -> None:
@@ -204,45 +321,44 @@ class TreeScreen(TreePaging):
             self._label = labels[(labels.index(self._label) + step) % len(labels)]
             self._switched()
         else:
-            self.say("There is one engine only in this database." if labels else "No engine was found.", "faint")
+            self.say("This database has only one engine." if labels else "No engine was found.", "faint")
 
     def action_live(self) -> None:
-        self._shape = ListKind.TREE if self._shape is ListKind.LIVE else ListKind.LIVE
-        if self._shape is ListKind.LIVE and self._label is not None:
-            self._put((self._label, ListKind.LIVE), "")  # urgency has changed since it was last looked at
+        self._kind = ListKind.TREE if self._kind is ListKind.LIVE else ListKind.LIVE
+        if self._kind is ListKind.LIVE and self._label is not None:
+            self._put((self._label, ListKind.LIVE), "")  # the order by urgency has changed since the last time
         self._switched()
 
     def action_find(self) -> None:
         self._find("")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Text pasted outside a field is something to find."""
+        """Search for pasted text."""
         event.prevent_default()
         self._find(" ".join(event.text.split()))
 
     def _find(self, text: str) -> None:
         from console.tui.screens.prompt import PromptScreen
 
-        question = "An id, the beginning of one, or a kind; the database is asked."
+        question = "Searches the database for an id, the beginning of an id, or a kind."
         title = f"Find in {self._label}" if self._label else "Find"
-        self.unstick.push_screen(PromptScreen(title, question, text), self._found)
+        self.app.push_screen(PromptScreen(title, question, text), self._found)
 
     def _found(self, text: str | None) -> None:
         if not text:
             return
         if self._label is None:
-            self.say("There is no engine to search yet.", "warn")
+            self.say("No engine is known yet, so there is nothing to search.", "warn")
             return
         label = text.partition("/")[0]
         if "/" in text and label in self.session.engines:
             self._label = label
-        self._shape = ListKind.FOUND
+        self._kind = ListKind.FOUND
         self._put((self._label, ListKind.FOUND), text)
         self._switched()
 
     def _switched(self) -> None:
         self.say("")
-        self._news = None
         self.renew()
         self.session.run_now()
 
@@ -254,24 +370,28 @@ class TreeScreen(TreePaging):
             self.table.mark(list(node_list.forest.marks), on=False)
             return
         self.table.mark(node_list.forest.matching())
-        stale_engines = " of those read so far; more may match" if node_list.has_more(None) else ""
-        self.say(f"{len(node_list.forest.marks)} marked{stale_engines}.")
+        more = " of the loaded rows; more may match" if node_list.has_more(None) else ""
+        self.say(f"{len(node_list.forest.marks)} marked{more}.")
 
     def action_back(self) -> None:
         node_list = self.node_list
-        if self._filter or self._filtering:
-            self._clear_filter()
+        if self.filtering:
+            self.clear_filter()
         elif node_list is not None and node_list.forest.marks:
             self.table.mark(list(node_list.forest.marks), on=False)
-        elif self._shape is not ListKind.TREE:
-            self._shape = ListKind.TREE
+        elif self._kind is not ListKind.TREE:
+            self._kind = ListKind.TREE
             self._switched()
 
-    # the filter: what it is, and the line it is typed in, are imported when they are first wanted
+    # filter; its modules are imported at first use, so that the app starts sooner
 
     @property
-    def _filtering(self) -> bool:
-        """Whether there is the line in which a filter is typed: it is made when it is first wanted."""
+    def filtering(self) -> bool:
+        """True if there is a filter, or the line in which it is typed is open."""
+        return bool(self._filter) or self._typing
+
+    @property
+    def _typing(self) -> bool:
         return any(line.display for line in self.query("#filter"))
 
     async def action_filter(self) -> None:
@@ -293,8 +413,11 @@ class TreeScreen(TreePaging):
             self.say(f"{error.message} (at character {error.position + 1})", "warn")
             return
         self._filter = typed if typed.terms else None
-        self.say(empty_state.UNOPENED if self._filter and self._shape is ListKind.TREE else "", "faint")
-        self._eager = 0
+        self.say(empty_state.ONLY_LOADED if self._filter and self._kind is ListKind.TREE else "", "faint")
+        self._filter_pages = 0
+        self._filter_changed()
+
+    def _filter_changed(self) -> None:
         self._apply_filter()
         self.table.sync()
         self._notice(self.node_list)
@@ -318,21 +441,18 @@ class TreeScreen(TreePaging):
         self.table.focus()
 
     def on_filter_line_left(self) -> None:
-        self._clear_filter()
+        self.clear_filter()
 
-    def _clear_filter(self) -> None:
+    def clear_filter(self) -> None:
         line = self.query_one("#filter", Input)
         line.value = ""
         line.display = False
         self._filter = None
-        self._apply_filter()
-        self.table.sync()
         self.say("")
-        self._notice(self.node_list)
-        self.renew_place()
+        self._filter_changed()
         self.table.focus()
 
-    # from elsewhere
+    # requests of the app
 
     def acted(self) -> None:
         node_list = self.node_list
@@ -340,33 +460,34 @@ class TreeScreen(TreePaging):
             self.table.mark(list(node_list.forest.marks), on=False)
 
     def reveal(self, node: Node) -> None:
-        """Show a node in its engine's tree, reading what leads to it."""
-        self._label, self._shape = node.engine, ListKind.TREE
+        """Move the cursor to a node in its engine's tree. Reads all its ancestors."""
+        self._label, self._kind = node.engine, ListKind.TREE
         self._switched()
         node_list = self._current()
         if node_list is not None:
             self.run_worker(self._reveal(node_list, node), group="read", exit_on_error=True)
 
-    def _on_the_way(self, levels: int) -> bool:
+    def _continue(self, levels: int) -> bool:
         if levels > FAR:
-            self.say(f"Reading what leads to it: {levels:,} levels so far. An arrow key stops here.")
-        return self._ending
+            self.say(f"Reading the ancestors: {levels:,} levels so far. An arrow key stops it.")
+        return self._seeking
 
     async def _reveal(self, node_list: NodeList, node: Node) -> None:
         try:
-            if node.parent_id is None and node.job_id is not None:  # itself in no tree, as a dead letter is: its job is
+            if node.parent_id is None and node.job_id is not None:  # in no tree, such as a dead letter: show its job
                 page = await self.session.engines[node.engine].nodes([node.job_id])
                 node = next(iter(page.nodes), node)
-            self._ending = True
-            found = await node_list.reveal(node, self._on_the_way)
+            self._seeking = True
+            found = await node_list.reveal(node, self._continue)
         except DatabaseError as error:
             self.session.failed(error)
             self.say(str(error), "bad")
             return
-        if not self._ending:
+        if not self._seeking:
             return
-        self._news = RefreshResult()
+        if node_list is self.node_list:
+            self._paint(node_list, RefreshResult())
         self.renew()
         if not (found and self.table.go_to(node.id)):
             name = safe_text(f"{node.kind} {node.title}")
-            self.say(f"{name} is not in the tree: it is gone, or the filter hides it.", "warn")
+            self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")

@@ -1,0 +1,42 @@
+"""Interface of the app that screens and dialogs may use. They never import the app itself."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from console.config import Context
+from console.model.session import Session
+from console.tui.keymap import Key
+from queries.model import Node
+
+
+class Host(Protocol):
+    """App around one database session. What Textual offers is used through ``screen.app``."""
+
+    context: Context | None
+    ascii: bool
+    action_keys: dict[str, set[str]]
+    """Key -> names of the actions it runs; engines may use one key for different actions."""
+    field_keys: set[str]
+    """Keys that open a text field in the tree."""
+    starting: bool
+    """True until the first frame is painted."""
+
+    @property
+    def session(self) -> Session:
+        """The watched database."""
+
+    def key_shown(self, key: Key) -> str:
+        """Return the first key of a binding as it is printed on the keyboard, after remapping."""
+
+    def keys_shown(self, key: Key) -> str:
+        """Return all keys of a binding as they are printed on the keyboard, after remapping."""
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Show a message in the status line of the page in front."""
+
+    def refuse(self, why: str) -> None:
+        """Open a dialog that says why a key does nothing."""
+
+    def reveal(self, node: Node) -> None:
+        """Show a node in its tree."""

@@ -1,0 +1,52 @@
+"""Every private part of Textual that the console depends on, checked on Textual 8.2.8.
+
+A private part may change in any minor release. ``tests/unit/test_textual_compat.py`` fails when the installed Textual
+is another minor release, or when one of these parts is gone. Check each function here, then raise ``CHECKED``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from textual._styles_cache import StylesCache
+from textual.app import App
+from textual.color import Color
+from textual.screen import Screen
+from textual.style import Style
+
+CHECKED = (8, 2)  # minor release
+
+
+@lru_cache(1024)
+def _inner_outer(base_background: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base_background + background), Style(background=base_background)
+
+
+def _get_inner_outer(_: StylesCache, base_background: Color, background: Color) -> tuple[Style, Style]:
+    return _inner_outer(base_background, background)
+
+
+def repair_style_cache() -> None:
+    """Release the painted lines of removed widgets. Calling it again has no effect.
+
+    ``StylesCache.get_inner_outer`` is a method under ``lru_cache(1024)``, so the cache holds a reference to every
+    instance, and each instance holds the painted lines of its widget. Opening 150 pages grew the process by 17 MB.
+    Here the styles are cached by their colours alone.
+    """
+    StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[method-assign, assignment]
+
+
+def paint_now(screen: Screen[Any]) -> None:
+    """Paint pending changes now. The screen's timer would do it up to 1/60 s later."""
+    screen._on_timer_update()
+
+
+def fatal_error(app: App[Any]) -> BaseException | None:
+    """Return the exception that ended the app; None if it ended normally."""
+    return app._exception
+
+
+def end_after_error(app: App[Any]) -> None:
+    """End the app after an exception without printing Textual's traceback."""
+    app._close_messages_no_wait()
