@@ -194,12 +194,12 @@ async def test_two_hundred_findings_at_once(
         await tui.wait_for("● live", lambda: len(tui.app.session.findings()) >= 200)
         async with answering(tui, proxy):
             await tui.press("2")
-            await tui.wait_for("timer overdue", "stuck 200+", "more of 1 kind, see help")
+            await tui.wait_for("overdue timer", "stuck 200+", "more of 1 kind, see help")
         proxy.open.clear()
         await tui.press("end", "enter")
         await tui.wait_for("Reading …")
         proxy.open.set()
-        await tui.wait_for("Why it is stuck", "timer overdue")
+        await tui.wait_for("Why it is stuck", "overdue timer")
         await tui.press("escape", "question_mark", "end")
         await tui.wait_for("more is stuck than is shown", "The first 200 of each", "overdue_timer")
 

@@ -50,7 +50,7 @@ def test_stuck_is_findings(demo: str) -> None:
     assert {"overdue_timer", "lost_wakeup", "starved"} <= codes
     order = [(-f.severity, f.since if f.since is not None else float("inf"), f.node_id) for f in findings.found]
     assert order == sorted(order)
-    assert {each.code for each in findings.skipped_findings} == {"spinning", "locked", "runner_stalled"}
+    assert {each.code for each in findings.skipped_findings} == {"spinning", "busy_polling", "runner_stalled"}
     assert answer.out.count("\n") == 1
 
 

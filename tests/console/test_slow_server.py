@@ -87,7 +87,7 @@ async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
         await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
         before = session._fast.looks
         await tui.press("2")
-        await tui.wait_for("timer overdue", "page not read")
+        await tui.wait_for("overdue timer", "page not read")
         for _ in range(50):
             await tui.pilot.pause()
         assert session._fast.looks - before <= 3

@@ -130,7 +130,7 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     (agent,) = (await look.roots()).nodes
     assert local(await look.children(agent.id)) == [f"job:{job}"]
     codes = [f.code for f in (await look.findings()).found]
-    assert codes == (["agent_gone"] if change == ALIKE["agents made again"] else [])
+    assert codes == (["missing_agent"] if change == ALIKE["agents made again"] else [])
     await workspace.close()
 
 
@@ -318,7 +318,7 @@ async def test_agents_that_are_gone_or_have_no_name(agent_jobs_db: AgentJobsDb, 
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (gone) · 1 unfinished"
     assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
-    (finding,) = await found(workspace, "agent_gone")
+    (finding,) = await found(workspace, "missing_agent")
     assert finding.node_id == f"{LABEL}/agent:{gone}"
     await workspace.close()
 
@@ -346,7 +346,10 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     await agent_jobs_db.job()
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
-    assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {"late_end", "numbers_back"}
+    assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {
+        "completed_by_wrong_job",
+        "job_ids_restarted",
+    }
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
     assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
@@ -455,7 +458,7 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(agent_jobs_db: 
     look = reader(mirror)
     assert {n.id for n in (await look.live(page=500)).nodes} == await ids("pending", "active", "delayed", "paused")
     assert {x.node.id for x in (await look.dead(page=500)).dead_letters} == await ids("failed")
-    late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "overtaken")]
+    late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "completion_not_recorded")]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
@@ -537,11 +540,11 @@ async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Wor
 async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     slow, lost = await agent_jobs_db.job(age=700, user=BERT), await agent_jobs_db.job(age=701)
     await agent_jobs_db.job("completed", age=600, ended=580, number=99)
-    (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "overtaken")
+    (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "completion_not_recorded")
     assert (overdue.node_id, overtaken.node_id) == (agent_jobs_db.id(slow), agent_jobs_db.id(lost))
     assert "the newer job 99" in overtaken.sentence
     assert overdue.action == overtaken.action == "mark_failed"
-    assert await found(mirror, "frozen") == []
+    assert await found(mirror, "queue_stalled") == []
 
 
 @pytest.mark.parametrize("end", ["completed", "failed"])
@@ -571,9 +574,9 @@ async def test_one_row_is_no_certain_standstill(agent_jobs_db: AgentJobsDb, mirr
     """An end that was lost, and no upload since, looks the same."""
     await agent_jobs_db.job("completed", age=9000, ended=8990)
     await agent_jobs_db.job(age=4000, user=BERT)
-    (one,) = await found(mirror, "frozen")
+    (one,) = await found(mirror, "queue_stalled")
     await agent_jobs_db.job(age=3000, user=BERT)
-    (two,) = await found(mirror, "frozen")
+    (two,) = await found(mirror, "queue_stalled")
     assert one.severity < two.severity == 9
     assert one.proof == two.proof == Proof.ASSUMED
     assert one.sentence != two.sentence
@@ -590,7 +593,10 @@ async def test_the_oldest_of_many_late_jobs_are_told_first(agent_jobs_db: AgentJ
             await agent_jobs_db.job("completed", age=800, ended=790, user=user)
     for page in (1, 2, 8, 30):
         seen = await reader(mirror).findings(page=page)
-        for code, nodes in (("overtaken", made[::3]), ("overdue", [m for n, m in enumerate(made) if n % 3])):
+        for code, nodes in (
+            ("completion_not_recorded", made[::3]),
+            ("overdue", [m for n, m in enumerate(made) if n % 3]),
+        ):
             told = [f.node_id for f in seen.found if f.code == code]
             assert (told, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
 
@@ -599,8 +605,8 @@ async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJob
     old = await agent_jobs_db.job(age=5000)
     await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
     assert [f.node_id for f in await found(mirror, "overdue")] == [agent_jobs_db.id(old)]
-    assert await found(mirror, "overtaken") == []
-    assert len(await found(mirror, "frozen")) == 1, "nor does it end a standstill"
+    assert await found(mirror, "completion_not_recorded") == []
+    assert len(await found(mirror, "queue_stalled")) == 1, "nor does it end a standstill"
 
 
 @pytest.mark.parametrize(("profile", "says"), [("mirror", "meta-paused"), ("table", "no executor polls")])
@@ -608,12 +614,12 @@ async def test_frozen(agent_jobs_db: AgentJobsDb, mirror: Workspace, profile: st
     for n in range(3):
         await agent_jobs_db.job(age=4000 + n, user=BERT if n else ANNA)
     reader(mirror).choose("profile", profile)
-    (finding,) = await found(mirror, "frozen")
+    (finding,) = await found(mirror, "queue_stalled")
     assert (finding.node_id, finding.severity) == (f"{LABEL}/queue:all", 9)
     assert says in finding.sentence
     assert "3 jobs are pending" in finding.sentence
     await agent_jobs_db.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
-    assert await found(mirror, "frozen") == []
+    assert await found(mirror, "queue_stalled") == []
 
 
 async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queue_moves(
@@ -627,10 +633,10 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
         " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
-    assert "frozen" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
+    assert "queue_stalled" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
     await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings()
-    assert "frozen" not in {*seen.capped, *(f.code for f in seen.found)}
+    assert "queue_stalled" not in {*seen.capped, *(f.code for f in seen.found)}
 
 
 async def test_active_for_long_is_for_tables_only(
@@ -639,12 +645,12 @@ async def test_active_for_long_is_for_tables_only(
     by_start = await agent_jobs_db.job("active", age=9000, started=8000)
     by_change = await agent_jobs_db.job("active", age=9000)
     await agent_jobs_db.job("active", age=9000, started=60)
-    assert {f.node_id for f in await found(table, "long_active")} == {
+    assert {f.node_id for f in await found(table, "active_too_long")} == {
         agent_jobs_db.id(by_start),
         agent_jobs_db.id(by_change),
     }
-    assert all(f.action == "release" for f in await found(table, "long_active"))
-    assert await found(mirror, "long_active") == []
+    assert all(f.action == "release" for f in await found(table, "active_too_long"))
+    assert await found(mirror, "active_too_long") == []
 
 
 async def test_an_action_of_the_other_profile_is_not_advised(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
@@ -667,12 +673,12 @@ async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Work
     for n, number in enumerate((101, 103, 102, 104)):  # a little out of order, as usual
         await agent_jobs_db.job("completed", age=1000 - n, ended=900, number=number)
     await agent_jobs_db.job("completed", age=800, ended=700, number="not a number")
-    assert await found(mirror, "numbers_back") == []
+    assert await found(mirror, "job_ids_restarted") == []
     again = await agent_jobs_db.job("completed", age=500, ended=400, number=1)
     reused = await agent_jobs_db.job("completed", age=90000, ended=300, number=2)
-    (back,) = await found(mirror, "numbers_back")
+    (back,) = await found(mirror, "job_ids_restarted")
     assert (back.node_id, back.evidence["before"]) == (agent_jobs_db.id(again), "104")
-    (late,) = await found(mirror, "late_end")
+    (late,) = await found(mirror, "completed_by_wrong_job")
     assert late.node_id == agent_jobs_db.id(reused)
 
 
@@ -725,7 +731,7 @@ async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
     # Its queue goes on, and as a mirror of one it has no active jobs.
-    assert {f.code for f in look.engine.spec.findings} - codes == {"frozen", "long_active"}
+    assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long"}
     assert look.engine.limits["profile"] == "mirror"
 
 

@@ -53,7 +53,7 @@ async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspa
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
     await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
     codes = {f.code for f in (await mirror.engines[LABEL].findings()).found}
-    assert codes == {"overdue", "frozen"}
+    assert codes == {"overdue", "queue_stalled"}
 
 
 async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -70,8 +70,8 @@ async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror
     await bull.tick()
     await bull.tick()
     assert bull.swallowed == 1, "the number is taken"
-    (late,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "late_end"]
-    assert "a new job 1 ended this row" in late.sentence
+    (late,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "completed_by_wrong_job"]
+    assert late.evidence["job_id"] == "1"
 
 
 @both_versions

@@ -251,7 +251,7 @@ FINDINGS = {
         AND created_at < now() - interval '1 h'""",
     "high revision": "SELECT 1 FROM task WHERE status = 'Available' AND revision > 100000",
     "overdue timer": "SELECT 1 FROM task_timer WHERE deadline < now() - interval '10 min'",
-    "lost wake-up": """SELECT 1 FROM task t WHERE status = 'Blocked'
+    "lost wakeup": """SELECT 1 FROM task t WHERE status = 'Blocked'
         AND NOT EXISTS (SELECT 1 FROM task_timer m WHERE m.task_id = t.task_id) AND NOT EXISTS (
             SELECT 1 FROM task o WHERE o.job_id = t.job_id AND o.task_id <> t.task_id AND o.status <> 'Complete')""",
     "timer left on a complete task": "SELECT 1 FROM task JOIN task_timer USING (task_id) WHERE status = 'Complete'",
@@ -309,11 +309,11 @@ async def test_every_root_is_as_old_as_its_job_and_nobody_in_it_older(demo_db: C
     assert strange == 0
 
 
-@pytest.mark.parametrize("what", ["lost wake-up", "overdue timer"])
+@pytest.mark.parametrize("what", ["lost wakeup", "overdue timer"])
 async def test_what_is_stuck_on_purpose_runs_on_and_completes_when_woken(demo_db: Connection, what: str) -> None:
-    column = "t.task_id" if what == "lost wake-up" else "task_id"
+    column = "t.task_id" if what == "lost wakeup" else "task_id"
     query = FINDINGS[what].replace("SELECT 1", f"SELECT {column}", 1)
-    if what == "lost wake-up":
+    if what == "lost wakeup":
         query += " AND kind = 'ArchiveHammerfestUser'"
     stuck = [found[0] for found in await demo_db.fetch(query)]
     assert len(stuck) == 3

@@ -22,3 +22,11 @@ def test_the_texts_are_those_of_the_golden_file(engine: Engine) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(golden.texts(engine), "utf-8")
     assert golden.texts(engine) == path.read_text("utf-8")
+
+
+@engines
+def test_a_finding_has_one_name(engine: Engine) -> None:
+    if engine.name == "tasker":
+        return
+    findings = engine.spec.findings
+    assert [finding.code for finding in findings] == [finding.title.replace(" ", "_") for finding in findings]

@@ -30,7 +30,7 @@ CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}
 BOUND = {"kind": "ArchiveTwinoidUser", "version": 1, "revision": 4, "cpu": 40, "poll": 40.1}
 RENDERS = encode({"user": 7, "phase": "Render", "polls": 4})
-LIMITS = {"spinning_polls": 2, "busy_polls": 1, "locked": 0.0}
+LIMITS = {"spinning_polls": 2, "busy_polls": 1, "busy_polling": 0.0}
 TRIES = 100
 
 
@@ -95,7 +95,7 @@ async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
     return await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR)
 
 
-@pytest.mark.parametrize("code", ["spinning", "locked", "compute_bound"])
+@pytest.mark.parametrize("code", ["spinning", "busy_polling", "compute_bound"])
 async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
     eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner, code: str
 ) -> None:

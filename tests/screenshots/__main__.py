@@ -34,7 +34,7 @@ async def play(tui: TuiDriver) -> None:
     """On call: what is stuck, where it stands in its tree, why, what would help, and what came of it."""
     await tui.wait_for("● live", "all jobs", "stuck")
     await tui.press("2")
-    await down_to(tui, "lost wake-up")
+    await down_to(tui, "lost wakeup")
     await tui.wait_for("W Wake")
     keep(tui, "stuck")
 
@@ -63,7 +63,7 @@ async def play(tui: TuiDriver) -> None:
 
     await tui.press("enter")
     await tui.press("2")
-    await down_to(tui, "timer overdue")
+    await down_to(tui, "overdue timer")
     await tui.wait_for("W Wake")
     await tui.press("W")
     await tui.wait_for("Reason, for the audit log")

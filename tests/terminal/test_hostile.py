@@ -52,7 +52,7 @@ def look_at_everything(terminal: Terminal) -> None:
         )
         terminal.press("end").settled().press("escape").without(DETAIL)
         terminal.press("down").settled()
-    terminal.press("2").wait_for("lost wake-up", "SendEmail v1", "W Wake").press("enter").wait_for(DETAIL)
+    terminal.press("2").wait_for("lost wakeup", "SendEmail v1", "W Wake").press("enter").wait_for(DETAIL)
     terminal.press("escape").without(DETAIL).press("1").wait_for("all jobs").press("/").wait_for("words, field:value")
     terminal.paste(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("escape").without("filter:")
     terminal.press("home").wait_for("C Cancel").press("C").wait_for("Reason, for the audit log")

@@ -20,15 +20,15 @@ def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, 
         at = terminal.wait_for(JOB, "ready", lambda: terminal.at > 0).at
         terminal.wait_for(lambda: "? help" in terminal.rows[-1])
         terminal.press("down").wait_for(lambda: terminal.at == at + 1)
-        go_to_finding(terminal, "lost wake-up")
+        go_to_finding(terminal, "lost wakeup")
         terminal.press("enter").wait_for("eternaltwin/task:", "W Wake")
         terminal.press("C").wait_for("Cancel: Arch", "Reason").type("why not").wait_for("why not")
         terminal.press("enter").wait_for("Would change 1 node")
         if height >= 24:
             terminal.wait_for("Leave as is", "C changes 1 node")
         terminal.press("escape").wait_for("Nothing was changed.").without("Would change 1 node")
-        terminal.press("escape").without("eternaltwin/task:").wait_for("lost wake-up")
-        terminal.press("4").without("lost wake-up").press("?").wait_for("Every change is")
+        terminal.press("escape").without("eternaltwin/task:").wait_for("lost wakeup")
+        terminal.press("4").without("lost wakeup").press("?").wait_for("Every change is")
         assert all(len(row) <= columns for row in terminal.rows)
         assert terminal.leave("q") == 0
 
@@ -44,7 +44,7 @@ def go_to_finding(terminal: Terminal, title: str) -> None:
 def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path, size=(40, 10)) as terminal:
         terminal.wait_for(lambda: terminal.at > 0)
-        go_to_finding(terminal, "timer overdue")
+        go_to_finding(terminal, "overdue timer")
         terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
         terminal.wait_for("Would change 1 node").press("W").wait_for("1 changed")
         terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
@@ -99,7 +99,7 @@ def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path)
     with Terminal(eternaltwin_demo, home=tmp_path, NO_COLOR="1") as terminal:
         terminal.wait_for("● live", JOB, "■ blocked", lambda: terminal.at > 0)
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
-        terminal.press("2").wait_for("lost wake-up", "■ blocked").press("C").wait_for("Reason, for the audit log")
+        terminal.press("2").wait_for("lost wakeup", "■ blocked").press("C").wait_for("Reason, for the audit log")
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
 
 
@@ -113,7 +113,7 @@ def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: P
         terminal.wait_for("live", JOB, re.compile("# blocked|blocked"), lambda: terminal.at > 0).press(
             "right"
         ).settled()
-        terminal.press("2").wait_for("lost wake-up").press("end").settled().press("enter").wait_for("eternaltwin/")
+        terminal.press("2").wait_for("lost wakeup").press("end").settled().press("enter").wait_for("eternaltwin/")
         terminal.press("C").settled().press("escape").settled().press("escape").settled()
         terminal.press("4").settled().press("?").wait_for("Keys everywhere").settled()
         assert terminal.leave("q") == 0
@@ -140,5 +140,5 @@ def test_a_stream_that_is_no_terminal_is_told_at_once(command: str, redirected: 
 def test_a_dumb_terminal_still_gets_an_answer(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal("stuck", "-d", eternaltwin_demo, home=tmp_path, TERM="dumb") as terminal:
         assert terminal.ended() == 0
-    assert b"lost wake-up" in terminal.raw
+    assert b"lost wakeup" in terminal.raw
     assert b"\x1b" not in terminal.raw

@@ -38,7 +38,7 @@ def test_the_picture_stays_keys_work_and_it_comes_back(
     assert [row[1:] for row in terminal.rows[4:20]] == [row[1:] for row in picture]
     terminal.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
     terminal.press("enter").press("escape").without("filter:")
-    terminal.press("2").wait_for("lost wake-up").press("?").wait_for("Keys everywhere").press("1").wait_for("all jobs")
+    terminal.press("2").wait_for("lost wakeup").press("?").wait_for("Keys everywhere").press("1").wait_for("all jobs")
     terminal.wait_for(re.compile(r"no connection, [5-9]s old"))  # it goes on growing old
 
     own_server.start()
@@ -69,7 +69,7 @@ def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, o
         terminal.wait_for(re.compile(r"\d+s old"), "ArchiveHammerfestUser")
         first = terminal.at
         terminal.press("down", "down").wait_for(lambda: terminal.at == first + 2, seconds=2)
-        terminal.press("2").wait_for("lost wake-up", seconds=2)
+        terminal.press("2").wait_for("lost wakeup", seconds=2)
     finally:
         for process in family:
             process.send_signal(signal.SIGCONT)

@@ -38,7 +38,7 @@ def jobs(demo: Terminal) -> list[str]:
 
 def find_the_lost_wake_up(demo: Terminal) -> None:
     demo.press("2").wait_for("finding", lambda: demo.at > 0)
-    while not re.search("lost wake-up +ArchiveHammerfest", demo.under):
+    while not re.search("lost wakeup +ArchiveHammerfest", demo.under):
         was = demo.under
         demo.press("down").wait_for(lambda was=was: demo.under != was)
     demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "nothing is left that could wake it")

@@ -1,6 +1,6 @@
 """The demo's jobs: most at work, some done, and at least one of everything that can be stuck.
 
-Why what is stuck on purpose stays so while the runner works: a lost wake-up has nothing that would wake it; overdue
+Why what is stuck on purpose stays so while the runner works: a lost wakeup has nothing that would wake it; overdue
 timers are older than the runner, which overlooks such (``Runner.blind_before``); starved and outdated tasks are of
 kinds or versions that its code does not know; a spinning task's phase never ends.
 """
@@ -220,7 +220,7 @@ def _stuck(data: Data) -> None:
         3,
         2,
         5,
-    ):  # lost wake-up: nothing is left to wake the root. Woken by hand, it runs on and completes
+    ):  # lost wakeup: nothing is left to wake the root. Woken by hand, it runs on and completes
         data.family(
             {"user": data.user(), "retries": 0},
             children,

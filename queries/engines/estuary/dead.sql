@@ -27,15 +27,15 @@ unread AS MATERIALIZED (
   SELECT task_id, task_type FROM asked WHERE wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0
 ),
 dead AS (
-  (SELECT DISTINCT ON (m.task_id) m.task_id, m.task_type, 8 AS severity, m.wake_at AS at, 'a message it cannot take' AS cause, coalesce(m.shown, 'NULL') AS error
+  (SELECT DISTINCT ON (m.task_id) m.task_id, m.task_type, 8 AS severity, m.wake_at AS at, 'undecodable message' AS cause, coalesce(m.shown, 'NULL') AS error
      FROM told m WHERE m.undecodable ORDER BY m.task_id, m.position)
   UNION ALL
-  SELECT h.task_id, h.task_type, 8, h.heartbeat, 'held by nobody and not due', NULL
+  SELECT h.task_id, h.task_type, 8, h.heartbeat, 'locked by a dead worker', NULL
     FROM held h
    WHERE (h.wake_at > now() OR h.wake_at IS NULL)
      AND h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
   UNION ALL
-  SELECT u.task_id, u.task_type, 7, NULL, 'messages that nothing will have read', NULL FROM unread u
+  SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread u
 ),
 placed AS (
   SELECT DISTINCT ON (d.task_id) d.*, coalesce(d.at, 'infinity') AS place FROM dead d ORDER BY d.task_id, d.severity DESC

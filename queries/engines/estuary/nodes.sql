@@ -23,7 +23,7 @@ told AS (
                    WHEN s.heartbeat > now() - 0.75 * s.timeout THEN 'polling'
                    WHEN s.heartbeat > now() - s.timeout THEN 'lapsed'
                    WHEN s.wake_at <= now() THEN 'reclaimable'
-                   ELSE 'zombie' END AS status
+                   ELSE 'orphaned' END AS status
     FROM seen s
     LEFT JOIN parents p ON p.task_id = s.parent_id AND p.task_id <> s.task_id
 )
@@ -32,7 +32,7 @@ SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, NULL::text 
          || CASE t.messages WHEN 0 THEN '' WHEN 1 THEN ' · 1 message' ELSE ' · ' || t.messages || ' messages' END AS title,
        t.status,
        CASE t.status WHEN 'suspended' THEN 'blocked' WHEN 'ready' THEN 'ready' WHEN 'sleeping' THEN 'scheduled'
-                     WHEN 'polling' THEN 'running' WHEN 'zombie' THEN 'failed' ELSE 'held' END AS phase,
+                     WHEN 'polling' THEN 'running' WHEN 'orphaned' THEN 'failed' ELSE 'held' END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        CASE WHEN t.created BETWEEN 1600000000 AND extract(epoch FROM now()) + 86400 THEN t.created::float8 END AS created_at,
        NULL::float8 AS changed_at,

@@ -199,7 +199,7 @@ async def test_an_eof_is_sent_by_name_alone(estuary_db: EstuaryDb, workspace: Wo
 
 async def test_a_type_that_is_not_known_is_sent_to_unchecked(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(99)
-    assert (await apply(workspace, "send", task, message={"any": 1}, skipped_findings=True))[0] is CHANGED
+    assert (await apply(workspace, "send", task, message={"any": 1}, unchecked=True))[0] is CHANGED
 
 
 async def test_the_messages_of_a_type_are_configurable(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:

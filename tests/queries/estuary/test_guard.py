@@ -97,7 +97,7 @@ async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> DryR
     return await dry_run_of(workspace, str(finding.action), {finding.node_id: guard}, arguments, LABEL)
 
 
-@pytest.mark.parametrize(("code", "action"), [("hot_loop", "park"), ("unread_loop", "drop")])
+@pytest.mark.parametrize(("code", "action"), [("hot_loop", "park"), ("unread_message_loop", "drop")])
 async def test_the_suggested_action_reaches_a_task_in_a_loop(
     estuary_db: EstuaryDb, watching: Workspace, loop: Loop, code: str, action: str
 ) -> None:
@@ -132,8 +132,8 @@ async def test_by_its_version_it_is_never_reached(estuary_db: EstuaryDb, watchin
     [
         ("hot_loop", "wake_at = now() + interval '1 hour'"),
         ("hot_loop", "wake_at = NULL"),
-        ("unread_loop", "inner_state = '{}'"),
-        ("unread_loop", "inbox = inbox[2:]"),
+        ("unread_message_loop", "inner_state = '{}'"),
+        ("unread_message_loop", "inbox = inbox[2:]"),
     ],
 )
 async def test_it_is_stale_once_what_stayed_the_same_has_changed(

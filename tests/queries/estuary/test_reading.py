@@ -113,15 +113,15 @@ async def test_other_tables_of_that_name_do_not_remind_of_it(
         (2, -400, 220, "polling", Phase.RUNNING),
         (2, -400, 230, "lapsed", Phase.HELD),
         (2, -400, 301, "reclaimable", Phase.HELD),
-        (2, None, 301, "zombie", Phase.FAILED),
-        (2, 60, 301, "zombie", Phase.FAILED),
+        (2, None, 301, "orphaned", Phase.FAILED),
+        (2, 60, 301, "orphaned", Phase.FAILED),
         (1, -400, 40, "polling", Phase.RUNNING),
         (1, -400, 50, "lapsed", Phase.HELD),
         (1, -400, 61, "reclaimable", Phase.HELD),
         (2, -400, "-infinity", "reclaimable", Phase.HELD),
         (2, "infinity", "infinity", "polling", Phase.RUNNING),
         (2, "-infinity", None, "ready", Phase.READY),
-        (2, "294276-12-31 23:59:59+00", "4713-01-01 00:00:00+00 BC", "zombie", Phase.FAILED),
+        (2, "294276-12-31 23:59:59+00", "4713-01-01 00:00:00+00 BC", "orphaned", Phase.FAILED),
     ],
 )
 async def test_a_state_is_told_from_heartbeat_and_wake_at(
@@ -403,7 +403,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
 ) -> None:
     parent = await estuary_db.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
     child = await estuary_db.task(32767, parent=parent)
-    zombie = await estuary_db.task(beat=900)
+    orphaned = await estuary_db.task(beat=900)
     stale_engines = await estuary_db.task(inbox=[(ZERO, {"type": "shard_failed"})])
     workspace = await opened(estuary, tmp_path)
     r: Reader = reader(workspace, LABEL)
@@ -412,8 +412,8 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     assert page.scan_required.ddl.startswith("CREATE INDEX CONCURRENTLY")
     assert [n.id for n in (await r.children(estuary_db.id(parent), asked=True)).nodes] == [estuary_db.id(child)]
     findings = await r.findings()
-    assert {u.code for u in findings.skipped_findings} == {"zombie", "unread_inbox", "dead_child"}
-    for task, code in ((zombie, "zombie"), (stale_engines, "unread_inbox")):
+    assert {u.code for u in findings.skipped_findings} == {"locked_by_a_dead_worker", "unread_inbox", "missing_child"}
+    for task, code in ((orphaned, "locked_by_a_dead_worker"), (stale_engines, "unread_inbox")):
         detail = await r.detail(estuary_db.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"
@@ -427,7 +427,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
     assert [n.id for n in (await r.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
-    assert {f.code for f in (await r.findings()).found} == {"zombie"}
+    assert {f.code for f in (await r.findings()).found} == {"locked_by_a_dead_worker"}
     await workspace.close()
 
 

@@ -10,8 +10,8 @@
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.status NOT IN ('active') THEN 'it is ' || j.status || ', not active: nobody holds it'
-                    WHEN NOT coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'long_active')::float8)
-                      THEN 'it is active for less than ' || make_interval(secs => ($3::jsonb ->> 'long_active')::float8) || ': an executor may be at it'
+                    WHEN NOT coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8)
+                      THEN 'it is active for less than ' || make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8) || ': an executor may be at it'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r
@@ -25,5 +25,5 @@ UPDATE :"schema".jobs j SET status = 'pending', started_at = NULL, updated_at = 
  WHERE j.id = substr(seen.id, 5)::uuid
    AND j.status IN ('active')
    AND j.status || '|' || j.updated_at || ':' || j.xmin = seen.version
-   AND coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'long_active')::float8)
+   AND coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8)
 RETURNING 'job:' || j.id AS id

@@ -11,7 +11,7 @@ WITH due AS MATERIALIZED (
   (SELECT task_id, wake_at, heartbeat, inbox_next FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
-        jsonb_build_object('messages', CASE cardinality(t.inbox_next) WHEN 1 THEN '1 message stands' ELSE cardinality(t.inbox_next) || ' messages stand' END,
+        jsonb_build_object('messages', CASE cardinality(t.inbox_next) WHEN 1 THEN '1 message' ELSE cardinality(t.inbox_next) || ' messages' END,
                            'wake_at', t.wake_at::text) AS evidence
    FROM due t
   WHERE t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

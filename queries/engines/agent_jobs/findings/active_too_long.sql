@@ -25,7 +25,7 @@ WITH RECURSIVE
         jsonb_build_object('job_id', a.job_id, 'started_at', date_trunc('second', a.since)::text,
                            'age', CASE WHEN isfinite(a.since) THEN date_trunc('second', now() - a.since)::text ELSE 'ever' END) AS evidence
    FROM (SELECT j.id, j.job_id, coalesce(j.started_at, j.updated_at) AS since FROM active j WHERE $2::jsonb ->> 'profile' = 'table') AS a
-  WHERE a.since < now() - make_interval(secs => ($2::jsonb ->> 'long_active')::float8)
+  WHERE a.since < now() - make_interval(secs => ($2::jsonb ->> 'active_too_long')::float8)
   ORDER BY a.since, a.id
   LIMIT $3::int)
 UNION ALL

@@ -8,7 +8,7 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.completed_at)::float8 AS since
                           'completed_at', date_trunc('second', j.completed_at)::text) AS evidence
   FROM :"schema".jobs j
  WHERE isfinite(j.created_at) AND isfinite(j.completed_at)
-   AND j.completed_at - j.created_at > make_interval(secs => ($2::jsonb ->> 'late_end')::float8)
+   AND j.completed_at - j.created_at > make_interval(secs => ($2::jsonb ->> 'completed_by_wrong_job')::float8)
    AND ($1::text[] IS NULL OR 'job:' || j.id = ANY ($1::text[]))
  ORDER BY j.completed_at DESC, j.id
  LIMIT $3::int
