@@ -121,6 +121,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             for name in chosen if options is not None else ():
                 if name not in known:
                     self._fail(("options", label, name), f"is not an option of {engine}{did_you_mean(name, known)}")
+        self.check_screen(keys, themes)
+
+    def check_screen(self, keys: Collection[str] | None, themes: Collection[str] | None) -> None:
+        """Check the names of bindings and of the theme. Raises ConfigError."""
         for name in self.keys:
             if keys is not None and name not in keys:
                 self._fail(("keys", name), f"is not a command{did_you_mean(name, keys)}")

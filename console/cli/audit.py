@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console.cli import tables
-from console.cli.output import say
-from console.cli.target import Target, opened, resolve_nodes
+from console.cli.output import output_for, say
+from console.cli.target import opened, resolve_nodes
+from console.target import Target
 from queries.model import AuditLogEntry, Record
 
 
@@ -28,7 +29,7 @@ async def audit_log(target: Target, node_id: str | None, *, limit: int, after: s
         entries, cursor = await workspace.audit_entries(after, limit, node_id)
         place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
-    target.output.answer(answer, lambda: _lines(answer, node_id))
+    output_for(target).answer(answer, lambda: _lines(answer, node_id))
     if closed:
         say(closed)
     elif not entries:

@@ -11,7 +11,7 @@ from console.cli.options import CliOptions
 from queries.suggest import suggest
 
 if TYPE_CHECKING:
-    from console.cli.target import Target
+    from console.target import Target
 
 EXAMPLES = """\b
 Examples:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from console.cli.output import say
-from console.cli.target import Target, access_warnings, opened, select_readers
+from console.cli.output import output_for, say
+from console.cli.target import access_warnings, opened, select_readers
 from console.model.dead_letter_board import PAGE, fate, number
+from console.target import Target
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
 from queries.model import DeadLetter, DeadLetterReport, Group
@@ -29,7 +30,7 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
                 say(f"{reader.label}: {part.unreadable}")
                 code = 1
             parts.append(part)
-    target.output.answer({"dead": parts}, lambda: (line for part in parts for line in _text(part)))
+    output_for(target).answer({"dead": parts}, lambda: (line for part in parts for line in _text(part)))
     return code
 
 

@@ -12,8 +12,9 @@ import msgspec
 
 from console.cli import prompts, tables
 from console.cli.arguments import arguments_of, unknown_action
-from console.cli.output import say
-from console.cli.target import Target, opened, resolve_nodes
+from console.cli.output import output_for, say
+from console.cli.target import opened, resolve_nodes
+from console.target import Target
 from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
 from queries.contract.spec import Action
@@ -65,7 +66,7 @@ async def do(
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
         if preview:
             shown = _with(dry_run, gone)
-            target.output.answer(shown, lambda: _dry_run_text(shown, variants))
+            output_for(target).answer(shown, lambda: _dry_run_text(shown, variants))
             return _code(shown.results)
         done, carried = await _carried(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
@@ -88,14 +89,14 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
             left = bulk.left
             if not left:
                 say(f"Nothing is left of the bulk {name}.")
-                target.output.answer(Outcomes(results=found), lambda: tables.results(found))
+                output_for(target).answer(Outcomes(results=found), lambda: tables.results(found))
                 return _code(found)
             say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
             variants = _variants(reader, head.action, list(left))
             again = await _dry_run_again(workspace, bulk)
             dry_run = bulk_list.remaining(head, again, left)
             if preview:
-                target.output.answer(dry_run, lambda: _dry_run_text(dry_run, variants))
+                output_for(target).answer(dry_run, lambda: _dry_run_text(dry_run, variants))
                 return _code(dry_run.results)
             done, carried = await _carried(target, workspace, variants, dry_run, (), yes, confirm, bulk)
             if done is None:
@@ -161,7 +162,7 @@ def _told(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Resu
         xid=done.xid,
         audit_log=done.audit_log,
     )
-    target.output.answer(outcomes, lambda: tables.results(outcomes.results))
+    output_for(target).answer(outcomes, lambda: tables.results(outcomes.results))
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if left and ending.bulk:
@@ -240,10 +241,10 @@ def _go_on(
     confirm: str | None,
 ) -> bool:
     """Show the dry run and ask, as hard as the action is dangerous. Raises UsageError where asking is not possible."""
-    if not target.output.json:
+    if not target.json:
         say(*_dry_run_text(dry_run, variants))
     server = workspace.server
-    place = f"{target.context or server.database} (as {server.role})"
+    place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
     question = f"{variants[0].title}: {number} of {len(dry_run.results)} nodes on {place}."
     if dry_run.wait and dry_run.for_now:
@@ -252,9 +253,9 @@ def _go_on(
         )
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
-        if confirm is not None and confirm != target.context:
-            raise click.UsageError(f"--confirm must be the context's name, {target.context}. Nothing was changed.")
-        return confirm is not None or prompts.typed(question, target.context, f"--confirm {target.context}")
+        if confirm is not None and confirm != target.name:
+            raise click.UsageError(f"--confirm must be the context's name, {target.name}. Nothing was changed.")
+        return confirm is not None or prompts.typed(question, target.name, f"--confirm {target.name}")
     if yes or confirm is not None:
         return True
     if destroys:

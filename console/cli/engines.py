@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console.cli import tables
-from console.cli.output import say
-from console.cli.target import Target, access_warnings, no_engine_lines, opened
+from console.cli.output import output_for, say
+from console.cli.target import access_warnings, no_engine_lines, opened
+from console.target import Target
 from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
 from queries.model import Count, Record
@@ -43,7 +44,7 @@ async def engines(target: Target) -> int:
         lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     declined = workspace.declined
     answer = {"engines": found, "declined": declined, "expected": workspace.expected}
-    target.output.answer(answer, lambda: (line for engine in found for line in _text(engine)))
+    output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))
     if not found:
         say(*no_engine_lines(workspace))
         return 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.cli.target import Target, opened, select_readers
+from console.cli.output import output_for
+from console.cli.target import opened, select_readers
+from console.target import Target
 from queries.safe_text import safe_sql
 from queries.write.grants import grants as asked
 
@@ -20,7 +22,7 @@ async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str
             reader.label: tuple(map(safe_sql, await asked(workspace.database, reader, viewers, operators)))
             for reader in select_readers(workspace, engine)
         }
-    target.output.answer(
+    output_for(target).answer(
         {"grants": found},
         lambda: (
             line for label, statements in found.items() for line in (f"-- {label}", *(f"{s};" for s in statements))

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from console.cli.output import output_for
 from console.cli.program import state_dir, version
 from console.cli.tables import table
-from console.cli.target import Target, opened
+from console.cli.target import opened
+from console.target import Target
 from queries.db.redaction import redact
 from queries.errors import DatabaseError
 
@@ -39,7 +41,7 @@ async def info(target: Target) -> int:
             facts["load"] = round(workspace.database.load.share(), 4)
     except DatabaseError as error:
         failure = error
-    target.output.answer(facts, lambda: _facts(facts))
+    output_for(target).answer(facts, lambda: _facts(facts))
     if failure is not None:
         raise failure
     return 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from console.cli.output import say
+from console.cli.output import output_for, say
 from console.cli.prompts import agreed
-from console.cli.target import Target, opened
+from console.cli.target import opened
+from console.target import Target
 from queries.write import audit_log
 
 _PUBLISHED = (
@@ -20,7 +21,7 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
     """Create the audit log and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
     script = audit_log.script(operators)
     if sql:
-        target.output.lines(script.rstrip("\n").split("\n"))
+        output_for(target).lines(script.rstrip("\n").split("\n"))
         return 0
     if target.read_only:
         raise click.UsageError("This is read-only: nothing can be created.")

@@ -7,11 +7,14 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from queries.safe_text import safe_json, safe_text
+
+if TYPE_CHECKING:
+    from console.target import Target
 
 _ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
 
@@ -60,6 +63,11 @@ _PLAIN = str.maketrans(
     {"–": "-", "…": "~", "·": "-", "→": "->", "≈": "~", "µ": "u", "∞": "inf"}
     | {safe_text(chr(code)): safe_text(chr(code), ascii=True) for code in (*range(0x20), 0x7F)}
 )
+
+
+def output_for(target: Target) -> Output:
+    """Return the output that the target's options ask for."""
+    return Output(json=target.json, ascii=target.ascii)
 
 
 def say(*lines: str) -> None:

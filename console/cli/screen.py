@@ -10,11 +10,13 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 
+import msgspec
 from click import ClickException, UsageError
 
 from console.cli.options import CliOptions
-from console.cli.target import Target, resolve
+from console.cli.target import resolve
 from console.config import Context
+from console.target import Target
 
 GREETING = "2 what is stuck · enter why · W C R ... remedies, dry-run first · tab the next engine · ? help"
 
@@ -23,8 +25,7 @@ def open_console(options: CliOptions) -> int:
     """Open the console on the chosen target. Its exit code."""
     _no_json(options)
     _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
-    target = resolve(options)
-    return _run(target, target.dsn, target.config.contexts.get(target.context))
+    return _run(resolve(options))
 
 
 def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
@@ -42,27 +43,17 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
         target = resolve(options)
         _leave_cleanly()
         with _served(seed) as dsn:
-            return _run(target, dsn, Context(name="demo", dsn=dsn, engine=run.FIRST), GREETING)
+            context = Context(name="demo", dsn=dsn, engine=run.FIRST)
+            return _run(msgspec.structs.replace(target, dsn=dsn, context=context), GREETING)
     except run.DemoUnavailable as error:
         raise ClickException(str(error)) from error
 
 
-def _run(target: Target, dsn: str, context: Context | None, greeting: str = "") -> int:
+def _run(target: Target, greeting: str = "") -> int:
     from console.tui.run import run
 
     _leave_cleanly()
-    return run(
-        dsn,
-        target.config,
-        context,
-        schema=target.schema,
-        trusted=target.trusted,
-        read_only=target.read_only,
-        override_read_only=target.override_read_only,
-        ascii=target.ascii,
-        interval=target.interval,
-        greeting=greeting,
-    )
+    return run(target, greeting)
 
 
 def _leave_cleanly() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from console.cli import tables
-from console.cli.output import Whole, say
-from console.cli.target import Target, opened
+from console.cli.output import Whole, output_for, say
+from console.cli.target import opened
+from console.target import Target
 from console.text import drawings, formatting
 from queries.model import Detail, Node, ScanRequired, Section
 from queries.read.payload import describe, render
@@ -31,8 +32,9 @@ async def show(target: Target, node_id: str, size: int) -> int:
         entries, stale_engines = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
     history = [*([stale_engines] if stale_engines else ()), *map(tables.entry, entries)]
-    width = (target.output.width or WIDTH + 2) - 2
-    target.output.answer(detail, lambda: _lines(detail, reader, actions, history, max(width, 10), target.output.ascii))
+    output = output_for(target)
+    width = (output.width or WIDTH + 2) - 2
+    output.answer(detail, lambda: _lines(detail, reader, actions, history, max(width, 10), output.ascii))
     return 0
 
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from console.cli import tables
-from console.cli.output import Whole, say
-from console.cli.target import Target, access_warnings, opened, select_readers
+from console.cli.output import Whole, output_for, say
+from console.cli.target import access_warnings, opened, select_readers
+from console.target import Target
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
 from queries.model import Finding, Findings, SkippedFinding
@@ -44,7 +45,7 @@ async def stuck(target: Target, *, engine: str | None, limit: int, watch: float 
             code = code or int(bool(lines))
         watched = [finding for reader in readers for finding in reader.watched()]
     answer = _merged(parts, watched, [*failed, *(_unwatched(readers) if watch is None else ())])
-    target.output.answer(answer, lambda: _text(answer, [reader.label for reader in readers]))
+    output_for(target).answer(answer, lambda: _text(answer, [reader.label for reader in readers]))
     return code
 
 

@@ -11,39 +11,14 @@ from click import UsageError
 
 from console import garbage
 from console.cli.options import CliOptions
-from console.cli.output import Output
-from console.config import Config, load
+from console.config import Context, load
+from console.target import Target
 from queries import duration
 from queries.contract import loader
-from queries.db.redaction import redact
 from queries.errors import DatabaseError
-from queries.model import Node, Record
+from queries.model import Node
 from queries.read.reader import Reader
 from queries.workspace import UnknownIdError, Workspace
-
-
-class Target(Record):
-    """The database to connect to, merged with the settings that apply to it."""
-
-    dsn: str
-    context: str  # name of a context of the settings, "" for a connection string
-    schema: str  # the one to use if several schemas hold the same engine, "" for all
-    trusted: tuple[str, ...]  # roles whose objects may run code
-    production: bool
-    read_only: bool
-    override_read_only: bool
-    ascii: bool
-    interval: float
-    config: Config
-    output: Output
-
-    def __repr__(self) -> str:
-        return f"Target(dsn={redact(self.dsn)!r}, context={self.context!r})"
-
-    @property
-    def overrides(self) -> dict[str, dict[str, object]]:
-        """Thresholds and options by engine."""
-        return self.config.overrides()
 
 
 class NoEngineError(DatabaseError):
@@ -58,26 +33,25 @@ def run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int
 
 
 def resolve(options: CliOptions) -> Target:
-    """Read the settings and merge them with the options. Raises ConfigError, UsageError."""
+    """Read the settings, check them, and merge them with the options. Raises ConfigError, UsageError."""
     config = load(options.config)
-    if config.thresholds or config.options:
+    if config.contexts or config.thresholds or config.options:
         known = loader.builtin()
         config.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
     word = options.dsn or ""
     context = config.context(word[1:]) if word.startswith("@") else None
-    plain = options.ascii or config.ascii
+    defaults = context or Context(name="")
     return Target(
-        dsn=context.dsn if context else word,
-        context=context.name if context else "",
-        schema=(context.schema if context else "") if options.schema is None else options.schema,
-        trusted=(*(context.trusted_owners if context else ()), *options.trust),
-        production=bool(context and context.production),
-        read_only=options.read_only or bool(context and context.read_only),
-        override_read_only=options.override_read_only or bool(context and context.override_read_only),
-        ascii=plain,
-        interval=config.interval if options.interval is None else _interval(options.interval),
         config=config,
-        output=Output(json=options.json, ascii=plain),
+        dsn=context.dsn if context else word,
+        context=context,
+        schema=defaults.schema if options.schema is None else options.schema,
+        trusted=(*defaults.trusted_owners, *options.trust),
+        read_only=options.read_only or defaults.read_only,
+        override_read_only=options.override_read_only or defaults.override_read_only,
+        ascii=options.ascii or config.ascii,
+        json=options.json,
+        interval=config.interval if options.interval is None else _interval(options.interval),
     )
 
 
@@ -94,15 +68,7 @@ def _interval(written: str) -> float:
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
     """Connect. Raises DatabaseError, also if the database holds no engine and ``empty`` is False."""
-    workspace = await Workspace.open(
-        target.dsn,
-        target.overrides,
-        schema=target.schema,
-        trusted=target.trusted,
-        context=target.context,
-        read_only=target.read_only,
-        override_read_only=target.override_read_only,
-    )
+    workspace = await target.open()
     try:
         if not (workspace.engines or empty):
             raise NoEngineError(*no_engine_lines(workspace))

@@ -9,9 +9,10 @@ import click
 import msgspec
 
 from console.cli import tables
-from console.cli.output import say
-from console.cli.target import Target, access_warnings, opened, select_readers
+from console.cli.output import output_for, say
+from console.cli.target import access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
+from console.target import Target
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
 from queries.model import Node, Page, ScanRequired
@@ -84,7 +85,8 @@ async def tree(
     scan_required = next(iter(found.scan_required.values()), None)
     only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
     page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, scan_required=scan_required)
-    target.output.answer(page, lambda: _lines(found, target.output.ascii))
+    output = output_for(target)
+    output.answer(page, lambda: _lines(found, output.ascii))
     for line in found.skipped():
         say(line)
     return code

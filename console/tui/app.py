@@ -17,9 +17,10 @@ from textual.screen import ModalScreen, Screen
 from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
-from console.config import Config, Context
+from console.config import Config
 from console.model.plan import Plan
 from console.model.session import Link, Opener, Session
+from console.target import Target
 from console.tui import keymap, textual_compat, theme
 from console.tui.driver import Terminal
 from console.tui.key_queue import Keyboard
@@ -35,12 +36,9 @@ LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
 def _check(config: Config) -> None:
-    """Check the settings against the engines and key tables. Raises ConfigError for unknown names."""
-    known = loader.builtin()
-    config.check(
-        {each.name: each.spec.thresholds for each in known},
-        {each.name: each.spec.options for each in known},
-        keymap.ids(action for each in known for action in each.spec.actions),
+    """Check the settings against the key tables and themes. Raises ConfigError for unknown names."""
+    config.check_screen(
+        keymap.ids(action for each in loader.builtin() for action in each.spec.actions),
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
 
@@ -75,21 +73,19 @@ class UnstickApp(App[None]):
     def __init__(
         self,
         open_: Opener,
-        config: Config,
-        context: Context | None = None,
+        target: Target,
         *,
-        ascii: bool = False,
-        interval: float | None = None,
         greeting: str = "",
         now: Callable[[], float] = monotonic,
     ) -> None:
         """``greeting`` is shown in the status line at first; ``now`` is a monotonic clock. Raises ConfigError."""
+        config = target.config
         _check(config)
         textual_compat.repair_style_cache()
         super().__init__()
-        self.session = Session(open_, interval if interval is not None else config.interval, now)
-        self.context = context
-        self.ascii = ascii or config.ascii
+        self.session = Session(open_, target.interval, now)
+        self.context = target.context
+        self.ascii = target.ascii
         self.starting = True
         self._greeting = greeting
         self._ascii_filter = AsciiFilter()

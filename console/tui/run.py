@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from console import garbage
-from console.config import Config, Context
 from console.model.session import Opener, in_front
+from console.target import Target
 from queries.errors import DatabaseError
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
@@ -40,40 +40,17 @@ BITS = (
 STEPS = 4  # turns of the event loop that an answer of the server takes to become the next question
 
 
-def run(
-    text: str,
-    config: Config,
-    context: Context | None = None,
-    *,
-    schema: str = "",
-    trusted: Sequence[str] = (),
-    read_only: bool = False,
-    override_read_only: bool = False,
-    ascii: bool = False,
-    interval: float | None = None,
-    greeting: str = "",
-) -> int:
-    """Run the console on what ``text`` names, until the operator leaves. The exit code: 1 where it never connected.
+def run(target: Target, greeting: str = "") -> int:
+    """Run the console until the operator quits. Return the exit code: 1 if it never connected.
 
-    ``greeting`` stands in the status line until a key is pressed.
-
-    A fault of the console's own is raised once the terminal is as it was. Raises ConfigError, before anything is shown,
-    where the settings name keys or a theme that there are not.
+    The status line shows ``greeting`` until a key is pressed. Raises ConfigError before anything is shown if the
+    settings name unknown keys or an unknown theme, and an error of the console itself once the terminal is restored.
     """
 
     async def open_() -> Workspace:
-        workspace = await Workspace.open(
-            text,
-            config.overrides(),
-            schema=schema,
-            context=context.name if context else "",
-            trusted=trusted,
-            read_only=read_only or bool(context and context.read_only),
-            override_read_only=override_read_only,
-            later=True,
-        )
+        workspace = await target.open(later=True)
         try:
-            label = in_front(workspace.engines, context)
+            label = in_front(workspace.engines, target.context)
             if label is not None:
                 with contextlib.suppress(DatabaseError):  # who reads it next is told
                     await workspace.engines[label].read_ahead()
@@ -86,7 +63,7 @@ def run(
         ahead = EarlyConnect(open_)
         try:
             make = await _app()
-            return await _run(make(ahead, config, context, ascii=ascii, interval=interval, greeting=greeting))
+            return await _run(make(ahead, target, greeting=greeting))
         finally:
             await ahead.drop()
 

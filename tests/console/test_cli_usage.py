@@ -11,7 +11,8 @@ import pytest
 
 from console.cli import commands, main, screen
 from console.cli.options import CliOptions
-from console.cli.target import Target, resolve
+from console.cli.target import resolve
+from console.target import Target
 from tests.command import Answer, unstick
 from tests.servers import PostgresServer
 

@@ -9,6 +9,7 @@ import pytest
 from textual.binding import Binding
 
 from console.config import ConfigError, parse
+from console.target import Target
 from console.tui import keymap
 from console.tui.run import run
 from console.tui.screens import base
@@ -89,4 +90,4 @@ def test_a_key_that_is_taken_away_stays_away() -> None:
 )
 def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(wanted)):
-        run("", parse(settings, Path("config.toml")))
+        run(Target(config=parse(settings, Path("config.toml"))))

@@ -13,6 +13,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from console.config import Config, Context
+from console.target import Target
 from console.tui.app import UnstickApp
 from queries.db.server_load import Load
 from queries.workspace import Workspace
@@ -112,7 +113,7 @@ async def run_tui(
         return workspace
 
     config = Config(path=folder / "config.toml", keys=dict(keys or {}))
-    app = kind(open_, config, context, ascii=ascii, interval=interval, now=now)
+    app = kind(open_, Target(config=config, context=context, ascii=ascii, interval=interval), now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)
