@@ -1,4 +1,4 @@
-"""What went wrong with the database, in words: what happened, what it means, what to do."""
+"""Database errors with messages for the operator: what happened, what it means, what to do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 
 
 class DatabaseError(Exception):
-    """str() is one or two lines for the operator. ``code`` is the SQLSTATE, "" where the server gave none.
+    """A database error. str() is one or two lines for the operator.
 
-    ``constraint`` names what was violated, "" where nothing was.
+    ``code`` is the SQLSTATE, ``constraint`` the name of the violated constraint. Either is "" if the server sent none.
     """
 
     def __init__(self, *lines: str, code: str = "", constraint: str = "") -> None:
@@ -21,20 +21,20 @@ class DatabaseError(Exception):
 
     @property
     def line(self) -> str:
-        """The same in one line."""
+        """The message in one line."""
         return str(self).replace("\n", " ")
 
 
 class UnreachableError(DatabaseError):
-    """No connection could be made; trying again later may help."""
+    """No connection could be made. A later attempt may succeed."""
 
 
 class LostError(DatabaseError):
-    """The connection broke. What the transaction had done is undone, unless its COMMIT was under way."""
+    """The connection broke. The server rolls the transaction back, unless its COMMIT was already sent."""
 
 
 class SlowError(DatabaseError):
-    """The server broke the statement off because it took too long."""
+    """The server cancelled the statement because it took too long."""
 
 
 class DeniedError(DatabaseError):
@@ -42,24 +42,24 @@ class DeniedError(DatabaseError):
 
 
 class LockedError(DatabaseError):
-    """Somebody else holds a lock that is needed."""
+    """Another session holds a lock that the statement needs."""
 
 
 class UnreadableError(DatabaseError):
-    """A statement gave a value that it must not give, such as a phase that does not exist."""
+    """A statement returned an invalid value, such as an unknown phase."""
 
 
 class ConflictError(DatabaseError):
-    """The database broke the transaction off: a key, a constraint, a deadlock or a serialization failure."""
+    """The server aborted the transaction: a key, a constraint, a deadlock or a serialization failure."""
 
 
 class ReadOnlyError(ConflictError):
-    """The server takes no changes now: it is a standby."""
+    """The server accepts no changes because it is a standby."""
 
 
 @contextlib.contextmanager
 def readable(what: str) -> Iterator[None]:
-    """Turn what the body raises for a bad value of a row into an UnreadableError about ``what``."""
+    """Raise UnreadableError about ``what`` if the body fails on a bad value of a row."""
     try:
         yield
     except (TypeError, ValueError, LookupError, AttributeError, msgspec.MsgspecError) as error:
@@ -68,39 +68,45 @@ def readable(what: str) -> Iterator[None]:
 
 CHECK = "Nothing was changed. Is the server up, and are host, port and TLS options right? psql takes the same string."
 _LATER = "It may be starting, stopping or full."
-_SLOW = "It was too slow, or somebody cancelled it."
+_SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
 
-def refused(code: str, said: str, target: str) -> DatabaseError:
-    """The server answered, but let us not in."""
+def connection_error(code: str, reason: str, target: str) -> DatabaseError:
+    """Return the error for a server that answered but refused the connection."""
     if code in ("28P01", "28000"):
-        return DatabaseError(f"{place(target)} does not let us in: {said}.", _AUTH, code=code)
+        return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
-        return DatabaseError(f"{said[:1].upper()}{said[1:]}.", "psql -l lists the databases of a server.", code=code)
-    return UnreachableError(f"{place(target)} refuses connections now: {said}.", _LATER, code=code)
+        return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+    return UnreachableError(f"{_capital(server_at(target))} refuses connections now: {reason}.", _LATER, code=code)
 
 
-def failed(code: str, said: str, constraint: str = "") -> DatabaseError:
-    """A statement failed."""
+def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseError:
+    """Return the error for a failed statement."""
     if code in ("57014", "25P04"):
-        return SlowError(f"The server broke the statement off: {said}.", _SLOW, code=code)
+        return SlowError(f"The server cancelled the statement: {reason}.", _SLOW, code=code)
     if code == "42501":
-        return DeniedError(f"{said[:1].upper()}{said[1:]}.", code=code)
+        return DeniedError(f"{_capital(reason)}.", code=code)
     if code == "55P03":
         return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
-        return LostError(f"The server ended the connection: {said}.", code=code)
+        return LostError(f"The server ended the connection: {reason}.", code=code)
     if code == "25006":
-        return ReadOnlyError(f"{said[:1].upper()}{said[1:]}.", code=code)
+        return ReadOnlyError(f"{_capital(reason)}.", code=code)
     if code.startswith(("23", "40")) or code == "54000":
-        return ConflictError(f"{said[:1].upper()}{said[1:]}.", code=code, constraint=constraint)
-    return DatabaseError(f"The server reports: {said}.", f"SQLSTATE {code}.", code=code)
+        return ConflictError(f"{_capital(reason)}.", code=code, constraint=constraint)
+    return DatabaseError(f"The server reports: {reason}.", f"SQLSTATE {code}.", code=code)
 
 
-def place(target: str) -> str:
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def server_at(target: str) -> str:
+    """Return a noun phrase for the server at ``target``, a redacted connection string."""
     return f"the server ({target})" if target else "the server of the libpq environment"
 
 
 def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, without a full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,8 +1,8 @@
-"""The words of the project as frozen records; no I/O.
+"""The project's vocabulary as frozen records. No I/O.
 
 Times are seconds since 1970-01-01 UTC by the *server's* clock (float; ``inf`` and ``-inf`` are PostgreSQL's
-``infinity`` and ``-infinity``), durations are seconds. ``None`` means that the engine does not record the value
-or that it is not known cheaply; it is never shown as 0. JSON output uses these field names.
+``infinity`` and ``-infinity``). Durations are seconds. ``None`` means that the engine does not record the value, or
+that it cannot be read cheaply; it is never shown as 0. JSON output uses these field names.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every record here: immutable, built by keyword, comparable by value.
+    """Base of every record: immutable, built by keyword, compared by value.
 
-    Of those with ``gc=False`` a bulk action makes and keeps hundreds of thousands; they can be in no cycle.
+    Records with ``gc=False`` are made in hundreds of thousands by a bulk action. They cannot be part of a cycle.
     """
 
 
 class Phase(StrEnum):
-    """What a native status means, in one vocabulary for every engine. Worst first, for "the worst of"."""
+    """Meaning of a native status, common to all engines. Ordered from worst to best."""
 
     FAILED = "failed"
     BLOCKED = "blocked"
@@ -36,7 +36,7 @@ class Phase(StrEnum):
 
 
 class Precision(StrEnum):
-    """How a number was come by."""
+    """How reliable a number is."""
 
     EXACT = "exact"
     ESTIMATED = "estimated"
@@ -45,25 +45,25 @@ class Precision(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What happened to one node when an action was applied to it."""
+    """Result of an action for one node."""
 
     CHANGED = "changed"
-    STALE = "stale"  # somebody else changed it since the operator saw it
+    STALE = "stale"  # changed since the operator saw it
     GONE = "gone"
-    LOCKED = "locked"  # locked by another transaction right now
+    LOCKED = "locked"  # another transaction holds a lock on it
     REFUSED = "refused"
-    DENIED = "denied"  # a privilege is missing
-    CONFLICT = "conflict"  # the database broke the transaction off (unique key, deadlock, serialization)
-    LOST = "lost"  # it was committed, and a failover has undone it
-    UNKNOWN = "unknown"  # the server cannot say whether the commit happened
+    DENIED = "denied"  # the role lacks a privilege
+    CONFLICT = "conflict"  # the server aborted the transaction (unique key, deadlock, serialization)
+    LOST = "lost"  # it was committed, but a failover has undone it
+    UNKNOWN = "unknown"  # the server cannot report whether the commit happened
 
 
 class Support(StrEnum):
-    """How an engine takes part in an action."""
+    """How an engine supports an action."""
 
     NATIVE = "native"
     EMULATED = "emulated"
-    EXTERNAL = "external"  # only the engine's own API can
+    EXTERNAL = "external"  # only the engine's own API can do it
     UNSUPPORTED = "unsupported"
 
 
@@ -76,14 +76,17 @@ class Risk(StrEnum):
 
 
 class Proof(StrEnum):
-    """Whether what an action or finding relies on was checked against the engine, or inferred."""
+    """Source of the engine behaviour that an action or finding relies on: checked, or inferred."""
 
     VERIFIED = "verified"
     ASSUMED = "assumed"
 
 
 class Node(Record):
-    """Anything in a tree that has a status. ``id`` reads ``engine/kind:key``; ``version`` is what was seen, opaque."""
+    """Anything in a tree that has a status.
+
+    ``id`` has the form ``engine/kind:key``. ``version`` is an opaque token of the row state that was read.
+    """
 
     engine: str
     id: str
@@ -109,7 +112,7 @@ class Node(Record):
 
 
 class Count(Record):
-    """How many nodes are in a phase. ``n`` is None where ``precision`` is unknown; a capped count is "at least n"."""
+    """Number of nodes in a phase. ``n`` is None if ``precision`` is unknown. A capped count means "at least n"."""
 
     phase: Phase
     n: int | None
@@ -117,9 +120,9 @@ class Count(Record):
 
 
 class ScanRequired(Record):
-    """Why something was not read without being asked: what it would cost and what index would make it cheap.
+    """A read that would need a full scan: its cost, and the index that would make it cheap.
 
-    Without a ``need`` it was tried, and ``why`` is what the server said.
+    If ``need`` is empty, the read was tried and ``why`` is the server's error.
     """
 
     need: str
@@ -129,7 +132,7 @@ class ScanRequired(Record):
 
 
 class Availability(Record):
-    """Whether an action can be done (to a node), and if not, why, in one line."""
+    """Availability of an action (for a node). ``why`` is one line if it is not available."""
 
     ok: bool
     why: str = ""
@@ -138,7 +141,7 @@ class Availability(Record):
 class Page(Record):
     """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end.
 
-    ``only``: what was looked at, where that is not all and no cursor leads to the rest: ``500 users``.
+    ``only`` describes the part that was read if no cursor leads to the rest, for example ``500 users``.
     """
 
     nodes: tuple[Node, ...]
@@ -149,23 +152,23 @@ class Page(Record):
 
 
 class DeadLetter(Record):
-    """Work that its engine has given up on, and that nobody has decided on. Its id is that of ``node``.
+    """A node that its engine has given up on and that no operator has decided on. Its id is that of ``node``.
 
-    Those with one ``fingerprint`` died of the same, ids and numbers aside. ``was`` is the state that was noted when it
-    died, where the engine notes one; ``is_now`` what has become of its work since.
+    Dead letters with equal ``fingerprint`` have the same error, ignoring ids and numbers. ``was`` is the state that the
+    engine recorded at the time of death, if it records one. ``is_now`` is the current state.
     """
 
     node: Node
-    severity: int  # as of a finding
+    severity: int  # 1 to 9, as in a `Finding`
     fingerprint: str
-    since: float | None = None  # when it died
-    error: str | None = None  # as it stands there, cut off where it is long
+    since: float | None = None  # time of death
+    error: str | None = None  # as the engine recorded it, truncated if long
     was: str | None = None
     is_now: str | None = None
 
 
 class DeadLetters(Record):
-    """Dead letters, worst and oldest first. ``cursor``, ``only`` and ``scan_required`` are those of a `Page`."""
+    """Dead letters, worst and oldest first. ``cursor``, ``only`` and ``scan_required`` are as in `Page`."""
 
     dead_letters: tuple[DeadLetter, ...]
     at: float
@@ -175,7 +178,7 @@ class DeadLetters(Record):
 
 
 class Fate(Record):
-    """How many dead letters of a group were one thing and are another now."""
+    """Number of dead letters in a group with the same recorded and current state."""
 
     was: str | None
     is_now: str | None
@@ -183,7 +186,7 @@ class Fate(Record):
 
 
 class Group(Record):
-    """Dead letters of one engine with the same fingerprint. ``capped``: there may be more, not all were read."""
+    """Dead letters of one engine with the same fingerprint. ``capped``: not all were read, so there may be more."""
 
     engine: str
     fingerprint: str
@@ -196,41 +199,41 @@ class Group(Record):
 
 
 class DeadLetterReport(Record):
-    """Dead letters of one engine: what they are there, the list, and its groups, worst first."""
+    """Dead letters of one engine and their groups, worst first. ``meaning`` explains what a dead letter is there."""
 
     engine: str
     meaning: str
     at: float | None = None
     dead_letters: tuple[DeadLetter, ...] = ()
     groups: tuple[Group, ...] = ()
-    capped: bool = False  # there are more, or may be
+    capped: bool = False  # there may be more
     only: str = ""  # as in a `Page`
     scan_required: ScanRequired | None = None
-    unreadable: str = ""  # why it cannot be read
+    unreadable: str = ""  # why they cannot be read
 
 
-OPEN = "..."  # an argument that a suggested action needs and the operator decides
+OPEN = "..."  # value of a suggested action's argument that the operator must choose
 
 
 class Finding(Record):
-    """A reason to look at a node."""
+    """One detected problem of one node."""
 
     engine: str
     node_id: str
     code: str
     title: str
     sentence: str
-    severity: int  # 1 (look when there is time) .. 9 (nothing moves)
+    severity: int  # 1 (minor) .. 9 (nothing makes progress)
     proof: Proof
     since: float | None = None
-    action: str | None = None  # the action that helps, if there is one
-    arguments: dict[str, str] = {}  # what that action is to be given, from the evidence; `OPEN`: to be decided
-    guard: str = ""  # what that action is to be guarded with in place of the node's version; opaque
+    action: str | None = None  # the suggested action, if there is one
+    arguments: dict[str, str] = {}  # of the suggested action, from the evidence; `OPEN`: the operator decides
+    guard: str = ""  # opaque token that guards the suggested action instead of the node's version
     evidence: dict[str, Any] = {}
 
 
 class SkippedFinding(Record):
-    """A finding that was not looked for, and why. ``failed``: it was tried, and ``why`` is what the server said."""
+    """A check that was not made, and why. ``failed``: it was tried, and ``why`` is the server's error."""
 
     engine: str
     code: str
@@ -240,7 +243,7 @@ class SkippedFinding(Record):
 
 
 class Findings(Record):
-    """Findings, worst first, then oldest. ``capped`` names the codes of which there are more than were read."""
+    """Findings, worst first, then oldest. ``capped`` lists the codes with more findings than were read."""
 
     found: tuple[Finding, ...]
     at: float
@@ -249,7 +252,7 @@ class Findings(Record):
 
 
 class Payload(Record):
-    """The first bytes of a stored value. ``size`` is the whole length in bytes."""
+    """First bytes of a stored value. ``size`` is the full length in bytes."""
 
     head: bytes
     size: int
@@ -258,7 +261,7 @@ class Payload(Record):
 class Section(Record):
     """One part of a node's detail page: a table of values, or a payload.
 
-    ``drawn``: what the table is better looked at as, one of `DRAWN`; its columns are those given there.
+    ``drawn`` names the drawing that shows the table best, one of `DRAWN`, which lists its columns.
     """
 
     name: str
@@ -270,12 +273,12 @@ class Section(Record):
     scan_required: ScanRequired | None = None
 
 
-# The columns of a section that is drawn, in any order:
-# graph     one row a step: id and name text; parents text[], ids of the steps it comes after; state text; phase text;
-#           seconds float8, how long it has taken since its parents were done; note text. The last two may be NULL.
-# timeline  one row a change, newest first: at float8, seconds since 1970; lane text, what changed; state text, to what;
-#           phase text, or NULL where it is a moment and not the beginning of a state; waited float8, seconds since the
-#           change before; waited_for and note text. The last four may be NULL.
+# Columns of a section that is drawn, in any order:
+# graph     one row per step: id and name text; parents text[], ids of the preceding steps; state text; phase text;
+#           seconds float8, its duration since its parents were done; note text. The last two may be NULL.
+# timeline  one row per change, newest first: at float8, seconds since 1970; lane text, the thing that changed; state
+#           text, its new value; phase text, or NULL for a moment that begins no state; waited float8, seconds since the
+#           previous change; waited_for and note text. The last four may be NULL.
 DRAWN = {
     "graph": frozenset({"id", "name", "parents", "state", "phase", "seconds", "note"}),
     "timeline": frozenset({"at", "lane", "state", "phase", "waited", "waited_for", "note"}),
@@ -283,7 +286,7 @@ DRAWN = {
 
 
 class Detail(Record):
-    """One node whole."""
+    """One node with its detail sections and findings."""
 
     node: Node
     at: float
@@ -292,7 +295,7 @@ class Detail(Record):
 
 
 class Result(Record, gc=False):
-    """The outcome of an action for one node; ``why`` says it in a sentence where it is not ``changed``."""
+    """Outcome of an action for one node. ``why`` is a sentence unless the outcome is ``changed``."""
 
     id: str
     outcome: Outcome
@@ -300,7 +303,7 @@ class Result(Record, gc=False):
 
 
 class RowChange(Record, gc=False):
-    """One row an action touched, on behalf of node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
+    """One row that an action touched for node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
 
     id: str
     table: str
@@ -309,7 +312,7 @@ class RowChange(Record, gc=False):
     after: dict[str, Any] | None
 
     def read(self) -> RowChange:
-        """With its rows as mappings, where they are still as the server spelled them."""
+        """Return the change with both rows decoded from the server's JSON."""
         return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
 
 
@@ -318,44 +321,43 @@ def _read(row: Any) -> Any:
 
 
 class DryRun(Record):
-    """An action's real SQL, run and rolled back. ``versions`` and ``row_digests`` are what a commit is guarded with.
+    """Result of an action's real SQL, run and rolled back. ``versions`` and ``row_digests`` guard the commit.
 
-    ``for_now``: refused nodes that an executor has at the moment; :mod:`queries.actions.wait` can wait for them.
-    ``steady``: by node, what must not change meanwhile.
+    ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
+    ``steady``: for each node, the state that must not change during the wait.
     """
 
     engine: str
     action: str
     reason: str
     arguments: dict[str, Any]
-    results: tuple[Result, ...]  # `changed` here means: would change
+    results: tuple[Result, ...]  # `changed` means that the commit will change it
     changes: tuple[RowChange, ...]
     versions: dict[str, str]
     row_digests: dict[str, str]
     at: float
-    audit_log: str  # where the entry will go: "table" or a file's path
+    audit_log: str  # destination of the entry: "table" or a file's path
     for_now: tuple[str, ...] = ()
     steady: dict[str, str | None] = {}
-    wait: float = 0.0  # seconds that the operator agreed to wait for them
-    waited: bool = (
-        False  # that time is running: nodes are taken in the version that they have, if ``steady`` is as it was
-    )
+    wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
+    # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
+    waited: bool = False
 
 
 class Outcomes(Record):
-    """What a commit did, per node. ``xid`` is the transaction's id as text; None where nothing was written."""
+    """Outcomes of a commit. ``xid`` is the transaction's id as text; None if nothing was written."""
 
     results: tuple[Result, ...]
     changes: tuple[RowChange, ...] = ()
     xid: str | None = None
-    audit_log: str | None = None  # where the entry went: "table", a file's path, or None (nothing changed)
-    for_now: tuple[str, ...] = ()  # refused nodes that an executor has at the moment
+    audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing changed)
+    for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
 
 
 class Origin(Record):
-    """The database that an entry of the local audit file is about.
+    """Database that an entry of the local audit file is about.
 
-    ``system_identifier`` is that of pg_control_system(), "" where it is not known.
+    ``system_identifier`` comes from pg_control_system(); "" if unknown.
     """
 
     database: str
@@ -365,7 +367,7 @@ class Origin(Record):
     context: str = ""
 
     def same(self, other: Origin) -> bool:
-        """Return True for the same database: by the server's identifier, else by host and port."""
+        """Return True for the same database, by the server's identifier or else by host and port."""
         if self.system_identifier and other.system_identifier:
             server = self.system_identifier == other.system_identifier
         else:
@@ -374,7 +376,7 @@ class Origin(Record):
 
 
 class AuditLogEntry(Record):
-    """Who did what to which rows, when, why, and what became of it. ``origin`` is set in the local file only."""
+    """Who did what to which rows, when, why, and with which outcome. ``origin`` is set only in the local file."""
 
     id: str
     at: float
@@ -393,9 +395,9 @@ class AuditLogEntry(Record):
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:
-    """``engine/kind:key`` into its three parts. Raises ValueError where it is not of that form."""
+    """Split ``engine/kind:key`` into its three parts. Raises ValueError for another form."""
     engine, slash, local = node_id.partition("/")
     kind, colon, key = local.partition(":")
     if not (engine and slash and kind and colon and key):
-        raise ValueError(f"not a node id: {node_id!r} (they read engine/kind:key)")
+        raise ValueError(f"not a node id: {node_id!r} (expected engine/kind:key)")
     return engine, kind, key

@@ -1,4 +1,4 @@
-"""Open files in the user's state and cache folders: regular files of this user that no other user can write."""
+"""Open regular files in the user's state and cache folders that no other user can write."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Return a descriptor for ``path``; with O_CREAT, make the file (0600) and its folder (0700) where missing.
+    """Return a descriptor for ``path``. With O_CREAT, create a missing file (0600) and folder (0700).
 
-    Raises OSError, also where the file or its folder is a symbolic link, belongs to another user, or can be written by
-    other users: then another user chooses what is read, or what is overwritten.
+    Raises OSError, also if the file or its folder is a symbolic link, belongs to another user, or can be written by
+    other users. Another user could then choose the file that is read or overwritten.
     """
     if flags & os.O_CREAT:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -20,7 +20,7 @@ def open_private(path: Path, flags: int) -> int:
     folder = _opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY, None, above)
     try:
         _check(folder, above)
-        # Without waiting, because a named pipe in place of the file blocks until its other end is opened.
+        # O_NONBLOCK, because opening a named pipe blocks until its other end is opened.
         file = _opened(path.name, flags & ~os.O_TRUNC | os.O_NONBLOCK, folder, "it")
     finally:
         os.close(folder)

@@ -121,9 +121,9 @@ class Workspace:
         """
         asked = [*questions(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
-            catalog, types, doubts, (there,) = await self.database.asked(asked)
+            catalog, types, doubts, (there,) = await self.database.batch(asked)
         except LockedError:  # a table was locked between the look for locks and the look at the table
-            catalog, types, doubts, (there,) = await self.database.asked(asked)
+            catalog, types, doubts, (there,) = await self.database.batch(asked)
         detection = detect(self._known, catalog, types, doubts, self._schema)
         state = audit_log.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
@@ -157,7 +157,7 @@ class Workspace:
 
     async def renew(self) -> None:
         """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""
-        await self.database.asked(())
+        await self.database.batch(())
 
     async def unsafe(self, reader: Reader, action: Action, transaction: Transaction) -> str:
         """Return why an action could run code of a role that is not trusted, as of now. Raises DatabaseError.

@@ -166,7 +166,7 @@ class Bulk:
         """Return True while there is no server that takes changes, and one is waited for."""
         if self._frozen is None:
             return False
-        self._trouble = self._trouble or self._workspace.database.unchanging()
+        self._trouble = self._trouble or self._workspace.database.why_read_only()
         return bool(self._trouble)
 
     def _begin(self, piece: Piece, over: str) -> None:
@@ -250,5 +250,5 @@ class Bulk:
             except DatabaseError as error:
                 self._trouble = error.line
             else:
-                self._trouble = self._workspace.database.unchanging()
+                self._trouble = self._workspace.database.why_read_only()
         yield self._progress()

@@ -81,7 +81,7 @@ async def dry_run(
     steady: dict[str, str | None] = {}
     at = 0.0
     first = dict(list(seen.items())[:CHUNK])
-    if workspace.database.unchanging():
+    if workspace.database.why_read_only():
         await workspace.renew()  # it may have changed since: the console asks again only at its next refresh
     requests, refused = _requests(workspace, label, action, first, reason, arguments, audit_log.operator(), {})
     for request, versions in requests:

@@ -1,1 +1,1 @@
-"""Connections. The only room that imports asyncpg."""
+"""Connections. Only this room imports asyncpg."""

@@ -1,4 +1,4 @@
-"""Growing pauses between attempts to connect."""
+"""Growing, jittered pauses between attempts to connect."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import random
 
 
 class Backoff:
-    """Growing, jittered pauses between attempts to connect, in seconds."""
+    """Pauses between attempts to connect, in seconds. Each is up to twice the previous one, at most ``longest``."""
 
-    def __init__(self, first: float = 0.5, most: float = 15.0) -> None:
-        self._first, self._most, self._failures = first, most, 0
+    def __init__(self, first: float = 0.5, longest: float = 15.0) -> None:
+        self._first, self._longest, self._failures = first, longest, 0
 
     def next(self) -> float:
-        """The pause after one more failure."""
+        """Return the pause after one more failure."""
         self._failures += 1
-        return random.uniform(0.5, 1.0) * min(self._most, self._first * 2.0 ** (self._failures - 1))
+        return random.uniform(0.5, 1.0) * min(self._longest, self._first * 2.0 ** (self._failures - 1))
 
     def reset(self) -> None:
-        """After a success."""
+        """Start again with the first pause, after a success."""
         self._failures = 0

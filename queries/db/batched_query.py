@@ -1,8 +1,8 @@
-"""Several statements in one round trip: as one script whose only answer is one JSON document.
+"""Several statements in one round trip: one script whose only result is one JSON document.
 
-The usual way asks the server three or four times: to begin, to describe the statement, to run it, to end. That is
-nothing near by, and most of the time until the first rows from far away. A script is sent as a whole, so its values
-are literals; statistics of statements would keep one entry for each set of them. So it is for the start alone.
+A transaction with one statement takes three or four round trips: begin, describe, run, end. On a distant server that is
+most of the time until the first rows. A script is sent as a whole, so its values are literals. pg_stat_statements would
+keep one entry for each set of values, so only the start and reconnecting use scripts.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import msgspec
 from queries.model import Record
 from queries.statement import Statement
 
-# What is no parameter: strings (also dollar-quoted), names in quotes, comments. What is one.
+# Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters.
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|\$(?P<number>\d+)",
     re.DOTALL,
 )
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0"
-_HEAD = struct.Struct(">iihi")  # after the signature: flags, length of an extension, fields, length of the first
+_HEADER = struct.Struct(">iihi")  # after the signature: flags, length of the extension, fields, length of the first
 
 
 class BatchedQuery(Record, kw_only=False):
@@ -33,36 +33,36 @@ class BatchedQuery(Record, kw_only=False):
     values: Mapping[str, Any] = {}
 
 
-def compose(begin: str, questions: Sequence[BatchedQuery]) -> str:
-    """The script. ``begin`` opens the transaction, which the script rolls back at its end."""
+def compose(begin: str, queries: Sequence[BatchedQuery]) -> str:
+    """Return the script. ``begin`` opens the transaction, which the script rolls back at its end."""
     parts = (
-        f"(SELECT coalesce(json_agg(row_to_json(r)), '[]') FROM (\n{_filled(question)}\n) AS r)"
-        for question in questions
+        f"(SELECT coalesce(json_agg(row_to_json(r)), '[]') FROM (\n{_with_literals(query)}\n) AS r)"
+        for query in queries
     )
     return f"{begin}; COPY (SELECT json_build_array({', '.join(parts)})::text) TO STDOUT (FORMAT binary); ROLLBACK"
 
 
-def answers(data: bytes) -> list[list[dict[str, Any]]]:
-    """The rows of each question, from what the server sent. Values are as JSON has them."""
-    _, extension, _, length = _HEAD.unpack_from(data, len(_SIGNATURE))
-    start = len(_SIGNATURE) + _HEAD.size + extension
+def decode(data: bytes) -> list[list[dict[str, Any]]]:
+    """Return the rows of each query, with JSON values, from the script's binary COPY output."""
+    _, extension, _, length = _HEADER.unpack_from(data, len(_SIGNATURE))
+    start = len(_SIGNATURE) + _HEADER.size + extension
     rows: list[list[dict[str, Any]]] = msgspec.json.decode(data[start : start + length])
     return rows
 
 
-def _filled(question: BatchedQuery) -> str:
-    """The statement with its values in it."""
-    names = question.statement.parameters
+def _with_literals(query: BatchedQuery) -> str:
+    """Return the statement with literals in place of its parameters."""
+    names = query.statement.parameters
 
     def literal(token: re.Match[str]) -> str:
         number = token["number"]
-        return token[0] if number is None else _literal(question.values[names[int(number) - 1]])
+        return token[0] if number is None else _literal(query.values[names[int(number) - 1]])
 
-    return _TOKEN.sub(literal, question.statement.text)
+    return _TOKEN.sub(literal, query.statement.text)
 
 
 def _literal(value: Any) -> str:
-    """A constant whose type the server infers as it would that of the parameter."""
+    """Return a constant of unknown type, so that the server infers the same type as for the parameter."""
     if value is None:
         return "NULL"
     if isinstance(value, bool | int):

@@ -1,8 +1,8 @@
-"""The only importer of asyncpg: connections, session settings, server facts, reconnecting.
+"""Connections: session settings, server facts, transactions, reconnecting.
 
-At most two connections: one for reading, one for writing actions, opened at the first write. Nothing relies on
-session state or named prepared statements, so a pooler in transaction mode may stand between: every transaction
-brings its settings along with ``SET LOCAL``.
+There are at most two connections: one for reads, and one for actions, opened at the first write. Every transaction
+brings its settings with ``SET LOCAL``, and no statement is prepared by name. So a pooler in transaction mode may be in
+between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import asyncpg
 from queries import errors
 from queries.db import asyncpg_compat, blockers, dsn
 from queries.db.backoff import Backoff
-from queries.db.batched_query import BatchedQuery, answers, compose
+from queries.db.batched_query import BatchedQuery, compose, decode
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
@@ -34,29 +34,28 @@ if TYPE_CHECKING:
 MINIMUM = 14
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 APPLICATION = "unstick"
-READ_TIMEOUT = 2.0  # seconds, for every statement that runs without being asked
-ASKED_TIMEOUT = 60.0  # seconds, for what the operator asked for knowing its cost
+READ_TIMEOUT = 2.0  # seconds, for every automatic statement
+ASKED_TIMEOUT = 60.0  # seconds, for a full scan that the operator confirmed
 READ_LOCK_TIMEOUT = 0.2
 LOCK_TIMEOUT = 0.5
-WRITE_TIMEOUT = 5.0  # seconds, for a whole transaction that changes something: so long it may hold row locks
+WRITE_TIMEOUT = 5.0  # seconds, for a whole writing transaction: the longest time that it may hold row locks
 IDLE_TIMEOUT = 10.0
 SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
-NO_WRITES = "0A000"  # to BEGIN READ WRITE, of a standby
+NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
-SHRINK = 0.5  # seconds by which a statement's timeout may go beyond its transaction's: to set it is a round trip
+SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
 
-# Sent together: behind a pooler in transaction mode another backend may answer to the next message.
+# Sent in one message: behind a pooler in transaction mode another backend may answer the next one.
 FIRE = f"SET CONSTRAINTS ALL IMMEDIATE; {statement('advisory_unlock').text}"
 ROLLBACK = f"ROLLBACK; {statement('advisory_unlock').text}"
 
-
-# A connection that dies while it is idle may show as an error inside the driver.
+# The driver may raise an internal error when a connection dies while idle.
 _LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 @contextlib.contextmanager
-def explained(connecting: str | None = None) -> Iterator[None]:
-    """Turn what the driver raises into a DatabaseError. ``connecting`` is the target while connecting."""
+def driver_errors(connecting: str | None = None) -> Iterator[None]:
+    """Raise DatabaseError for any error of the driver. ``connecting`` is the target while connecting."""
     try:
         yield
     except (DatabaseError, GeneratorExit):
@@ -66,30 +65,30 @@ def explained(connecting: str | None = None) -> Iterator[None]:
     except TimeoutError as error:
         if connecting is not None:
             raise errors.UnreachableError(
-                f"No answer from {errors.place(redact(connecting))} in time.", errors.CHECK
+                f"No answer from {errors.server_at(redact(connecting))} in time.", errors.CHECK
             ) from error
-        raise LostError("The server stopped answering.", "The connection was given up.") from error
+        raise LostError("The server stopped answering.", "The connection was closed.") from error
     except _LOST as error:
         if connecting is not None:
             raise errors.UnreachableError(
-                f"Cannot connect to {errors.place(redact(connecting))}: {errors.first_line(error)}.", errors.CHECK
+                f"Cannot connect to {errors.server_at(redact(connecting))}: {errors.first_line(error)}.", errors.CHECK
             ) from error
         raise LostError("The connection to the server was lost.", errors.first_line(error)) from error
 
 
 def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseError:
-    code, said = error.sqlstate or "", errors.first_line(error)
+    code, reason = error.sqlstate or "", errors.first_line(error)
     if connecting is not None:
-        return errors.refused(code, said, redact(connecting))
-    return errors.failed(code, said, error.constraint_name or "")
+        return errors.connection_error(code, reason, redact(connecting))
+    return errors.statement_error(code, reason, error.constraint_name or "")
 
 
 class Server(Record):
-    """Facts of the server. ``lag`` in seconds, on a standby only; ``now`` is its clock when it was asked.
+    """Facts about the server. ``lag`` is in seconds, on a standby only. ``now`` is the server's clock at the reading.
 
-    ``encrypted`` and ``tls`` (its version, or "") are of the console's own connection, whose other end may be a pooler;
-    ``local`` is True over a Unix socket. ``life`` differs after a crash, a restart and on another server, ``timeline``
-    after a promotion.
+    ``encrypted`` and ``tls`` (its version, or "") describe the console's own connection, whose other end may be a
+    pooler. ``local`` is True for a Unix socket. ``life`` differs after a crash, after a restart and on another server;
+    ``timeline`` differs after a promotion.
     """
 
     version: int
@@ -112,17 +111,16 @@ class Server(Record):
 
     @property
     def history(self) -> str:
-        """Identity of the data: a copy of the server, or one that was promoted, has another one."""
+        """Identity of the data. A copy of the server and a promoted standby have another one."""
         return f"{self.system_identifier}/{self.timeline}"
 
 
 Described = dict[tuple[str, str], "PreparedStatement[Any]"]
-"""Statements by what begins their transaction, and their text. Only the description is kept, here: each is parsed
-again whenever it is run, as an unnamed one."""
+"""Prepared descriptions by BEGIN command and SQL text. They are unnamed, so the server parses each run again."""
 
 
 class Transaction:
-    """A transaction that has begun. Rows come as mappings."""
+    """A transaction that has begun. Rows are mappings."""
 
     def __init__(
         self,
@@ -136,20 +134,21 @@ class Transaction:
         self._connection = connection
         self._timeout = timeout
         self._until: float | None = None
-        self.unreplicated = False  # COMMIT was answered before a synchronous standby had confirmed it
+        self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
         self._load = load
         self._begin = begin
         self._described = described
         self._role = role
 
-    def ends_in(self, seconds: float) -> None:
-        """Refuse statements after so many seconds, and let none run longer than that."""
+    def limit_time(self, seconds: float) -> None:
+        """Set the transaction's time limit. Statements fail with SlowError after it."""
         self._until = time.monotonic() + seconds
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Run one statement with the parameters it names. Raises DatabaseError.
+        """Run one statement with the parameters that it names. Raises DatabaseError.
 
-        A read that waited in vain for a lock fails with the session that holds it, and its transaction begins again.
+        A read that timed out waiting for a lock raises LockedError with the session that holds the lock. Its
+        transaction is rolled back and begun again.
         """
         try:
             if statement.schema:
@@ -166,13 +165,13 @@ class Transaction:
     async def _blockers(self, blocked: Statement) -> str:
         await self.control("ROLLBACK")
         await self.control(self._begin)
-        return blockers.described(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
+        return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
         key = (self._begin, statement.text)
-        await self._shrink()
-        with explained():
+        await self._limit_statement()
+        with driver_errors():
             async with asyncio.timeout(self._timeout + GRACE):
                 if key not in self._described:
                     with self._load.measured():
@@ -181,55 +180,55 @@ class Transaction:
                     with self._load.measured():
                         rows: Sequence[Mapping[str, Any]] = await self._described[key].fetch(*arguments)
                 except (ValueError, ArithmeticError) as error:
-                    # A value that Python has no room for, such as the year 294276: the connection is as it was.
+                    # Python cannot represent some values, such as the year 294276. The connection is still usable.
                     if self._connection.is_closed():
                         raise
                     raise UnreadableError(f"A value cannot be read: {errors.first_line(error)}.") from error
                 return rows
 
     async def control(self, command: str) -> str:
-        """Run a transaction command and give the server's answer to it. Raises DatabaseError."""
-        await self._shrink()
-        with explained():
+        """Run a transaction command and return its command tag. Raises DatabaseError."""
+        await self._limit_statement()
+        with driver_errors():
             async with asyncio.timeout(self._timeout + GRACE):
-                self._connection.add_log_listener(self._heard)
+                self._connection.add_log_listener(self._on_log)
                 try:
                     with self._load.measured():
                         answer: str = await self._connection.execute(command)
                 finally:
-                    self._connection.remove_log_listener(self._heard)
+                    self._connection.remove_log_listener(self._on_log)
                 return answer
 
-    def _heard(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
-        """Notice a wait for a synchronous standby that was broken off.
+    def _on_log(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
+        """Set ``unreplicated`` if the message reports a cancelled wait for a synchronous standby.
 
-        Its code 01000 is that of every warning, and its text is translated.
+        Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
         """
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
 
-    async def _shrink(self) -> None:
-        """Let the next statement take no longer than is left of the transaction's time. Raises SlowError."""
+    async def _limit_statement(self) -> None:
+        """Limit the next statement to the transaction's remaining time. Raises SlowError if none remains."""
         if self._until is None:
             return
         left = self._until - time.monotonic()
         if left <= 0:
-            raise SlowError("The transaction took too long, so it was rolled back: it held row locks.", code="57014")
+            raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
         if left < self._timeout - SHRINK:
             self._timeout = left
-            with explained():
+            with driver_errors():
                 async with asyncio.timeout(left + GRACE):
                     await self._connection.execute(f"SET LOCAL statement_timeout = '{round(left * 1000) or 1}ms'")
 
 
 STANDBY = "this server is a standby: connect to the primary to change anything"
 FORBIDDEN = (
-    "default_transaction_read_only is on here: no changes are wanted. To make them all the same: --override-read-only, "
-    "or override_read_only = true in the context"
+    "default_transaction_read_only is on, so this server is set to allow no changes. To change it anyway:"
+    " --override-read-only, or override_read_only = true in the context"
 )
 
 
 class Database:
-    """One database, by the connection string psql would take ("" is the libpq environment)."""
+    """One database, named by a connection string as psql takes it ("" is the libpq environment)."""
 
     def __init__(self, text: str = "", *, override_read_only: bool = False) -> None:
         self.text = text
@@ -241,43 +240,43 @@ class Database:
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
-    async def asked(self, questions: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
-        """The rows of several questions, as JSON has their values, in one round trip. Raises DatabaseError."""
+    async def batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
+        """Run several queries in one round trip and return their rows, with JSON values. Raises DatabaseError."""
         async with self._locks["read"]:
-            known = self._known("read")
+            was_open = self._is_open("read")
             try:
-                return await self._asked(questions)
+                return await self._batch(queries)
             except LostError:
-                if not known:
+                if not was_open:
                     raise
-                return await self._asked(questions)  # it had died while it was idle
+                return await self._batch(queries)  # the connection had died while idle
 
-    async def _asked(self, questions: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
+    async def _batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         begin = _begin_read(READ_TIMEOUT, in_order=True)
-        new = not self._known("read")
+        new = not self._is_open("read")
         connection = self._connections["read"] if not new else await connect(self.text)
         try:
-            first, *rows = await self._run(connection, begin, [BatchedQuery(statement("server")), *questions])
+            first, *rows = await self._run_script(connection, begin, [BatchedQuery(statement("server")), *queries])
         except BaseException:
             connection.terminate()
             raise
-        self._keep("read", connection, first[0])
+        self._register("read", connection, first[0])
         return rows
 
-    async def _run(
-        self, connection: asyncpg.Connection[Any], begin: str, questions: Sequence[BatchedQuery]
+    async def _run_script(
+        self, connection: asyncpg.Connection[Any], begin: str, queries: Sequence[BatchedQuery]
     ) -> list[list[dict[str, Any]]]:
-        with self.load.measured(), explained():
+        with self.load.measured(), driver_errors():
             async with asyncio.timeout(READ_TIMEOUT + GRACE):
-                data = await asyncpg_compat.copy_out(connection, compose(begin, questions))
-        return answers(data)
+                data = await asyncpg_compat.copy_out(connection, compose(begin, queries))
+        return decode(data)
 
     @contextlib.asynccontextmanager
     async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
-        """A READ ONLY transaction with one snapshot. Always rolled back: there is nothing to keep.
+        """Open a READ ONLY transaction with one snapshot. It is always rolled back.
 
-        ``in_order`` is for statements that want the first few rows in an index's order: without it a server that
-        expects few rows reads all there are through a bitmap and sorts them, and of some parents there are millions.
+        ``in_order`` is for statements that read the first few rows in an index's order. Without it a server that
+        expects few rows reads all of them through a bitmap scan and sorts them: millions for some parents.
         """
         begin = _begin_read(limit, in_order=in_order)
         async with self._transaction("read", begin, limit) as transaction:
@@ -287,12 +286,12 @@ class Database:
     async def writing(
         self, schema: str = "", over: str = "write", limit: float | None = None
     ) -> AsyncIterator[Transaction]:
-        """A READ COMMITTED transaction that is rolled back unless the body commits it. Nobody is waited for long.
+        """Open a READ COMMITTED transaction. It is rolled back unless the body commits it.
 
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
-        caller must have checked that only trusted roles can create objects in it.
-        ``over`` is the connection it goes over: "read" to have a second one beside the first. After ``limit`` seconds
-        no statement of it runs any more. Where this process stands still, the server ends it a second later.
+        caller must have checked that only trusted roles can create objects in that schema.
+        ``over`` is the connection: "read" allows a second writing transaction at the same time. No statement runs after
+        ``limit`` seconds. If this process hangs, the server ends the transaction one second later.
         """
         limit = max(round(min(limit or WRITE_TIMEOUT, WRITE_TIMEOUT), 1), 0.1)
         settings = {
@@ -306,8 +305,8 @@ class Database:
         async with self._transaction(over, begin, limit, writes=True) as transaction:
             yield transaction
 
-    def unchanging(self) -> str:
-        """Return why nothing may be changed on this server, as of the last answer; "" where it may."""
+    def why_read_only(self) -> str:
+        """Return why this server accepts no changes, as of its last answer, or ""."""
         if self.server is None:
             return ""
         if self.server.standby:
@@ -315,11 +314,11 @@ class Database:
         return FORBIDDEN if self.server.read_only and not self.override_read_only else ""
 
     def locked(self, over: str) -> bool:
-        """Whether somebody has that connection now."""
+        """Return True if a transaction is using that connection."""
         return self._locks[over].locked()
 
     async def close(self) -> None:
-        """Close both connections, waiting for neither long."""
+        """Close both connections. Each may take a second."""
         for connection in list(self._connections.values()):
             with contextlib.suppress(Exception):
                 await connection.close(timeout=1.0)
@@ -331,26 +330,26 @@ class Database:
         self, purpose: str, begin: str, limit: float, *, writes: bool = False
     ) -> AsyncIterator[Transaction]:
         async with self._locks[purpose]:
-            transaction = await self._begun(purpose, begin, limit, again=self._known(purpose))
+            transaction = await self._begin_transaction(purpose, begin, limit, again=self._is_open(purpose))
             if writes:
-                transaction.ends_in(limit)
+                transaction.limit_time(limit)
             try:
                 yield transaction
             finally:
                 await self._end(purpose, ROLLBACK if writes else "ROLLBACK")
 
-    async def _begun(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
+    async def _begin_transaction(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
         connection = await self._connected(purpose)
         role = self.server.role if self.server else ""
         transaction = Transaction(connection, limit, self.load, begin, self._described[purpose], role)
         try:
             await transaction.control(begin)
         except LostError:
-            # A connection that died while it was idle tells so only now, and nothing has been done on it yet.
+            # The connection had died while idle. Nothing was done on it, so a new one can take over.
             self._drop(purpose)
             if not again:
                 raise
-            return await self._begun(purpose, begin, limit, again=False)
+            return await self._begin_transaction(purpose, begin, limit, again=False)
         except DatabaseError as error:
             self._drop(purpose)
             raise (ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error) from None
@@ -360,14 +359,14 @@ class Database:
         return transaction
 
     async def _end(self, purpose: str, command: str) -> None:
-        """Leave the connection outside a transaction, or leave no connection."""
+        """End the transaction, or drop the connection if that fails."""
         connection = self._connections.get(purpose)
         if connection is None:
             return
         try:
             if connection.is_in_transaction():
                 rollback = asyncio.ensure_future(connection.execute(command))
-                rollback.add_done_callback(_heard)
+                rollback.add_done_callback(_retrieve_exception)
                 async with asyncio.timeout(GRACE):
                     await asyncio.shield(rollback)
         except BaseException as error:
@@ -377,24 +376,24 @@ class Database:
         if connection.is_closed():
             self._drop(purpose)
 
-    def _known(self, purpose: str) -> bool:
-        """Whether there is a connection, as far as can be told without asking."""
+    def _is_open(self, purpose: str) -> bool:
+        """Return True if there is a connection that is not known to be closed."""
         connection = self._connections.get(purpose)
         return connection is not None and not connection.is_closed()
 
     async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
-        if not self._known(purpose):
+        if not self._is_open(purpose):
             connection = await connect(self.text)
             begin = _begin_read(READ_TIMEOUT, in_order=False)
             try:
-                rows = await self._run(connection, begin, [BatchedQuery(statement("server"))])
+                rows = await self._run_script(connection, begin, [BatchedQuery(statement("server"))])
             except BaseException:
                 connection.terminate()
                 raise
-            self._keep(purpose, connection, rows[0][0])
+            self._register(purpose, connection, rows[0][0])
         return self._connections[purpose]
 
-    def _keep(self, purpose: str, connection: asyncpg.Connection[Any], server: Mapping[str, Any]) -> None:
+    def _register(self, purpose: str, connection: asyncpg.Connection[Any], server: Mapping[str, Any]) -> None:
         if self._connections.get(purpose) is not connection:
             self._connections[purpose], self._described[purpose] = connection, {}
             self.backoff.reset()
@@ -417,19 +416,19 @@ def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:
     return {"encrypted": tls is not None, "tls": (tls and tls.version()) or "", "local": family == socket.AF_UNIX}
 
 
-def _heard(task: asyncio.Future[Any]) -> None:
-    """What a task nobody waits for any more failed with is of no interest, and shall not be printed at the exit."""
+def _retrieve_exception(task: asyncio.Future[Any]) -> None:
+    """Retrieve an abandoned task's exception, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 
 
 async def connect(text: str) -> asyncpg.Connection[Any]:
-    """A new connection to what ``text`` names. Raises DatabaseError, also where the server is older than 14."""
+    """Connect to the database that ``text`` names. Raises DatabaseError, also if the server is older than 14."""
     try:
         target = dsn.parse(text)
     except ValueError as error:
         raise DatabaseError(f"The connection string cannot be used: {error}.") from None
-    with explained(connecting=text):
+    with driver_errors(connecting=text):
         connection = await asyncpg.connect(
             target.uri or None,
             timeout=target.timeout,
@@ -456,9 +455,9 @@ def _begin_read(limit: float, *, in_order: bool) -> str:
 
 
 def _search_path(schema: str = "") -> str:
-    """Command for a search_path on which nothing but the server's own objects, and those in ``schema``, can be found.
+    """Return the command for a search_path of the server's own objects and those in ``schema``.
 
-    A role that may create objects in any other schema on the path could have its operators and functions run by us.
+    A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """
     own = '"' + schema.replace('"', '""') + '", ' if schema else ""
     return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
@@ -466,7 +465,7 @@ def _search_path(schema: str = "") -> str:
 
 def _begin(mode: str, settings: Mapping[str, float], schema: str = "") -> str:
     commands = [mode, _search_path(schema), "SET LOCAL jit = off"]
-    # Dates and intervals go to and fro as text in cursors and copies of rows: one spelling, whoever had the connection.
+    # Cursors and copies of rows hold dates and intervals as text. A pooler's connection may have another spelling set.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]
     return "; ".join(commands)

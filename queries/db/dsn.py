@@ -1,8 +1,8 @@
 """Connection strings as psql takes them: a URI, ``key=value`` words, or the bare name of a database.
 
-The driver knows most of it. Here is what it does otherwise than libpq: words it would take for settings of the server,
-services (with a ``%`` in a password it fails, without the service it goes on elsewhere), a few variables.
-No message repeats what was given: it may be a password.
+asyncpg parses most of a string. This module handles the differences from libpq: words that asyncpg sends to the server
+as settings, services (asyncpg fails on ``%`` in a password, and ignores an unknown service), and a few variables.
+No message repeats its input, because that may be a password.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from queries.suggest import did_you_mean
 
 _WORD = r"(?s)\s*([a-z_]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(?=\s|$)"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
-_ALIKE = """
+_SUPPORTED_WORDS = """
     host port dbname user password passfile options target_session_attrs sslmode sslnegotiation sslcert sslkey
     sslpassword sslrootcert sslcrl ssl_min_protocol_version ssl_max_protocol_version krbsrvname gsslib
 """
-_LIBPQ_ONLY = """
+_UNSUPPORTED_WORDS = """
     keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout gssencmode gssdelegation
     sslcompression sslsni sslcrldir sslcertmode sslkeylogfile channel_binding load_balance_hosts requirepeer
     require_auth fallback_application_name application_name client_encoding connect_timeout replication
     min_protocol_version max_protocol_version scram_client_key scram_server_key oauth_issuer oauth_client_id
     oauth_client_secret oauth_scope
 """
-_PASSED_ON = frozenset(_ALIKE.split())
-_LEFT_OUT = frozenset(_LIBPQ_ONLY.split())  # sent on, the server would refuse them as settings of its own
-_SEEN_TO = frozenset({"service", "servicefile", "hostaddr", "database"})  # here
-_VARIABLES = {"hostaddr": "PGHOSTADDR", "options": "PGOPTIONS"}  # those that the driver does not read
+_FORWARDED = frozenset(_SUPPORTED_WORDS.split())
+_DROPPED = frozenset(_UNSUPPORTED_WORDS.split())  # asyncpg would send them as settings, which the server refuses
+_HANDLED_HERE = frozenset({"service", "servicefile", "hostaddr", "database"})
+_VARIABLES = {"hostaddr": "PGHOSTADDR", "options": "PGOPTIONS"}  # those that asyncpg does not read
 
 
 class Target(Record):
-    """Where to connect: a URI for the driver ("" is the libpq environment alone) and how long to try, in seconds."""
+    """A URI for asyncpg ("" is the libpq environment alone) and the timeout of the attempt, in seconds."""
 
     uri: str
     timeout: float
 
 
 def parse(text: str) -> Target:
-    """What ``text`` names. Raises ValueError, with a message that ends a sentence, where it cannot be read."""
+    """Return the target that ``text`` names. Raises ValueError with a message that ends a sentence."""
     if _URI.match(text.lstrip()) or "://" in text.partition("=")[0]:
         base, _, query = text.strip().partition("?")
         _check_uri(base)
         pairs = (part.partition("=") for part in query.partition("#")[0].split("&") if part)
         return _target(base, _known({unquote(key): unquote(value) for key, _, value in pairs}))
     if "=" not in text:
-        if redact(text) != text:  # no database is named like this; the server's answer and log would repeat it
+        if redact(text) != text:  # not the name of a database; the server's answer and log would repeat the password
             raise ValueError("it must begin with postgresql://")
         return _target(f"postgresql:///{quote(text, safe='')}", {})
     words, end = {}, 0
@@ -65,12 +65,12 @@ def parse(text: str) -> Target:
         end = match.end()
     if text[end:].strip():
         after = f" after {[*words][-1]}" if words else ""
-        raise ValueError(f"it cannot be read{after}: key=value words are wanted, with quotes around spaces")
+        raise ValueError(f"it cannot be read{after}: use key=value words, with quotes around spaces")
     return _target("postgresql://", _known(words))
 
 
 def _check_uri(base: str) -> None:
-    """The driver would take a part of a password for a host or a port, and say so aloud."""
+    """Raise ValueError for a malformed host, which asyncpg would repeat in its error with part of the password."""
     match = _URI.match(base)
     if match is None or match[1] not in ("postgres", "postgresql"):
         raise ValueError("it must begin with postgresql://")
@@ -82,7 +82,8 @@ def _check_uri(base: str) -> None:
 
 
 def _known(words: Mapping[str, str]) -> dict[str, str]:
-    known = _PASSED_ON | _LEFT_OUT | _SEEN_TO
+    """Return ``words``. Raises ValueError for a word that libpq does not know."""
+    known = _FORWARDED | _DROPPED | _HANDLED_HERE
     for word in words:
         if word not in known:
             raise ValueError(f"it has a word that psql does not know{did_you_mean(word, known)}")
@@ -90,23 +91,23 @@ def _known(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _target(base: str, words: dict[str, str]) -> Target:
-    """``base`` with the words that the driver knows, and with what it does not see to by itself."""
+    """Return the target for a URI and words, with the service and variables that asyncpg does not handle."""
     name = words.get("service") or os.environ.get("PGSERVICE")
     service = _service(name, words.get("servicefile")) if name else {}
     if service.keys() | words.keys() & {"hostaddr", "port"}:
-        # The driver has no word for an address, and overlooks a port that does not stand beside its host.
-        base, beside = _without_hosts(base)
-        words = {**service, **beside, **words}
+        # asyncpg has no word for an address, and ignores a port that is not given together with its host.
+        base, hosts = _without_hosts(base)
+        words = {**service, **hosts, **words}
     for word, variable in _VARIABLES.items():
         if word not in words and os.environ.get(variable):
             words[word] = os.environ[variable]
     if words.get("hostaddr"):
-        base, beside = _without_hosts(base)
-        words = {**beside, **words, "host": words["hostaddr"]}
+        base, hosts = _without_hosts(base)
+        words = {**hosts, **words, "host": words["hostaddr"]}
     if "database" in words:
         words.setdefault("dbname", words["database"])
-    kept = {k: v for k, v in words.items() if k in _PASSED_ON and v}
-    # A path that is there but empty would name the database "", where psql goes on to look elsewhere.
+    kept = {k: v for k, v in words.items() if k in _FORWARDED and v}
+    # An empty path would name the database "", while psql takes the name from the environment.
     uri = base.removesuffix("/") if base.count("/") == 3 else base
     query = urlencode(kept, quote_via=quote)
     timeout = _timeout(words.get("connect_timeout"))
@@ -114,7 +115,7 @@ def _target(base: str, words: dict[str, str]) -> Target:
 
 
 def _without_hosts(base: str) -> tuple[str, dict[str, str]]:
-    """A URI without its hosts, and these and their ports as words."""
+    """Split a URI into one without hosts, and the hosts and ports as words."""
     scheme, slashes, rest = base.partition("//")
     authority, slash, path = rest.partition("/")
     user, at, hosts = authority.rpartition("@")
@@ -124,7 +125,7 @@ def _without_hosts(base: str) -> tuple[str, dict[str, str]]:
 
 
 def _service(name: str, file: str | None) -> dict[str, str]:
-    """The words of a service: from the user's file, else from the machine's."""
+    """Return the words of a service, from the user's service file or else the machine's."""
     own = Path(file or os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
     shared = os.environ.get("PGSYSCONFDIR")
     for path in (own, *([Path(shared) / "pg_service.conf"] if shared else [])):

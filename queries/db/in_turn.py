@@ -17,13 +17,17 @@ async def in_turn(
     read: Callable[[Transaction, T], Awaitable[None]],
     failed: Callable[[T, str], None],
 ) -> None:
-    """Read what is left until one of it fails. That breaks the transaction off: the others need a new one."""
+    """Read and remove the items of ``left`` until one fails.
+
+    A failure aborts the transaction, so the caller needs a new one for the remaining items. Connection errors are
+    raised.
+    """
     while left:
-        one = left.pop(0)
+        item = left.pop(0)
         try:
-            await read(transaction, one)
+            await read(transaction, item)
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
-            failed(one, error.line)
+            failed(item, error.line)
             return

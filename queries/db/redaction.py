@@ -1,4 +1,4 @@
-"""Connection strings without their secrets, for every place where one is printed."""
+"""Remove passwords from connection strings before they are printed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-HIDDEN = "***"  # always the same: a mask as long as the secret tells its length
+HIDDEN = "***"  # of fixed length, because a longer mask would reveal the length of the secret
 
-# Up to the last "@": a password that was not percent-encoded may hold one itself, and hiding too much is no harm.
-# The scheme may be mistyped (postgres//, postgres:/, //): what follows still holds a password.
+# Up to the last "@", because a password that is not percent-encoded may contain one. Hiding too much does no harm.
+# The scheme may be mistyped (postgres//, postgres:/, //); the rest still contains a password.
 _USER = r"(?s)^(\s*(?:(?:[A-Za-z][\w+.-]*)?[:;.,]?[/\\]+)?[^:@/\s=?]*):(?!//)(.*)@"
 _SECRET = r"\w*(?:pass(?:word|wd|phrase|code)?|pwd|secret)|scram_\w+_key"
 _PARAMETER = r"([?&])([^=&]*)=([^&]*)"
 _WORD = rf"(?is)(?<!\w)((?:{_SECRET})\s*=\s*)('(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)"
-_SHORT = 6  # characters; a shorter secret is also a part of many words
+_SHORT = 6  # characters; a shorter secret may be part of ordinary words
 
 
 def redact(dsn: str) -> str:
@@ -36,7 +36,7 @@ def secrets(dsn: str) -> set[str]:
 
 
 def redact_message(message: str, arguments: Iterable[str]) -> str:
-    """Return ``message`` without the passwords of ``arguments``, whichever of them it repeats, whole or in part."""
+    """Return ``message`` without the passwords of ``arguments``, whether it repeats an argument or only a password."""
     for word in arguments:
         safe = redact(word)
         if safe != word:

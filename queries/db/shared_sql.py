@@ -1,4 +1,4 @@
-"""The SQL that belongs to no engine, by name: ``queries/sql/<name>.sql``."""
+"""SQL statements that belong to no engine, by name: ``queries/sql/<name>.sql``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ FOLDER = Path(__file__).parents[1] / "sql"
 
 @cache
 def statement(name: str) -> Statement:
-    """The statement of ``sql/<name>.sql``."""
+    """Return the statement of ``sql/<name>.sql``."""
     file = FOLDER / f"{name}.sql"
     return parse_statement(file.read_text("utf-8"), str(file), PARAMETERS)

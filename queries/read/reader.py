@@ -228,7 +228,7 @@ class Reader(Variant):
         if action.when and self.unrecognised:
             return Availability(ok=False, why=f"which variant of the engine this is is not known: {self.unrecognised}")
         server = self.database.server
-        if why := "this console is read-only" if self.read_only else self.database.unchanging():
+        if why := "this console is read-only" if self.read_only else self.database.why_read_only():
             return Availability(ok=False, why=why)
         lacking = self.found.lacks(action.privileges)
         if lacking:
@@ -309,16 +309,16 @@ class Reader(Variant):
         """The first roots, with which variant this is, in two or three round trips."""
         options = self._choose("options")
         if options is not None and "limits" in which.parameters:
-            self._recognise(*await self.database.asked([BatchedQuery(options, self._values())]))
+            self._recognise(*await self.database.batch([BatchedQuery(options, self._values())]))
             options = None
         values = self._values(cursor=None, page=page)
         asked = [BatchedQuery(s, values) for s in (options, which) if s is not None]
-        now, *told, rows = await self.database.asked([BatchedQuery(statement("now")), *asked])
+        now, *told, rows = await self.database.batch([BatchedQuery(statement("now")), *asked])
         if not self._recognised:
             self._recognise(told[0] if told else ())
         local = [row["id"] for row in rows]
         parts = [BatchedQuery(*part) for part in self._parts(local)]
-        answers = await self.database.asked(parts) if parts else []
+        answers = await self.database.batch(parts) if parts else []
         read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
         cursor = rows[-1]["cursor"] if len(rows) == page else None
         return msgspec.structs.replace(read, cursor=cursor, only=self._only)

@@ -62,7 +62,7 @@ class Journal:
         async with self._turn:
             if not self.doubtful:
                 return
-            await self._database.asked(())
+            await self._database.batch(())
             server = self._database.server
             if server is None or server.standby:  # a standby may be behind
                 return

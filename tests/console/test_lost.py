@@ -37,7 +37,7 @@ async def test_a_wrong_password(server: PostgresServer, tmp_path: Path) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right'")
     async with run_tui(server.dsn("postgres", user=role, password="hushhush"), tmp_path) as tui:
-        await tui.wait_for("There is no connection yet.", "does not let us in")
+        await tui.wait_for("There is no connection yet.", "refuses this login")
         assert "hush" not in tui.text
     server.sql(f"DROP ROLE {role}")
 

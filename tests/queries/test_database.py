@@ -84,7 +84,7 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
 @both_versions
 async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:
     began = time.monotonic()
-    with pytest.raises(SlowError, match="broke the statement off"):
+    with pytest.raises(SlowError, match="cancelled the statement"):
         async with db.reading(limit=0.1) as transaction:
             await transaction.rows(sql("SELECT pg_sleep(5)"), {})
     assert time.monotonic() - began < 2
@@ -193,13 +193,13 @@ async def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.Mon
     port = listening.sockets[0].getsockname()[1]
     began = time.monotonic()
     with pytest.raises(UnreachableError, match=r"No answer from the server .* in time"):
-        await Database(f"host=127.0.0.1 port={port} user=x connect_timeout=0.1 sslmode=disable").asked(())
+        await Database(f"host=127.0.0.1 port={port} user=x connect_timeout=0.1 sslmode=disable").batch(())
     assert time.monotonic() - began < 3
     listening.close()
 
 
 async def test_pauses_between_attempts_grow_to_a_limit_and_differ() -> None:
-    backoff = Backoff(first=0.5, most=15)
+    backoff = Backoff(first=0.5, longest=15)
     pauses = [backoff.next() for _ in range(10)]
     assert all(min(15, 0.5 * 2**n) / 2 <= pause <= min(15, 0.5 * 2**n) for n, pause in enumerate(pauses))
     backoff.reset()
@@ -237,7 +237,7 @@ async def test_the_share_of_time_spent_in_statements() -> None:
 
 async def refusal(text: str) -> str:
     with pytest.raises(DatabaseError) as caught:
-        await Database(text).asked(())
+        await Database(text).batch(())
     assert 1 <= len(str(caught.value).splitlines()) <= 2
     return str(caught.value)
 
@@ -248,7 +248,7 @@ async def test_who_cannot_come_in_is_told_why(server: PostgresServer, eternaltwi
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
     name = eternaltwin.rpartition("/")[2]
     wrong = await refusal(server.dsn(name, user=role, password="wr0ng"))
-    assert "does not let us in: password authentication failed" in wrong
+    assert "refuses this login: password authentication failed" in wrong
     assert "wr0ng" not in wrong
     assert await refusal(server.dsn("nowhere")) == (
         'Database "nowhere" does not exist.\npsql -l lists the databases of a server.'
@@ -300,13 +300,13 @@ async def test_several_hosts_a_password_file_and_a_standby(
     hosts = f"host=127.0.0.1,127.0.0.1,127.0.0.1 port=1,{own_server.port},{server.port} user={name} dbname={name}"
 
     first = Database(hosts)
-    await first.asked(())
+    await first.batch(())
     assert first.server is not None
     assert first.server.port == own_server.port
     await first.close()
     uri = f"postgresql://{name}@127.0.0.1:1,127.0.0.1:{own_server.port},127.0.0.1:{server.port}/{name}"
     writable = Database(f"{uri}?target_session_attrs=read-write")
-    await writable.asked(())
+    await writable.batch(())
     assert writable.server is not None
     assert writable.server.port == server.port
     await writable.close()

@@ -69,7 +69,7 @@ async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path:
     load, before, trips = workspace.database.load, workspace.database.load.worked, far.trips
     await reader.nodes([node.id for node in (await reader.roots(page=5)).nodes])
     waited = (far.trips - trips) * AWAY
-    assert load.way >= AWAY
+    assert load.round_trip >= AWAY
     assert load.worked - before < waited / 2
     await workspace.close()
 
@@ -86,7 +86,7 @@ async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str,
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     for one in (*NASTY, None):
         values = {"ids": NASTY, "query": one, "page": 7}
-        (((row),),) = [await workspace.database.asked([BatchedQuery(asked, values)])]
+        (((row),),) = [await workspace.database.batch([BatchedQuery(asked, values)])]
         async with workspace.database.reading() as transaction:
             usual = dict((await transaction.rows(asked, values))[0])
         assert row == [usual]

@@ -159,15 +159,15 @@ def test_several_hosts_sockets_addresses_tls_and_options(monkeypatch: pytest.Mon
     ("text", "said"),
     [
         ("mysql://u:p@h/d", "it must begin with postgresql://"),
-        ("//u:p@h/d?a=b", "it cannot be read: key=value words are wanted"),
+        ("//u:p@h/d?a=b", "it cannot be read: use key=value words"),
         ("postgresql://u:se/cret@h/d", "its host or port cannot be read: characters such as"),
         ("postgresql://u:se@cret@h/d", "its user or password cannot be read: characters such as"),
         ("postgresql://h:port/d", "its host or port cannot be read"),
-        ("host=h password=se cret", "it cannot be read after password: key=value words are wanted"),
-        ("host=h password='secret", "it cannot be read after host: key=value words"),
+        ("host=h password=se cret", "it cannot be read after password: use key=value words"),
+        ("host=h password='secret", "it cannot be read after host: use key=value words"),
         ("hots=h", 'it has a word that psql does not know; did you mean "host"?'),
         ("postgresql://h/d?sslmod=require", 'it has a word that psql does not know; did you mean "sslmode"?'),
-        ("=", "it cannot be read: key=value words are wanted"),
+        ("=", "it cannot be read: use key=value words"),
     ],
 )
 def test_what_cannot_be_read_is_told_without_repeating_it(text: str, said: str) -> None:
@@ -186,7 +186,7 @@ SECRET = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 def said(text: str) -> str:
     """What connecting to it is said to have come to. Nothing listens there."""
     try:
-        asyncio.run(Database(text).asked(()))
+        asyncio.run(Database(text).batch(()))
     except DatabaseError as error:
         return str(error)
     raise AssertionError("somebody listens on port 1")

@@ -47,12 +47,8 @@ BROKEN = [
      'is not a setting; did you mean "bulk_needs_index"?'),
     (change(TOML, 'risk = "high"', 'risk = "mild"'), TOML, '"mild"',
      "actions.1.risk must be one of low, medium, high"),
-    (
-        change(TOML, "severity = 9", 'severity = "9"'),
-        TOML,
-        'severity = "9"',
-        "findings.0.severity must be a whole number, not text",
-    ),
+    (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"',
+     "findings.0.severity must be a whole number, not text"),
     (change(TOML, 'starved = "10m"', 'starved = "10 parsecs"'), TOML, "parsecs",
      'thresholds.starved: "10 parsecs" is not a duration; write "90s"'),
     (change(TOML, 'kinds = ["task"]\nphases', 'kinds = ["step"]\nphases'), TOML, '["step"]',
@@ -114,7 +110,7 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "said"), [
-    ('effect = "The task changes', "action wake: its effect is missing"),
+    ('effect = "Blocked becomes', "action wake: its effect is missing"),
     ('why = "tasks of this engine', "action send: it is unsupported, so it must say why"),
 ])  # fmt: skip
 def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
