@@ -17,9 +17,11 @@ from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
+from queries.actions.outcome_sum import OutcomeSum
+from queries.actions.plan import plan_versions
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, RowChange, split_id
+from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -62,7 +64,9 @@ async def do(
         there = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
         gone = [_gone(reader, i) for i in nodes if i not in there]
-        dry_run_of = await perform.dry_run(workspace, reader.label, action, seen, str(reason), given)
+        dry_run_of = await perform.dry_run(
+            workspace, plan_versions(workspace, reader.label, action, seen), str(reason), given
+        )
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
         if preview:
             shown = _with(dry_run, gone)
@@ -107,9 +111,10 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
 async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
     """Dry-run what is left, after a transaction of the killed console that may still hold nodes has ended."""
     head = bulk.head
+    plan = plan_versions(workspace, head.label, head.action, bulk.left)
     waiting = False
     while True:
-        again = await perform.dry_run(workspace, head.label, head.action, bulk.left, head.reason, head.arguments)
+        again = await perform.dry_run(workspace, plan, head.reason, head.arguments)
         if not bulk.may_hold_locks or all(r.outcome is not Outcome.LOCKED for r in again.results):
             return again
         if not waiting:
@@ -269,12 +274,8 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
     What is under way is waited for.
     """
     stop = asyncio.Event()
-    results: list[Result] = []
-    changes: list[RowChange] = []
-    xids: list[str] = []
-    place: str | None = None
+    total = OutcomeSum(workspace.journal)
     ending = Ending()
-    before = len(workspace.journal.corrected)
 
     def interrupted() -> None:
         stop.set()
@@ -284,10 +285,7 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
         if dry_run.wait and dry_run.for_now:
             say(f"Waiting up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} nodes. Ctrl-C stops.")
         async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
-            results += progress.chunk.results
-            changes += [change.read() for change in progress.chunk.changes]
-            xids += [progress.chunk.xid] if progress.chunk.xid else []
-            place = progress.chunk.audit_log or place
+            total.add(progress.chunk)
             ending = Ending(bulk=progress.bulk, given_up=progress.given_up)
             if progress.waits is not None:
                 say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
@@ -295,11 +293,10 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
                 say(f"The server was not there for {perform.PATIENCE:.0f} s. {progress.error_text}")
             elif progress.total > perform.CHUNK:
                 say(f"{progress.done} of {progress.total}")
-    corrections = workspace.journal.corrected[before:]
-    if any(result.outcome is Outcome.LOST for result in corrections):
+    total.correct()
+    if any(result.outcome is Outcome.LOST for result in total.results):
         say("The server was replaced by one that does not have all that was committed: see the nodes that are lost.")
-    done = tuple(perform.corrected(results, corrections))
-    return Outcomes(results=done, changes=tuple(changes), xid=" ".join(xids) or None, audit_log=place), ending
+    return total.outcomes(), ending
 
 
 @contextlib.contextmanager

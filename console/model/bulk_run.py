@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import msgspec
 
-from queries.actions import perform, wait
+from queries.actions import wait
+from queries.actions.outcome_sum import OutcomeSum
 from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Result, RowChange
+from queries.model import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list
 
@@ -23,10 +24,7 @@ class BulkRun:
 
     def __init__(self, workspace: Workspace, dry_run: DryRun, changed: Callable[[], None]) -> None:
         self.dry_run = dry_run
-        self.results: list[Result] = []
-        self.changes: list[RowChange] = []
-        self.xids: list[str] = []
-        self.place: str | None = None  # where the audit log entries went
+        self.outcomes = OutcomeSum(workspace.journal)
         self.bulk = ""  # id by which what is left can be continued
         self.error_text = ""  # why the server is waited for, "" where it is not
         self.retry_at = 0.0  # monotonic time at which it is asked again
@@ -36,9 +34,13 @@ class BulkRun:
         self._began, self._before = monotonic(), 0
         self._stop = asyncio.Event()
         self._workspace = workspace
-        self._corrected = len(workspace.journal.corrected)
         self._changed = changed
         self.task = asyncio.create_task(self._run())
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Results so far, one for each node."""
+        return self.outcomes.results
 
     @property
     def total(self) -> int:
@@ -81,12 +83,8 @@ class BulkRun:
         return max(self.retry_at - monotonic(), 0.0)
 
     def correct(self) -> int:
-        """Take over what was found out later about its nodes: a failover may have lost them. Returns how many."""
-        corrected = self._workspace.journal.corrected
-        new = {r.id: r for r in corrected[self._corrected :]}
-        self._corrected = len(corrected)
-        before, self.results = self.results, perform.corrected(self.results, new.values())
-        return sum(one != other for one, other in zip(before, self.results, strict=True))
+        """Apply later corrections: a failover may have lost changes. Return how many results changed."""
+        return self.outcomes.correct()
 
     def stop(self) -> None:
         """Begin no further chunk."""
@@ -94,7 +92,7 @@ class BulkRun:
 
     def go_on(self) -> None:
         """Take up what it was stopped before: the same nodes, guarded by the same versions."""
-        self.results = [result for result in self.results if result.why != STOPPED]
+        self.outcomes.results = [result for result in self.results if result.why != STOPPED]
         self.ended = self.seen = False
         self._stop.clear()
         self._began, self._before = monotonic(), len(self.results)
@@ -108,10 +106,7 @@ class BulkRun:
             list_ = bulk_list.load(self._workspace.bulks, self.bulk, self._workspace.server) if self.bulk else None
             steps = wait.bulk(self._workspace, action, audit_log.operator(), self._stop, list_)
             async for step in steps:
-                self.results += step.chunk.results
-                self.changes += step.chunk.changes
-                self.xids += [step.chunk.xid] if step.chunk.xid else []
-                self.place = step.chunk.audit_log or self.place
+                self.outcomes.add(step.chunk)
                 self.bulk, self.error_text = step.bulk, step.error_text
                 self.retry_at = monotonic() + (step.waits or 0.0)
                 self.correct()
@@ -129,4 +124,4 @@ class BulkRun:
     def _rest(self, outcome: Outcome, why: str) -> None:
         told = {result.id for result in self.results}
         left = [node_id for node_id in self.dry_run.versions if node_id not in told]
-        self.results += [Result(id=node_id, outcome=outcome, why=why) for node_id in left]
+        self.outcomes.results += [Result(id=node_id, outcome=outcome, why=why) for node_id in left]

@@ -18,7 +18,6 @@ from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from console.config import Config
-from console.model.plan import Plan
 from console.model.session import Link, Opener, Session
 from console.target import Target
 from console.tui import keymap, textual_compat, theme
@@ -28,6 +27,7 @@ from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen, bindings
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
+from queries.actions.plan import Plan
 from queries.contract import loader
 from queries.model import Node
 
@@ -283,13 +283,13 @@ class UnstickApp(App[None]):
         self.renew()
 
     def action_perform(self, key: str) -> None:
-        from console.model.plan import make_plan
+        from queries.actions.plan import plan_selection
 
         if self.front is None or self._acting:  # a key that repeats must not start the action twice
             return
         targets = self.front.targets()
         reader = self.session.reader(targets[0].id) if targets else None
-        plan = make_plan(reader, targets, key, self.action_keys[key])
+        plan = plan_selection(reader, targets, key, self.action_keys[key])
         if isinstance(plan, Plan):
             self._acting = True
             self.run_worker(self._perform(self.front, plan), group="actions", exit_on_error=True)

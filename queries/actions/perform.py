@@ -23,6 +23,8 @@ from typing import Any
 import msgspec
 
 from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
+from queries.actions.outcome_sum import OutcomeSum
+from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.contract.loader import Engine
 from queries.contract.spec import Action
 from queries.db.database import Transaction
@@ -37,7 +39,7 @@ from queries.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result, RowChange, split_id
+from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, failover, transaction_mark
 from queries.write import bulk_list as bulk_lists
@@ -52,7 +54,7 @@ from queries.write.action_transaction import (
 )
 from queries.write.bulk_list import BulkList
 
-__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "corrected", "dry_run", "recall", "statements")
+__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
 CHUNK = 500
 NARROWING = 10.0  # seconds a chunk may take, with the time to find out which of its nodes break it off
@@ -67,88 +69,66 @@ UNANSWERED = (
 UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
 
 
-async def dry_run(
-    workspace: Workspace, label: str, action: str, seen: Mapping[str, str], reason: str, arguments: Mapping[str, Any]
-) -> DryRun:
-    """Run the action's real SQL on the nodes of ``seen`` (id -> version) and roll it back.
+async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapping[str, Any]) -> DryRun:
+    """Run the action's SQL on the plan's nodes and roll it back.
 
-    Of more than 500 nodes the first 500 are dry-run. Raises DatabaseError where the server cannot be asked.
+    Of more than 500 nodes, the first 500 are dry-run. Raises DatabaseError if the server cannot be queried.
     """
-    results: list[Result] = []
-    changes: list[RowChange] = []
-    row_digests: dict[str, str] = {}
-    for_now: list[str] = []
-    steady: dict[str, str | None] = {}
-    at = 0.0
-    first = dict(list(seen.items())[:CHUNK])
-    if workspace.database.why_read_only():
-        await workspace.renew()  # it may have changed since: the console asks again only at its next refresh
-    requests, refused = _requests(workspace, label, action, first, reason, arguments, audit_log.operator(), {})
-    for request, versions in requests:
-        for part in await _attempt(workspace, request, versions, commit=False):
-            results += part.results()
-            changes += part.changes
-            row_digests |= part.row_digests
-            for_now += part.for_now
-            steady |= part.steady if part.action.waits else {}
-            at = max(at, part.at)
+    _check_storable(reason, arguments)
+    if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
+        await workspace.renew()
+        renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
+        plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
+    first = list(plan.versions)[:CHUNK]
+    requests = _requests(workspace, plan, first, reason, arguments, audit_log.operator(), {})
+    parts = [
+        part for request, versions in requests for part in await _attempt(workspace, request, versions, commit=False)
+    ]
+    done = [result for part in parts for result in part.results()]
+    refused = [plan.refused[i] for i in first if i in plan.refused]
     return DryRun(
-        engine=label,
-        action=action,
+        engine=plan.label,
+        action=plan.name,
         reason=reason,
         arguments=dict(arguments),
-        results=tuple(sorted((*results, *refused), key=lambda r: r.id)),
-        changes=tuple(changes),
-        versions=dict(seen),
-        row_digests=row_digests,
-        at=at or time.time(),  # nothing was asked of the server where every node was refused without it
+        results=tuple(sorted((*done, *refused), key=lambda r: r.id)),
+        changes=tuple(change for part in parts for change in part.changes),
+        versions=dict(plan.versions),
+        row_digests={i: digest for part in parts for i, digest in part.row_digests.items()},
+        at=max((part.at for part in parts), default=0.0) or time.time(),  # no server time if all nodes were refused
         audit_log=workspace.audit_log_place,
-        for_now=tuple(for_now),
-        steady=steady,
+        for_now=tuple(i for part in parts for i in part.for_now),
+        steady={i: text for part in parts if part.action.waits for i, text in part.steady.items()},
     )
 
 
-async def commit(
-    workspace: Workspace, label: str, action: str, dry_run: DryRun, operator: audit_log.Operator
-) -> Outcomes:
-    """Do what was dry-run, guarded by what was seen. Never raises for what may have been committed."""
-    results: list[Result] = []
-    changes: list[RowChange] = []
-    xids: list[str] = []
-    place = None
-    before = len(workspace.journal.corrected)
-    for_now: list[str] = []
-    async for progress in bulk(workspace, label, action, dry_run, operator, asyncio.Event()):
-        results += progress.chunk.results
-        changes += [change.read() for change in progress.chunk.changes]
-        xids += [progress.chunk.xid] if progress.chunk.xid else []
-        place = progress.chunk.audit_log or place
-        for_now += progress.chunk.for_now
-    xid = " ".join(xids) or None
-    results = corrected(results, workspace.journal.corrected[before:])
-    return Outcomes(results=tuple(results), changes=tuple(changes), xid=xid, audit_log=place, for_now=tuple(for_now))
+async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
+    """Commit what was dry-run, guarded by what was seen. Raises no error for what may have been committed."""
+    total = OutcomeSum(workspace.journal)
+    async for progress in bulk(workspace, dry_run, operator, asyncio.Event()):
+        total.add(progress.chunk)
+    total.correct()
+    return total.outcomes()
 
 
 def bulk(
     workspace: Workspace,
-    label: str,
-    action: str,
     dry_run: DryRun,
     operator: audit_log.Operator,
     stop: asyncio.Event,
     bulk_list: BulkList | None = None,
 ) -> AsyncGenerator[Progress]:
-    """Do what was dry-run in chunks of at most 500 nodes, each its own transaction; once ``stop`` is set none begins.
+    """Commit what was dry-run in chunks of at most 500 nodes, one transaction each. ``stop`` starts no further chunk.
 
-    A node that dropped out of the dry run stays out: nobody was shown what would be done to it. Of an action that keeps
-    nodes apart a second chunk goes beside the first, over the connection for reading, while nobody else has that.
-    What is more than one chunk waits for a server that is lost, and is kept as a frozen list as long as it is not done;
-    ``bulk_list`` is the list where it goes on. Raises DatabaseError where that cannot be written.
+    Nodes that the dry run skipped are skipped, because the operator did not see what would change. If the action's
+    nodes are independent, a second chunk may run at the same time over the connection for reading.
+    More than one chunk: a lost server is waited for, and the list of nodes is kept on disk until all have an outcome.
+    ``bulk_list`` is that list if an earlier bulk is resumed. Raises DatabaseError if the list cannot be written.
     """
     if bulk_list is None and len(dry_run.versions) > CHUNK:
-        schema = workspace.engines[label].found.schema
-        bulk_list = bulk_lists.create(workspace.bulks, workspace.server, label, schema, action, dry_run)
-    pieces = _pieces(workspace, label, action, dry_run, operator)
+        schema = workspace.engines[dry_run.engine].found.schema
+        bulk_list = bulk_lists.create(workspace.bulks, workspace.server, schema, dry_run)
+    pieces = _pieces(workspace, dry_run, operator)
     return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, bulk_list).steps()
 
 
@@ -184,30 +164,28 @@ async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...
     return tuple(results)
 
 
-def corrected(results: Iterable[Result], corrections: Iterable[Result]) -> list[Result]:
-    """Return results with what was found out about them later."""
-    known = {r.id: r for r in corrections}
-    return [known.get(r.id, r) for r in results]
-
-
 def _pieces(
-    workspace: Workspace, label: str, action: str, dry_run: DryRun, operator: audit_log.Operator
+    workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator
 ) -> Iterator[Outcomes | tuple[Request, dict[str, str]]]:
-    """What is to be done one after the other, at most 500 nodes each; and what is not, with its reasons."""
+    """Yield requests of at most 500 nodes each, and the outcomes of skipped nodes.
+
+    The plan is made when the first piece is read: the bulk waits until the server accepts changes before that.
+    """
+    _check_storable(dry_run.reason, dry_run.arguments)
+    skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
+    versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
+    plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions)
+    skipped |= plan.refused
     ids = list(dry_run.versions)
-    out = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        seen = {i: dry_run.versions[i] for i in chunk if i not in out}
-        requests, refused = _requests(
-            workspace, label, action, seen, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
-        )
-        refused += [out[i] for i in chunk if i in out]
-        if refused:
-            yield Outcomes(results=tuple(refused))
-        if dry_run.waited:
-            requests = [(msgspec.structs.replace(r, steady=dry_run.steady), versions) for r, versions in requests]
-        yield from requests
+        if results := tuple(skipped[i] for i in chunk if i in skipped):
+            yield Outcomes(results=results)
+        eligible = [i for i in chunk if i in versions]
+        for request, part in _requests(
+            workspace, plan, eligible, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
+        ):
+            yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 
 def statements(engine: Engine, action: Action) -> str:
@@ -218,48 +196,31 @@ def statements(engine: Engine, action: Action) -> str:
 
 def _requests(
     workspace: Workspace,
-    label: str,
-    name: str,
-    seen: Mapping[str, str],
+    plan: Plan,
+    ids: Iterable[str],
     reason: str,
     arguments: Mapping[str, Any],
     operator: audit_log.Operator,
     row_digests: Mapping[str, str],
-) -> tuple[list[tuple[Request, dict[str, str]]], list[Result]]:
-    """Return one request for each SQL script (an action may have one for jobs and one for tasks), and refusals."""
-    if not reason.strip():
-        raise DatabaseError("A reason is needed: it goes into the audit log.", "Nothing was changed.")
-    if not all(_storable(value) for value in (reason, *arguments.values())):
-        raise DatabaseError("Reason or arguments hold what is not text, or NUL.", "Nothing was changed.")
-    reader = workspace.named(label)
-    if reader.label != label:
-        raise DatabaseError(f"{label} is called {reader.label} now. Read the nodes again.", "Nothing was changed.")
-    groups: dict[str, tuple[Action, dict[str, str]]] = {}
-    refused = []
-    kinds: dict[str, dict[str, str]] = {}
-    for node_id, version in seen.items():
-        kinds.setdefault(split_id(node_id)[1], {})[node_id] = version
-    for kind, versions in kinds.items():
-        action = reader.engine.action(name, kind)
-        if action is None:
-            why = f"{name} is not an action for a {kind}"
-            refused += [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in versions]
-            continue
-        available = reader.availability(action, bulk=len(seen) > 1)
-        if not available.ok:
-            lacking = reader.found.lacks(action.privileges)
-            outcome = Outcome.DENIED if action.writes and lacking else Outcome.REFUSED
-            refused += [Result(id=i, outcome=outcome, why=available.why) for i in versions]
-            continue
-        groups.setdefault(action.script, (action, {}))[1].update(versions)
+) -> list[tuple[Request, dict[str, str]]]:
+    """Return one request for each SQL script of the plan, with its nodes of ``ids``."""
+    reader = current_reader(workspace, plan.label)
     requests = []
-    for action, versions in groups.values():
+    for action, versions in plan.by_script(ids):
         known = {i: row_digests[i] for i in versions if i in row_digests}
         request = Request(
             reader=reader, action=action, reason=reason, arguments=arguments, operator=operator, row_digests=known
         )
         requests.append((request, versions))
-    return requests, refused
+    return requests
+
+
+def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
+    """Raise DatabaseError if the reason is empty, or if the audit log cannot store it or an argument."""
+    if not reason.strip():
+        raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
+    if not all(_storable(value) for value in (reason, *arguments.values())):
+        raise DatabaseError("The reason or an argument is not valid text, or contains NUL.", "Nothing was changed.")
 
 
 def _storable(value: object) -> bool:

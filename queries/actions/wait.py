@@ -45,12 +45,9 @@ async def bulk(
     waiting = set(dry_run.for_now) & dry_run.versions.keys() if limit > 0 else set()
     now = {i: version for i, version in dry_run.versions.items() if i not in waiting}
     total = len(dry_run.versions)
-    label, action = dry_run.engine, dry_run.action
     if now:
         part = msgspec.structs.replace(dry_run, versions=now)
-        async with contextlib.aclosing(
-            perform.bulk(workspace, label, action, part, operator, stop, bulk_list)
-        ) as steps:
+        async with contextlib.aclosing(perform.bulk(workspace, part, operator, stop, bulk_list)) as steps:
             async for progress in steps:
                 yield msgspec.structs.replace(progress, total=total)
                 if progress.given_up:
@@ -81,7 +78,7 @@ async def _tried(
     """Try once, in one transaction. Return the outcomes of the nodes that need not be waited for any longer."""
     versions = {i: wanted.versions[i] for i in ids}
     part = msgspec.structs.replace(wanted, versions=versions, results=(), row_digests={}, waited=True)
-    done = await perform.commit(workspace, wanted.engine, wanted.action, part, operator)
+    done = await perform.commit(workspace, part, operator)
     ended = []
     for result in done.results:
         if result.id in done.for_now:

@@ -124,15 +124,15 @@ class BulkList:
                 os.write(self._file, b"\n" + msgspec.json.encode(line) + b"\n")
 
 
-def create(folder: Path, server: Server, label: str, schema: str, action: str, dry_run: DryRun) -> BulkList:
+def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkList:
     """Write the list of what was dry-run. Raises DatabaseError where that is not possible."""
     head = BulkHeader(
         id=secrets.token_hex(3),
         database=server.database,
         system_identifier=server.system_identifier,
-        label=label,
+        label=dry_run.engine,
         schema=schema,
-        action=action,
+        action=dry_run.action,
         reason=dry_run.reason,
         arguments=dry_run.arguments,
         results=tuple(r for r in dry_run.results if r.outcome is not Outcome.CHANGED),

@@ -21,6 +21,7 @@ import asyncpg
 import psutil
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.contract import loader
 from queries.db.database import Transaction
 from queries.model import Outcome
@@ -97,13 +98,13 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -
         asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
         versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
         seen |= {id_: versions[id_] for id_ in asked}
-    dry_run = await perform.dry_run(workspace, name, "wake", seen, "bench", wake.arguments)
+    dry_run = await perform.dry_run(workspace, plan_versions(workspace, name, "wake", seen), "bench", wake.arguments)
     server.sql("CHECKPOINT")
     changed = 0
     console = [psutil.Process()]
     with clocked() as waited:
         began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
-        async for progress in perform.bulk(workspace, name, "wake", dry_run, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
             changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
         took, served, own = (
             time.perf_counter() - began,

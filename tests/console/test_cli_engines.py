@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.model import Node, Outcome
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -78,7 +79,9 @@ async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -
     why = ["there is none that is in the right phase"]
     for node in [n for n in await walked(reader) if n.kind == kind and reader.availability(spec, n).ok]:
         given = ARGUMENTS.get(f"{name} {action}", {})
-        dry_run = await perform.dry_run(workspace, name, action, {node.id: node.version}, "looking", given)
+        dry_run = await perform.dry_run(
+            workspace, plan_versions(workspace, name, action, {node.id: node.version}), "looking", given
+        )
         if dry_run.results[0].outcome is Outcome.CHANGED:
             await workspace.close()
             return node.id

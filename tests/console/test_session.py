@@ -14,6 +14,7 @@ from console.model.bulk_run import BulkRun
 from console.model.node_list import ListKind, NodeList
 from console.model.session import Link, Session
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.errors import SlowError
 from queries.model import Outcome, Page
 from queries.workspace import Workspace
@@ -202,7 +203,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(eternaltwin_db: Etern
         for n in (await reader.nodes(map(eternaltwin_db.id, tasks[at : at + 400]))).nodes
     ]
     seen = {node.id: node.version for node in nodes}
-    dry_run = await perform.dry_run(workspace, "eternaltwin", "wake", seen, "test", {})
+    dry_run = await perform.dry_run(workspace, plan_versions(workspace, "eternaltwin", "wake", seen), "test", {})
     steps: list[int] = []
 
     def changed() -> None:

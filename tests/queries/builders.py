@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.model import DryRun, Outcome, Outcomes, Result
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -39,7 +40,9 @@ async def dry_run_of(
 ) -> DryRun:
     """What the dialog would show, for what is there now or for what was ``seen``."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
-    return await perform.dry_run(workspace, label, action, versions, "it was stuck", arguments or {})
+    return await perform.dry_run(
+        workspace, plan_versions(workspace, label, action, versions), "it was stuck", arguments or {}
+    )
 
 
 async def do(
@@ -51,7 +54,7 @@ async def do(
 ) -> Outcomes:
     """Look, dry-run, commit."""
     dry_run = await dry_run_of(workspace, action, ids, arguments, label)
-    return await perform.commit(workspace, label, action, dry_run, OPERATOR)
+    return await perform.commit(workspace, dry_run, OPERATOR)
 
 
 def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:

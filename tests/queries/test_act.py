@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
@@ -34,7 +35,7 @@ async def other(eternaltwin: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> dict[str, Outcome]:
-    return outcomes_of(await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR))
+    return outcomes_of(await perform.commit(workspace, dry_run, OPERATOR))
 
 
 def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
@@ -62,7 +63,7 @@ async def test_each_node_drops_out_by_name_and_the_others_go_on(
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR NO KEY UPDATE", tasks[3])
         await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
-        outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
 
     assert outcomes_of(outcomes) == {
         fine: CHANGED,
@@ -166,12 +167,14 @@ async def test_a_missing_privilege_is_named(
 
 async def test_a_reason_must_be_given(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
     versions = await seen(audited, [eternaltwin_db.id(await eternaltwin_db.task())])
-    with pytest.raises(DatabaseError, match="A reason is needed"):
-        await perform.dry_run(audited, LABEL, "cancel", versions, "  ", {})
+    with pytest.raises(DatabaseError, match="reason is required"):
+        await perform.dry_run(audited, plan_versions(audited, LABEL, "cancel", versions), "  ", {})
     for reason, arguments in (("\udcff", {}), ("why\0", {}), ("why", {"untimed": "\udcff"})):
-        with pytest.raises(DatabaseError, match="what is not text, or NUL"):
-            await perform.dry_run(audited, LABEL, "cancel", versions, reason, arguments)
-    odd = await perform.dry_run(audited, LABEL, "cancel", versions, "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"})
+        with pytest.raises(DatabaseError, match="contains NUL"):
+            await perform.dry_run(audited, plan_versions(audited, LABEL, "cancel", versions), reason, arguments)
+    odd = await perform.dry_run(
+        audited, plan_versions(audited, LABEL, "cancel", versions), "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"}
+    )
     assert set((await commit(audited, odd)).values()) == {CHANGED}
     assert (await audited.audit_entries())[0][0].reason == odd.reason
 
@@ -269,7 +272,7 @@ async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: Eternaltwi
     stop = asyncio.Event()
     done = []
     async with audited.database.reading():  # so that there is one connection only, and one chunk at a time
-        async for progress in perform.bulk(audited, LABEL, "wake", dry_run, OPERATOR, stop):
+        async for progress in perform.bulk(audited, dry_run, OPERATOR, stop):
             done.append((progress.done, progress.total, len(progress.chunk.results)))
             if progress.done == 1000:
                 stop.set()
@@ -278,7 +281,7 @@ async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: Eternaltwi
     assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 200
 
     again = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
-    outcomes = await perform.commit(audited, LABEL, "wake", again, OPERATOR)
+    outcomes = await perform.commit(audited, again, OPERATOR)
     assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
     assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 3
 
@@ -341,7 +344,7 @@ async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: Eternaltwin
     await eternaltwin_db.task(job, age=900, status="Blocked", timer=30)
     await eternaltwin_db.task(job, age=90)
     dry_run = await dry_run_of(workspace, "restart", [eternaltwin_db.id(job, "job")], {"confirm": "SendEmail v1"})
-    outcomes = await perform.commit(workspace, LABEL, "restart", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert outcomes.changes == dry_run.changes
 
 

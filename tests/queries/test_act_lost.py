@@ -18,7 +18,7 @@ from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
@@ -54,7 +54,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
-        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
         outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
         row = await eternaltwin_db.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
@@ -120,7 +120,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(
     task = await eternaltwin_db.task()
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     await eternaltwin_db.sql("UPDATE pace SET seconds = 4")
-    at_it = asyncio.create_task(perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR))
+    at_it = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
@@ -207,13 +207,13 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
         for task, others in ((lost, 20), (forgotten, 0)):
             dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
-            outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+            outcomes = await perform.commit(workspace, dry_run, OPERATOR)
             assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
             assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
-        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.audit_entries()

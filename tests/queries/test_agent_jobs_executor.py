@@ -13,6 +13,7 @@ from console.demo.agent_jobs import AgentJobs
 from console.demo.agent_jobs.executor import Bull, Claim, Poller
 from console.demo.run import Demo
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -190,8 +191,10 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     action = rng.choice([v.name for v in look.actions("job") if look.availability(v).ok])
     if action == "delete" and rng.random() < 0.7:
         return
-    dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", {})
-    (outcome,) = outcomes_of(await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)).values()
+    dry_run = await perform.dry_run(
+        workspace, plan_versions(workspace, LABEL, action, {node.id: node.version}), "rain", {}
+    )
+    (outcome,) = outcomes_of(await perform.commit(workspace, dry_run, OPERATOR)).values()
     tally[action, outcome] = tally.get((action, outcome), 0) + 1
 
 

@@ -18,7 +18,7 @@ from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.estuary import digest
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
 from tests.servers import PostgresServer
@@ -72,7 +72,7 @@ async def test_two_chunks_side_by_side(
         return await ended(transaction)
 
     monkeypatch.setattr(perform, "_ended", together)
-    outcomes = await perform.commit(workspace, name, action, dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     await workspace.close()
     assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)
     assert len(ids) == 8
@@ -109,7 +109,7 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
             now -= 1
 
     monkeypatch.setattr(Database, "writing", counted)
-    await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR)
+    await perform.commit(workspace, dry_run, OPERATOR)
     return most
 
 
@@ -143,7 +143,7 @@ async def test_reading_gets_its_turn_between_chunks(
 
     monkeypatch.setattr(Database, "_begun", noted)
     async with asyncio.TaskGroup() as group:
-        async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, asyncio.Event()):
+        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
             done.append(progress.done)
             if len(done) == 4:
                 group.create_task(look())
@@ -160,7 +160,7 @@ async def test_stop_lets_both_end(
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     stop, ids = asyncio.Event(), []
-    async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, stop):
+    async for progress in perform.bulk(workspace, dry_run, OPERATOR, stop):
         stop.set()
         ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
     assert len(ids) == 20
@@ -193,7 +193,7 @@ async def test_what_is_told_is_so_when_both_connections_are_lost(
         await killer.close()
 
     killing = asyncio.create_task(kill())
-    outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     over.set()
     await killing
     entries, _ = await workspace.audit_entries(page=1000)

@@ -205,7 +205,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert dry_run.audit_log == str(path)
     assert not path.exists(), "a dry run leaves no trace here either"
-    outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert outcomes.audit_log == str(path)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]

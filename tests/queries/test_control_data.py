@@ -9,7 +9,7 @@ import pytest
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of
 from tests.servers import PostgresServer, both_versions
 
@@ -43,7 +43,7 @@ async def test_revoked_control_functions(
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
         dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
-        outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.audit_entries()
         assert entry.origin is not None

@@ -23,7 +23,7 @@ from queries.errors import ConflictError, DatabaseError, DeniedError, LostError,
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions
@@ -393,7 +393,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
         task = await eternaltwin_db.task(status="Blocked", timer=60, cpu=99.5)
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
-        outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None

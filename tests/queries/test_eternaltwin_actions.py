@@ -225,7 +225,6 @@ async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(
     eternaltwin_db: EternaltwinDb, workspace: Workspace
 ) -> None:
     from queries.actions import perform
-    from tests.db.eternaltwin import LABEL
     from tests.queries.builders import OPERATOR
 
     stale, still = await eternaltwin_db.jobs(2)
@@ -236,7 +235,7 @@ async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(
     dry_run = await dry_run_of(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
-    outcomes = await perform.commit(workspace, LABEL, "restart", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
     assert (await eternaltwin_db.row(child))["revision"] == 4
 

@@ -17,6 +17,7 @@ import pytest
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Polled, Runner, Tick
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.model import Outcome, Outcomes
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -146,8 +147,10 @@ class Rain:
         arguments: dict[str, Any] = {"untimed": self.rng.random() < 0.5}
         if action == "restart":
             arguments = {"confirm": chosen[0].title.partition(" ·")[0]}
-        dry_run = await perform.dry_run(self.workspace, LABEL, name, versions, "rain", arguments)
-        self.done.append(await perform.commit(self.workspace, LABEL, name, dry_run, OPERATOR))
+        dry_run = await perform.dry_run(
+            self.workspace, plan_versions(self.workspace, LABEL, name, versions), "rain", arguments
+        )
+        self.done.append(await perform.commit(self.workspace, dry_run, OPERATOR))
 
 
 @both_versions

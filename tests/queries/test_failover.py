@@ -11,11 +11,12 @@ import asyncpg
 import pytest
 
 from queries.actions import perform
+from queries.actions.outcome_sum import OutcomeSum
 from queries.db import database
-from queries.model import Outcome, Result
+from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.servers import PostgresServer
 
@@ -50,11 +51,12 @@ def in_file(workspace: Workspace) -> dict[str, Outcome]:
 
 async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
     """How far a bulk has come, and what is reported of its nodes, corrections included."""
-    results: list[Result] = []
+    total = OutcomeSum(workspace.journal)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    async for progress in perform.bulk(workspace, LABEL, "wake", dry_run, OPERATOR, asyncio.Event()):
-        results += progress.chunk.results
-        yield progress.done, outcomes_of(perform.corrected(results, workspace.journal.corrected))
+    async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
+        total.add(progress.chunk)
+        total.correct()
+        yield progress.done, outcomes_of(total.results)
 
 
 # What a new primary does not have
@@ -218,7 +220,7 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     dry_run = await dry_run_of(workspace, "wake", [task])
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
-    outcomes = await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()

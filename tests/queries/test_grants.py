@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.contract import loader
 from queries.contract.spec import Action, Argument
 from queries.model import OPEN, Node, Outcome
@@ -103,7 +104,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
             ]
         for action in seen.engine.spec.actions:  # what the catalog alone does not forbid, the server does
             asked, arguments = candidates(seen, action, known)
-            dry_run = await perform.dry_run(theirs, name, action.name, asked, "try", arguments)
+            dry_run = await perform.dry_run(theirs, plan_versions(theirs, name, action.name, asked), "try", arguments)
             assert Outcome.CHANGED not in {r.outcome for r in dry_run.results}
     finally:
         await mine.close()
@@ -124,7 +125,9 @@ async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name:
             done = []
             one = dict([*seen.items()][:1])  # one alone may be allowed where many are not
             for some, given in ((seen, arguments), (one, arguments), await suggested(reader, action)):
-                done += (await perform.dry_run(workspace, name, action.name, some, "try", given)).results
+                done += (
+                    await perform.dry_run(workspace, plan_versions(workspace, name, action.name, some), "try", given)
+                ).results
             assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], action.name
             if Outcome.CHANGED not in {r.outcome for r in done}:
                 unmet.add(action.name)

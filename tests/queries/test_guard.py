@@ -92,7 +92,7 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
-    return await perform.commit(workspace, LABEL, dry_run.action, dry_run, OPERATOR)
+    return await perform.commit(workspace, dry_run, OPERATOR)
 
 
 @pytest.mark.parametrize("code", ["spinning", "busy_polling", "compute_bound"])

@@ -19,6 +19,7 @@ import pytest
 
 from console.demo.run import ENGINES
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.contract import loader
 from queries.db import database
 from queries.errors import DatabaseError
@@ -126,12 +127,16 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
     for action in actions.values():
         seen, arguments = candidates(reader, action, known)
-        dry_run = await perform.dry_run(workspace, reader.label, action.name, seen, "try", arguments)
+        dry_run = await perform.dry_run(
+            workspace, plan_versions(workspace, reader.label, action.name, seen), "try", arguments
+        )
         one = next((r.id for r in dry_run.results if r.outcome is Outcome.CHANGED), None)
         if one is not None:
             changed.add(action.name)
-            again = await perform.dry_run(workspace, reader.label, action.name, {one: seen[one]}, "try", arguments)
-            await perform.commit(workspace, reader.label, action.name, again, OPERATOR)
+            again = await perform.dry_run(
+                workspace, plan_versions(workspace, reader.label, action.name, {one: seen[one]}), "try", arguments
+            )
+            await perform.commit(workspace, again, OPERATOR)
     await workspace.audit_entries()
     return changed
 

@@ -58,7 +58,7 @@ async def entered(workspace: Workspace) -> list[str]:
 def steps(
     workspace: Workspace, dry_run: DryRun, stop: asyncio.Event | None = None, going: BulkList | None = None
 ) -> AsyncIterator[Progress]:
-    return perform.bulk(workspace, LABEL, dry_run.action, dry_run, OPERATOR, stop or asyncio.Event(), going)
+    return perform.bulk(workspace, dry_run, OPERATOR, stop or asyncio.Event(), going)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -226,7 +226,7 @@ async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: 
 async def begun(workspace: Workspace, ids: list[str]) -> BulkList:
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     schema = workspace.engines[LABEL].found.schema
-    return bulk_list.create(workspace.bulks, workspace.server, LABEL, schema, "wake", dry_run)
+    return bulk_list.create(workspace.bulks, workspace.server, schema, dry_run)
 
 
 async def test_a_list_is_private_locked_and_of_one_database(
@@ -316,7 +316,7 @@ async def test_a_list_that_cannot_be_written_begins_nothing(
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
     workspace.bulks.write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
-        await perform.commit(workspace, LABEL, "wake", dry_run, OPERATOR)
+        await perform.commit(workspace, dry_run, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()
     await workspace.close()
 
@@ -356,7 +356,7 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     assert unfinished.messages(workspace) == []
     monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
-    await perform.commit(workspace, LABEL, "wake", await dry_run_of(workspace, "wake", [task]), OPERATOR)
+    await perform.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
     assert len(unfinished.messages(again)) == 1

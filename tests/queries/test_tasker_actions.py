@@ -595,8 +595,8 @@ async def test_two_who_send_it_again_send_it_once(tasker_db: TaskerDb, data: Dat
     await tasker_db.write(data)
     step = tasker_db.step(made, "check_return")
     one, two = await tasker_db.dry_run("resend", step), await tasker_db.dry_run("resend", step)
-    assert outcomes_of(await perform.commit(tasker_db.workspace, "tasker", "resend", one, OPERATOR)) == {step: CHANGED}
-    assert outcomes_of(await perform.commit(tasker_db.workspace, "tasker", "resend", two, OPERATOR))[step] in (
+    assert outcomes_of(await perform.commit(tasker_db.workspace, one, OPERATOR)) == {step: CHANGED}
+    assert outcomes_of(await perform.commit(tasker_db.workspace, two, OPERATOR))[step] in (
         STALE,
         REFUSED,
     )
@@ -628,16 +628,12 @@ async def test_a_message_that_is_read_meanwhile_is_archived_and_another_text_is_
     read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
     dry_run = await tasker_db.dry_run("archive", message)
     await tasker_db.sql(f"{read}, message = message || '{{\"other\": 1}}'")
-    assert outcomes_of(await perform.commit(tasker_db.workspace, "tasker", "archive", dry_run, OPERATOR)) == {
-        message: STALE
-    }
+    assert outcomes_of(await perform.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: STALE}
     for _ in range(20):
         await tasker_db.sql(read)
         dry_run = await tasker_db.dry_run("archive", message)
         await tasker_db.sql(read)
-    assert outcomes_of(await perform.commit(tasker_db.workspace, "tasker", "archive", dry_run, OPERATOR)) == {
-        message: CHANGED
-    }
+    assert outcomes_of(await perform.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: CHANGED}
     assert await tasker_db.messages(ended.queue) == []
 
 

@@ -21,7 +21,7 @@ from console.demo.tasker.stuck import make
 from console.demo.tasker.worker import Worker
 from queries.actions import perform
 from queries.model import Outcome
-from tests.db.tasker import LABEL, TaskerDb
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import both_versions
 
@@ -272,7 +272,7 @@ async def test_actions_rain_on_a_working_engine(tasker_db: TaskerDb, engine: Eng
             action = rng.choice(actions).name
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
             dry_run = await tasker_db.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
-            outcomes = await perform.commit(tasker_db.workspace, LABEL, action, dry_run, OPERATOR)
+            outcomes = await perform.commit(tasker_db.workspace, dry_run, OPERATOR)
             done.extend((action, o) for o in outcomes_of(outcomes).values())
             await _true(tasker_db, outcomes.changes)
 

@@ -20,7 +20,7 @@ from queries.actions import perform
 from queries.model import Outcome
 from queries.write import transaction_mark
 from queries.write.action_transaction import ActionTransaction
-from tests.db.tasker import LABEL, TaskerDb
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import PostgresServer, both_versions
 
@@ -126,7 +126,7 @@ async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            perform.commit(tasker_db.workspace, LABEL, case.action, dry_run, OPERATOR), *writes, return_exceptions=True
+            perform.commit(tasker_db.workspace, dry_run, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
@@ -247,7 +247,7 @@ async def test_what_the_engine_is_writing_makes_a_node_locked(tasker_db: TaskerD
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await perform.commit(tasker_db.workspace, LABEL, "skip", dry_run, OPERATOR)
+    outcomes = await perform.commit(tasker_db.workspace, dry_run, OPERATOR)
     await transaction.rollback()
     assert outcomes_of(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
@@ -316,7 +316,7 @@ async def test_burying_never_holds_the_detector_up(tasker_db: TaskerDb, engines:
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(perform.commit(tasker_db.workspace, LABEL, "bury", dry_run, OPERATOR))
+    burying = asyncio.create_task(perform.commit(tasker_db.workspace, dry_run, OPERATOR))
     await until_waiting(tasker_db, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
     stale = await connection.fetchval(
@@ -366,13 +366,13 @@ async def test_two_operators_decide_on_the_same_dead_letters(tasker_db: TaskerDb
         one = await tasker_db.dry_run("resolve", *ids, status="cancelled")
         two = await other.dry_run("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
-            perform.commit(tasker_db.workspace, LABEL, "resolve", one, OPERATOR),
-            perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR),
+            perform.commit(tasker_db.workspace, one, OPERATOR),
+            perform.commit(other.workspace, two, OPERATOR),
         )
         for node in ids:
             mine, theirs = (outcomes_of(r)[node] for r in results)
             assert {mine, theirs} in ({CHANGED, STALE}, {CHANGED, LOCKED})
-        late = await perform.commit(other.workspace, LABEL, "resolve", two, OPERATOR)
+        late = await perform.commit(other.workspace, two, OPERATOR)
         assert set(outcomes_of(late).values()) == {STALE}
     finally:
         await other.close()
@@ -386,7 +386,7 @@ async def test_five_hundred_dead_letters_at_once(tasker_db: TaskerDb) -> None:
     stop = asyncio.Event()
     dry_run = await tasker_db.dry_run("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in perform.bulk(tasker_db.workspace, LABEL, "resolve", dry_run, OPERATOR, stop):
+    async for progress in perform.bulk(tasker_db.workspace, dry_run, OPERATOR, stop):
         seen.append((progress.done, progress.total, len(progress.chunk.results)))
         stop.set()
     assert seen == [(500, 520, 500)]

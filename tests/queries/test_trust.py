@@ -140,7 +140,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         f"{CODE['trigger']}",
         theirs,
     )
-    outcomes = await perform.commit(workspace, LABEL, "cancel", dry_run, OPERATOR)
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()

@@ -304,10 +304,10 @@ async def test_a_flapping_job_is_cancelled_despite_new_locks(
     assert outcomes_of(dry_run) == {uni2work_db.id(job): Outcome.CHANGED}
     await uni2work_db.sql("UPDATE queued_job SET id = id")
     await uni2work_db.sql("UPDATE queued_job SET content = '{}'")
-    stale = await perform.commit(uni2work_workspace, LABEL, "cancel", dry_run, OPERATOR)
+    stale = await perform.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(stale) == {uni2work_db.id(job): Outcome.STALE}
     await uni2work_db.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
-    done = await perform.commit(uni2work_workspace, LABEL, "cancel", dry_run, OPERATOR)
+    done = await perform.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {uni2work_db.id(job): Outcome.CHANGED}
     assert await uni2work_db.row(job) is None
 

@@ -22,7 +22,7 @@ PRUNE = {"job": "prune-invitations"}
 
 
 async def commit(workspace: Workspace, action: str, dry_run: DryRun) -> Outcomes:
-    return await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
+    return await perform.commit(workspace, dry_run, OPERATOR)
 
 
 # Release

@@ -16,6 +16,7 @@ from console.demo.run import Demo
 from console.demo.uni2work import Uni2work
 from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.db.database import Transaction
 from queries.model import AuditLogEntry, Node, Outcome
 from queries.workspace import Workspace
@@ -194,7 +195,7 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
         await go.wait()
 
     monkeypatch.setattr(audit_log, "append", slowly)
-    skipping = asyncio.create_task(perform.commit(workspace, LABEL, "skip", dry_run, OPERATOR))
+    skipping = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "the skipped row is visible until the commit"
     eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), Held()
@@ -231,7 +232,7 @@ async def test_a_dry_run_does_not_abort_a_slow_worker(
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
-    gone = await perform.commit(uni2work_workspace, LABEL, "release", dry_run, OPERATOR)
+    gone = await perform.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(gone) == {uni2work_db.id(job): Outcome.GONE}
 
 
@@ -314,8 +315,10 @@ async def rain(
         action, node = await pick(workspace, rng)
         if action:
             arguments = {"gone": rng.random() < 0.8, "value": rng.randint(-9, 99)}
-            dry_run = await perform.dry_run(workspace, LABEL, action, {node.id: node.version}, "rain", arguments)
-            outcomes = await perform.commit(workspace, LABEL, action, dry_run, OPERATOR)
+            dry_run = await perform.dry_run(
+                workspace, plan_versions(workspace, LABEL, action, {node.id: node.version}), "rain", arguments
+            )
+            outcomes = await perform.commit(workspace, dry_run, OPERATOR)
             (outcome,) = outcomes_of(outcomes).values()
             tally[action, outcome] = tally.get((action, outcome), 0) + 1
             if outcome == CHANGED and action in ("cancel", "skip"):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from console.model.plan import ActionInput, Plan
 from console.model.session import Session
 from console.tui.screens.ask import AskScreen
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.result import ResultScreen
+from queries.actions.plan import ActionInput, Plan
 from queries.errors import DatabaseError
 from queries.model import OPEN, DryRun, Outcome
 

@@ -13,11 +13,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
-from console.model.plan import ActionInput, Plan
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
+from queries.actions.plan import ActionInput, Plan
 from queries.contract.spec import Argument
 from queries.safe_text import safe_text
 

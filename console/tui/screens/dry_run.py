@@ -16,12 +16,12 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from console.config import Context
-from console.model.plan import ActionInput, Plan
 from console.text import formatting
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
+from queries.actions.plan import ActionInput, Plan
 from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome, Risk, split_id
 from queries.read import guard_token
@@ -99,13 +99,12 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True, exit_on_error=True)
 
     async def _start_dry_run(self) -> None:
-        workspace, plan = self.session.workspace, self._plan
+        workspace = self.session.workspace
+        plan = msgspec.structs.replace(self._plan, versions=self._versions)
         if workspace is None:
             return
         try:
-            self._dry_run = await perform.dry_run(
-                workspace, plan.label, plan.action.name, self._versions, self._asked.reason, self._asked.arguments
-            )
+            self._dry_run = await perform.dry_run(workspace, plan, self._asked.reason, self._asked.arguments)
         except DatabaseError as error:
             self._say(f"{_first(error)} Nothing was changed. r tries again.")
             return

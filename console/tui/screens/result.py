@@ -10,13 +10,13 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from console.model.bulk_run import BulkRun
-from console.model.plan import Plan
 from console.text import formatting
 from console.tui.pages import action as pages
 from console.tui.pages.lines import Line, plain
 from console.tui.pages.row_diff import tally
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
+from queries.actions.plan import Plan
 
 
 class ResultScreen(Dialog[None]):
@@ -82,13 +82,13 @@ class ResultScreen(Dialog[None]):
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Line]:
-        work = self._work
+        work, total = self._work, self._work.outcomes
         place = {None: "nothing to note", "table": "the table in this database"}.get(
-            work.place, f"the file {work.place}"
+            total.audit_log, f"the file {total.audit_log}"
         )
         facts = [("reason", work.dry_run.reason), ("audit log", place)]
-        facts += [("transaction", " ".join(work.xids[:20]))] if work.xids else []
-        return pages.result([*work.results, *self._plan.skipped], width, work.changes, facts)
+        facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
+        return pages.result([*work.results, *self._plan.skipped], width, total.changes, facts)
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:

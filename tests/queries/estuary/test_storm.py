@@ -162,7 +162,7 @@ class Storm:
 
     async def commit(self, action: str, picked: list[Node], dry_run: DryRun) -> None:
         held = {task for e in self.executors for task in e.held}
-        outcomes = await perform.commit(self.workspace, LABEL, action, dry_run, OPERATOR)
+        outcomes = await perform.commit(self.workspace, dry_run, OPERATOR)
         changed = {r.id.partition("/task:")[2] for r in outcomes.results if r.outcome is Outcome.CHANGED}
         for result in outcomes.results:
             self.outcomes[action, result.outcome] += 1
