@@ -1,4 +1,4 @@
-"""Rows for tasker's tables, the engine's own view of them, and short ways to act on them.
+"""Write rows to tasker's tables, read the engine's own view, and run actions.
 
 data = Data(1); made = data.task("refund", state="blocked_by_failures", steps={"refund_card": failed()})
 await tasker_db.write(data)
@@ -25,7 +25,7 @@ TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transiti
 
 
 class TaskerDb:
-    """One database with tasker's tables, as the engine or a bystander sees it, and as the console does."""
+    """Database with tasker's tables, accessed both directly and through the console's reader."""
 
     def __init__(self, connection: asyncpg.Connection[Any], workspace: Workspace) -> None:
         self.connection = connection
@@ -49,7 +49,7 @@ class TaskerDb:
         return self.workspace.engines[LABEL]
 
     async def write(self, data: Data) -> None:
-        """Insert what was made, and look again: queues may be there now."""
+        """Insert the created rows and detect the engine again, because queues may be new."""
         await data.insert(self.connection)
         await self.workspace.look()
 
@@ -70,7 +70,7 @@ class TaskerDb:
     # The console
 
     async def do(self, action: str, *ids: str | Mapping[str, str], **arguments: Any) -> Outcomes:
-        """Look, dry-run, commit. A mapping is what was seen before."""
+        """Read, dry-run and commit. A mapping gives versions that were read before."""
         seen: Iterable[str] | Mapping[str, str] = ids[0] if isinstance(ids[0], Mapping) else [str(i) for i in ids]
         return await do(self.workspace, action, seen, arguments, LABEL)
 
@@ -81,13 +81,13 @@ class TaskerDb:
         return await self.reader.findings(ids or None)
 
     async def codes(self, *ids: str) -> set[tuple[str, str]]:
-        """Node and code of each finding."""
+        """Return node and code of each finding."""
         return {(f.node_id, f.code) for f in (await self.findings(*ids)).found}
 
     # The engine's own view
 
     async def ready(self) -> set[UUID]:
-        """What the poller would take."""
+        """Return the tasks that the poller finds."""
         return {row[0] for row in await self.connection.fetch("SELECT task_uuid FROM get_next_ready_tasks(50)")}
 
     async def status(self, made: Made) -> str:
@@ -114,7 +114,7 @@ class TaskerDb:
         return list(await self.connection.fetch(f"SELECT msg_id, read_ct, message FROM {table} ORDER BY msg_id"))
 
     async def rows(self, table: str) -> list[str]:
-        """All rows of a table as text, each with the transaction that wrote it."""
+        """Return all rows of each table as text, each with its ``xmin``."""
         found = await self.connection.fetch(f"SELECT t.xmin || ' ' || t::text FROM {table} t ORDER BY t::text")
         return [r[0] for r in found]
 
@@ -122,7 +122,7 @@ class TaskerDb:
         return {table: await self.rows(table) for table in TABLES}
 
     async def sound(self) -> None:
-        """What must hold whatever happened: one current row a chain, the last one; numbers without gaps or twins."""
+        """Check invariants: the last transition alone is current; sort keys have no gaps and no duplicates."""
         for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
             bad = await self.connection.fetch(
                 f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) FILTER (WHERE most_recent) <> 1"

@@ -1,4 +1,4 @@
-"""The demo's tasker engine keeps the engine's protocol; actions rain on it while it works, and nothing breaks."""
+"""The demo's tasker engine follows the engine's protocol, also while random actions run."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ SERVED = ("shop", "reports", "mail")
 
 
 class Steady(Random):
-    """Chance without bad luck: no handler fails."""
+    """Random source with which no handler fails."""
 
     def random(self) -> float:
         return 0.999
 
 
 class Unlucky(Random):
-    """Every handler fails, so that it is worth another try."""
+    """Random source with which every handler fails with a retryable error."""
 
     def random(self) -> float:
         return 0.0201
 
 
 class Engine:
-    """An orchestrator and a worker, each on a connection of its own."""
+    """Orchestrator and worker, each on its own connection."""
 
     def __init__(self, one: asyncpg.Connection[Any], two: asyncpg.Connection[Any], rng: Random) -> None:
         self.orchestrator = Orchestrator(one, rng, thresholds=(60, 30, 30, 24))
@@ -55,7 +55,7 @@ class Engine:
             await self.worker.tick()
 
     async def until_quiet(self) -> None:
-        """Until nobody has anything to do at once."""
+        """Run until neither has anything to do now."""
         still = 0
         while still < 10:
             locked = await self.orchestrator.tick() + await self.worker.tick() + len(self.worker.claimed)
@@ -105,7 +105,7 @@ async def test_a_requested_task_runs_to_its_end(tasker_db: TaskerDb, engine: Eng
 
 
 @both_versions
-async def test_what_fails_is_tried_again_and_then_rests(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_a_failing_step_is_retried_and_then_blocks_the_task(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="pending", ago=5)
     await tasker_db.write(data)
     engine.worker._rng = Unlucky(1)
@@ -129,8 +129,8 @@ async def test_what_fails_is_tried_again_and_then_rests(tasker_db: TaskerDb, eng
     assert await tasker_db.state(made) == "complete"
 
 
-async def test_a_finalization_sent_to_a_blocked_task_is_its_end(tasker_db: TaskerDb, engine: Engine) -> None:
-    """Which is why no action sends one."""
+async def test_a_finalization_message_ends_a_blocked_task(tasker_db: TaskerDb, engine: Engine) -> None:
+    """Show why no action sends a finalization message."""
     made = (data := Data(1)).task("refund", state="blocked_by_failures", steps={"check_return": failed()})
     await tasker_db.write(data)
     await engine.orchestrator.send(FINALIZATIONS, task_uuid=made.id)
@@ -139,7 +139,7 @@ async def test_a_finalization_sent_to_a_blocked_task_is_its_end(tasker_db: Taske
 
 
 @both_versions
-async def test_the_detector_writes_dead_letters_and_the_dead_come_back(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_the_detector_writes_dead_letters_and_revived_tasks_run(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task(
         "refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": waiting(10, backoff=9000)}
     )
@@ -181,7 +181,7 @@ FIXES = [
 
 
 @pytest.mark.parametrize("fix", FIXES, ids=lambda f: f"{f[0]}-{f[1]}")
-async def test_what_is_mended_runs_to_its_end(tasker_db: TaskerDb, engine: Engine, fix: Any) -> None:
+async def test_repaired_tasks_run_to_their_end(tasker_db: TaskerDb, engine: Engine, fix: Any) -> None:
     action, state, node, steps, arguments = fix
     made = (data := Data(1)).task("refund", state=state, ago=900, steps=steps)
     await tasker_db.write(data)
@@ -194,7 +194,7 @@ async def test_what_is_mended_runs_to_its_end(tasker_db: TaskerDb, engine: Engin
     await tasker_db.sound()
 
 
-async def test_what_is_restarted_runs_as_a_new_task(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_a_restarted_task_runs_as_a_new_task(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="error", ago=900, context={"order_id": 3})
     await tasker_db.write(data)
     await tasker_db.do("restart", tasker_db.task(made))
@@ -205,7 +205,7 @@ async def test_what_is_restarted_runs_as_a_new_task(tasker_db: TaskerDb, engine:
     assert json.loads(rows[1]["context"]) == {"order_id": 3}
 
 
-async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_a_released_step_ignores_the_old_worker_s_result(tasker_db: TaskerDb, engine: Engine) -> None:
     made = (data := Data(1)).task("refund", state="pending", ago=5)
     await tasker_db.write(data)
     await engine.orchestrator.tick()
@@ -222,7 +222,7 @@ async def test_what_is_released_is_not_taken_back_by_a_worker_that_lives(tasker_
     assert await tasker_db.state(made) == "complete"
 
 
-# Rain
+# Random actions
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -235,7 +235,7 @@ DROPS = 60
 
 
 @both_versions
-async def test_actions_rain_on_a_working_engine(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine: Engine) -> None:
     await tasker_db.write(make(1))
     rng = Random(7)
     engine.worker._rng = rng
@@ -302,7 +302,7 @@ async def test_actions_rain_on_a_working_engine(tasker_db: TaskerDb, engine: Eng
 
 
 async def _true(tasker_db: TaskerDb, changes: Any) -> None:
-    """What the audit log says was inserted is there, and follows the row that it says it follows."""
+    """Check that each transition in the audit log exists and follows its recorded predecessor."""
     for change in changes:
         if change.before is None and change.table.endswith("_transitions"):
             key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
@@ -313,12 +313,12 @@ async def _true(tasker_db: TaskerDb, changes: Any) -> None:
                 for c in changes
                 if c.table == change.table and c.before and c.after and c.before[key] == change.after[key]
             ]
-            first = change.after["sort_key"] == 1  # of a step made while its task ran
+            first = change.after["sort_key"] == 1  # first transition of a dynamic step
             assert [b["to_state"] for b in left] == ([] if first else [change.after["from_state"]])
             assert change.after["from_state"] == "pending" or not first
 
 
-def test_a_made_task_knows_its_steps() -> None:
+def test_a_created_task_lists_its_steps() -> None:
     made = Data(1).task("refund")
     assert isinstance(made, Made)
     assert list(made.steps) == ["check_return", "refund_card", "notify_customer"]

@@ -1,4 +1,4 @@
-"""Actions of tasker against the engine's own writes, which compare nothing: the loser is reported, no deadlock."""
+"""Actions of tasker against the engine's unguarded writes: conflicts are reported, without deadlocks."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ CHANGED, STALE, LOCKED, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 
 
 class Engine(Protocol):
-    """A connection that writes as the engine does."""
+    """Connection that writes as the engine does."""
 
     lost = 0
 
     async def final(self, task: UUID) -> None:
-        """The final writer: locks the task first, asks no table whether it may."""
+        """Write a final state: lock the task first, check nothing."""
         async with self._connection.transaction():
             await self._connection.execute(SQL["complete_locks"], task)
             number = await self._connection.fetchval(SQL["task_next"], task)
@@ -44,7 +44,7 @@ class Engine(Protocol):
         await self._connection.execute(SQL["failed"], step)
 
     async def detect(self, task: UUID, state: str) -> None:
-        """What the detector does to each task that it finds: the dead letter first, the transition then."""
+        """Act as the staleness detector: write the dead letter first, then the transition."""
         async with self._connection.transaction():
             await self._connection.execute("SELECT create_dlq_entry($1, 'shop', 'refund', $2, 90, 60)", task, state)
             await self._connection.execute(
@@ -57,7 +57,7 @@ class Engine(Protocol):
 
 @pytest.fixture
 async def engines(tasker_db: TaskerDb) -> AsyncIterator[list[Engine]]:
-    """Four of them."""
+    """Provide four engine connections."""
     dsn = tasker_db.workspace.database.text
     connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(4)]
     yield [Engine(c) for c in connections]
@@ -66,7 +66,7 @@ async def engines(tasker_db: TaskerDb) -> AsyncIterator[list[Engine]]:
 
 
 class Case(NamedTuple):
-    """An action, the task it is for, and its node: a step's name, "" for the task, "dead_letter" for that."""
+    """Action, task and node: a step's name, "" for the task, or "dead_letter"."""
 
     action: str
     state: str
@@ -103,9 +103,7 @@ ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.action}-{c.node or 'task'}")
-async def test_actions_and_engine_never_wait_for_each_other_in_a_circle(
-    tasker_db: TaskerDb, engines: list[Engine], case: Case
-) -> None:
+async def test_actions_and_engine_never_deadlock(tasker_db: TaskerDb, engines: list[Engine], case: Case) -> None:
     rng = Random(case.action + case.node)
     data = Data(1)
     made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(ROUNDS * AT_ONCE)]
@@ -152,7 +150,7 @@ def _id(tasker_db: TaskerDb, case: Case, made: Made, dead_letter: UUID | None) -
 
 
 async def _write(engine: Engine, rng: Random, case: Case, one: Made, *, after: float) -> None:
-    """Write about a node at stake as the engine may, ``after`` seconds."""
+    """Write to a node as the engine may, after ``after`` seconds."""
     await asyncio.sleep(after)
     step = one.steps["refund_card"]
     sort = rng.choice(("task", "step", "final", "flags", "detect", "backoff", "both"))
@@ -172,7 +170,7 @@ async def _write(engine: Engine, rng: Random, case: Case, one: Made, *, after: f
 
 
 def _followed(change: Any, changes: Any) -> None:
-    """A transition of ours comes from the state of the row that it follows, and after it."""
+    """Check that each inserted transition starts from the state of its predecessor, and is later."""
     if change.before is None and change.table.endswith("_transitions"):
         key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
         before = [
@@ -184,12 +182,12 @@ def _followed(change: Any, changes: Any) -> None:
         assert before[0]["sort_key"] < change.after["sort_key"]
 
 
-# One by one, held where it matters
+# Single races, paused at the critical point
 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Has something done after the action's last statement and before its COMMIT."""
+    """Run a callback after the action's last statement and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
         mark = transaction_mark.read_mark
@@ -204,7 +202,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
 
 
 async def until_waiting(tasker_db: TaskerDb, query: str) -> None:
-    """Until somebody waits for a lock with a statement like this."""
+    """Wait until a session waits for a lock with a statement like this."""
     async with asyncio.timeout(10):
         while not await tasker_db.value(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1"
@@ -219,8 +217,8 @@ def stuck(data: Data) -> Made:
 
 
 @both_versions
-async def test_who_is_late_loses_against_the_index(tasker_db: TaskerDb, engines: list[Engine], held: Any) -> None:
-    """The engine's transition overlaps ours: it waits, leaves nothing behind, and its insert is refused."""
+async def test_the_later_writer_loses_against_the_index(tasker_db: TaskerDb, engines: list[Engine], held: Any) -> None:
+    """The engine's overlapping transition waits, changes nothing, and its insert is rejected."""
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     step = made.steps["refund_card"]
@@ -239,7 +237,7 @@ async def test_who_is_late_loses_against_the_index(tasker_db: TaskerDb, engines:
 
 
 @both_versions
-async def test_what_the_engine_is_writing_makes_a_node_locked(tasker_db: TaskerDb, engines: list[Engine]) -> None:
+async def test_a_node_that_the_engine_is_writing_is_locked(tasker_db: TaskerDb, engines: list[Engine]) -> None:
     made, other = stuck(data := Data(1)), stuck(data)
     await tasker_db.write(data)
     ids = [tasker_db.step(made, "refund_card"), tasker_db.step(other, "refund_card")]
@@ -254,10 +252,10 @@ async def test_what_the_engine_is_writing_makes_a_node_locked(tasker_db: TaskerD
 
 @both_versions
 @pytest.mark.parametrize("node", ["step", "task"])
-async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
+async def test_locked_parents_do_not_block_the_engine_s_foreign_keys(
     tasker_db: TaskerDb, engines: list[Engine], held: Any, node: str
 ) -> None:
-    """Its foreign keys ask for task and step while it holds a transition: FOR UPDATE would keep them waiting."""
+    """Foreign key checks lock task and step while the engine holds a transition: FOR UPDATE would block them."""
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     connection = engines[0]._connection
@@ -282,10 +280,10 @@ async def test_parents_are_locked_so_that_the_engine_may_still_refer_to_them(
     assert referred == ["INSERT 0 1"]
 
 
-async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
+async def test_concurrent_writes_are_not_reported_as_changes(
     tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine may add steps to a task whose other steps are locked: they are new afterwards, and not ours."""
+    """The engine may add steps to a task whose other steps are locked; the action must not claim these rows."""
     made = stuck(data := Data(1))
     data.task("newsletter")
     await tasker_db.write(data)
@@ -305,8 +303,8 @@ async def test_what_is_written_beside_an_action_is_not_told_as_its_doing(
 
 
 @both_versions
-async def test_burying_never_holds_the_detector_up(tasker_db: TaskerDb, engines: list[Engine]) -> None:
-    """The detector writes a dead letter, then the transition; we hold no transition while we wait for the former."""
+async def test_bury_never_blocks_the_detector(tasker_db: TaskerDb, engines: list[Engine]) -> None:
+    """The detector writes a dead letter, then the transition; bury must not hold a transition while it waits."""
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
     await tasker_db.write(data)
     connection = engines[0]._connection
@@ -328,10 +326,10 @@ async def test_burying_never_holds_the_detector_up(tasker_db: TaskerDb, engines:
     assert await tasker_db.value("SELECT count(*) FROM tasks_dlq") == 1
 
 
-async def test_a_violated_index_reads_as_stale(
+async def test_a_unique_violation_is_reported_as_stale(
     tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is no current row to lock, the engine may put one there: the index tells."""
+    """Without a current row to lock, the engine may insert one; the unique index detects it."""
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     step = made.steps["refund_card"]
@@ -395,7 +393,7 @@ async def test_five_hundred_dead_letters_at_once(tasker_db: TaskerDb) -> None:
 
 @both_versions
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
-async def test_ages_are_right_and_times_are_written_in_utc_wherever_the_server_thinks_it_is(
+async def test_ages_and_written_times_are_utc_in_any_server_time_zone(
     server: PostgresServer, tmp_path: Path, zone: str
 ) -> None:
     dsn = server.fresh("tasker")
@@ -415,8 +413,10 @@ async def test_ages_are_right_and_times_are_written_in_utc_wherever_the_server_t
         assert [abs(a - b) < 20 for a, b in zip(ages, (60, 3700, 50), strict=True)] == [True] * 3, ages
         assert 500 < (page.nodes[2].due_at or 0) - page.at < 560
         assert {
-            c for c in await tasker_db.codes(tasker_db.task(fresh), tasker_db.task(hidden)) if c[1] == "dead_zone"
-        } == {(tasker_db.task(hidden), "dead_zone")}
+            c
+            for c in await tasker_db.codes(tasker_db.task(fresh), tasker_db.task(hidden))
+            if c[1] == "no_longer_polled"
+        } == {(tasker_db.task(hidden), "no_longer_polled")}
         assert await tasker_db.ready() == set()
         await tasker_db.do("wake", tasker_db.task(hidden), tasker_db.task(fresh))
         assert await tasker_db.ready() == {hidden.id, fresh.id}

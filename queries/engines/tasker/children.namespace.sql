@@ -1,9 +1,9 @@
--- The templates of a namespace: named tasks, each version by itself.
+-- List the templates of a namespace: named tasks, one row per version.
 -- kinds: namespace
 -- $1 parent text: local id of the namespace
 -- $2 cursor text: name|version of the last row of the previous page, or NULL
 -- $3 page int: maximum number of rows
--- Index: the unique one on named_tasks(task_namespace_uuid, name, version).
+-- Index: the unique index on named_tasks(task_namespace_uuid, name, version).
 SELECT 'template:' || n.named_task_uuid AS id, n.name || '|' || n.version AS cursor
   FROM :"schema".named_tasks n
  WHERE n.task_namespace_uuid = substr($1::text, 11)::uuid

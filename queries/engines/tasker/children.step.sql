@@ -1,4 +1,4 @@
--- The steps that stand under a step: of a step with several parents that is the deepest, so that it stands once.
+-- List the steps under a step. A step with several parents is listed once, under its deepest parent.
 -- kinds: step
 -- $1 parent text: local id of the step
 -- $2 cursor text: last workflow_step_uuid of the previous page, or NULL

@@ -1,9 +1,9 @@
--- The steps at the top of a task: those without parents, and those that a circle keeps from having a place.
+-- List the root steps of a task: steps without parents, and steps of a cycle.
 -- kinds: task
 -- $1 parent text: local id of the task
 -- $2 cursor text: last workflow_step_uuid of the previous page, or NULL
 -- $3 page int: maximum number of rows
--- Indexes: idx_workflow_steps_task_covering, that on workflow_step_edges(to_step_uuid).
+-- Indexes: idx_workflow_steps_task_covering, the one on workflow_step_edges(to_step_uuid).
 WITH RECURSIVE asked AS (SELECT substr($1::text, 6)::uuid AS task_uuid),
 \ir parts/levels.sql
 SELECT 'step:' || s.step AS id, s.step::text AS cursor

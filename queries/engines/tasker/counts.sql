@@ -1,5 +1,5 @@
--- How many tasks are in each phase. Open ones are counted by their states, where an index leads with these: 5,000 of
--- each; else among the newest 5,000; finished ones by the server's statistics, unless the table is small.
+-- Count tasks by phase. Count open tasks by state: at most 5,000 of each if an index starts with the state, else among the
+-- newest 5,000. Estimate finished tasks from the server's statistics, unless the table is small.
 -- $1 have text[]
 -- Indexes: one on task_transitions(to_state, created_at), or idx_tasks_active_with_priority_covering and
 -- idx_task_transitions_state_lookup, index-only.
@@ -17,7 +17,7 @@ known(state, phase) AS (
 ),
 states AS MATERIALIZED (
   SELECT coalesce(k.phase, 'unknown') AS phase, count(*) AS n, NOT EXISTS (SELECT FROM older_tasks) AS all
-    FROM (SELECT x.to_state FROM open o FULL JOIN current x ON x.task_uuid = o.task_uuid OFFSET 0) AS x -- never by nested loops
+    FROM (SELECT x.to_state FROM open o FULL JOIN current x ON x.task_uuid = o.task_uuid OFFSET 0) AS x -- FULL JOIN excludes nested loops
     LEFT JOIN known k ON k.state = x.to_state
    GROUP BY 1
   UNION ALL

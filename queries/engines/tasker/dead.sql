@@ -1,5 +1,5 @@
--- Dead letters that nobody has decided on, and tasks that failed for good, which this engine makes no dead letters of: worst
--- first as the engine weighs its reasons, the oldest first within one. A row without an id: there may be others.
+-- List pending dead letters, and permanently failed tasks, which this engine does not dead-letter. Order by the engine's
+-- weight of the reason, then by age. A row without an id marks a truncated search.
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 cursor text: severity|time|id of the last row of the previous page, or NULL
 -- $3 page int: maximum number of rows
@@ -55,10 +55,10 @@ nameless AS MATERIALIZED (
 ),
 \ir parts/failed_steps.sql
 (SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
-        coalesce(d.dlq_reason::text, 'failed for good') || ' · '
+        coalesce(d.dlq_reason::text, 'permanently failed') || ' · '
         || coalesce(d.namespace, n.name, '?') || '/' || coalesce(d.task_name, m.name, '?') || ' · '
         || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
-        CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'failed without a message') END AS error,
+        CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'no error message') END AS error,
         d.original_state::text AS was, coalesce(p.to_state, x.to_state, 'no current state')::text AS is_now
    FROM page p
    LEFT JOIN nameless t ON t.task_uuid = p.task_uuid

@@ -1,5 +1,5 @@
--- Tasks, steps and dead letters by id or by the beginning of one; tasks by correlation id or tag; templates by name.
--- $1 query text: hexadecimal digits with or without hyphens, a tag, or a piece of a name
+-- Find tasks, steps and dead letters by id or start of an id; tasks by correlation id or tag; templates by name.
+-- $1 query text: hexadecimal digits with or without hyphens, a tag, or a substring of a name
 -- $2 page int: maximum number of rows
 -- Indexes: primary keys as ranges of uuid, idx_tasks_correlation_id, idx_tasks_tags_gin_path; named_tasks is small.
 WITH q AS (

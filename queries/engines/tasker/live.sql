@@ -1,15 +1,15 @@
--- Everything unfinished: tasks by priority as the engine takes them, the newest first within one; then steps that are
--- not processed, the oldest first. Looks at 20,000 of each from the cursor on: what has failed or was cancelled keeps
--- its place among the open ones for ever. A row without an id: there may be others.
+-- List everything unfinished: tasks by priority as the engine takes them, newest first within a priority; then unprocessed
+-- steps, oldest first. Read at most 20,000 of each from the cursor on, because failed and cancelled ones stay among the
+-- open ones permanently. A row without an id marks a truncated search.
 -- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the previous page, or NULL
 -- $2 page int: maximum number of rows
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
--- of each, index-only: looked up for the first ones, which nearly always fill a page, and then for all the others at once;
--- and joined in full, which is never done by nested loops. The first tasks are mostly near each other: nodes.task.sql.
+-- of each, index-only. Look up the first ones, which nearly always fill a page, then all others at once. FULL JOIN excludes
+-- nested loops. Neighbouring tasks are read by range; nodes.task.sql explains that.
 WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM :"schema".tasks t
-   WHERE t.complete = false AND t.complete = (SELECT false) -- why twice: parts/newest_tasks.sql
+   WHERE t.complete = false AND t.complete = (SELECT false) -- parts/newest_tasks.sql says why this is written twice
      AND ($1::text IS NULL
           OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
@@ -25,7 +25,7 @@ near_states AS MATERIALIZED (
    LIMIT 10 * $2::int
 ),
 task_states AS MATERIALIZED (
-  SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed
+  SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed subplan
   UNION ALL
   SELECT x.task_uuid, x.to_state
     FROM :"schema".task_transitions x
@@ -112,7 +112,7 @@ steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_s
  ORDER BY u.part, u.place, CASE u.part WHEN 1 THEN u.key END DESC, u.key
  LIMIT $2::int)
 UNION ALL
-SELECT NULL, '20,000 open ones at a time'
+SELECT NULL, '20,000 open tasks and steps at a time'
  WHERE CASE WHEN (SELECT count(*) FROM tasks_) < $2::int
             THEN (SELECT count(*) FROM other_tasks) = 20000
                  OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < $2::int

@@ -1,4 +1,4 @@
--- Entries of the dead-letter queue.
+-- Return entries of the dead-letter queue.
 -- kinds: dead_letter
 -- $1 ids text[]: local ids
 -- Index: tasks_dlq_pkey.

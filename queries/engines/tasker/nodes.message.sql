@@ -1,9 +1,9 @@
--- Messages in the engine's queues; their key is the queue's name and the message's number. The tables of the queues
--- have names that are not known before, so ts_stat, which runs a query given as text, reads them: one word a message.
+-- Return messages in the engine's queues. Their key is the queue's name and the message's number. The table names are not
+-- known in advance, so ts_stat reads them: it runs a query given as text. Each message is one word.
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: local ids
--- A worker writes the row of a message at each read of it, so a message's version is of what stays the same.
+-- Each read updates the message's row, so compute the version from the columns that never change.
 -- Index: the primary keys of pgmq's tables.
 WITH wanted AS MATERIALIZED (
   SELECT q.queue_name::text AS queue, array_agg(DISTINCT substring(i FROM '/(\d{1,18})$')::int8) AS ids

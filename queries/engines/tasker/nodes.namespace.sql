@@ -1,4 +1,4 @@
--- Namespaces. What is open in one is counted among the first 2,000 unfinished tasks; where there are more, not at all.
+-- Return namespaces, with the number of their open tasks unless there are more than 2,000 unfinished tasks.
 -- kinds: namespace
 -- $1 ids text[]: local ids
 -- Indexes: task_namespaces_pkey, idx_tasks_active_with_priority_covering and idx_task_transitions_state_lookup, index-only.

@@ -1,5 +1,5 @@
--- Steps with their state, their retry, and the deepest of their parents, under which they stand in the tree. A step made
--- by a decision or a batch has no transition until it is enqueued: the engine reads that as pending, since it was made.
+-- Return steps with their state, next retry, and deepest parent, which is their place in the tree. A step created by a
+-- decision or a batch has no transition until it is enqueued; the engine treats it as pending since its creation.
 -- kinds: step
 -- $1 ids text[]: local ids
 -- Indexes: workflow_steps_pkey, idx_workflow_steps_task_covering, idx_workflow_step_transitions_state_lookup, those on
@@ -18,7 +18,7 @@ failures AS MATERIALIZED (
    WHERE x.to_state = 'error'
      AND x.workflow_step_uuid = ANY (ARRAY(
            SELECT r.workflow_step_uuid FROM rows r
-            WHERE (r.backoff_request_seconds IS NULL OR r.last_attempted_at IS NULL) -- else it does not count
+            WHERE (r.backoff_request_seconds IS NULL OR r.last_attempted_at IS NULL) -- else not used
               AND (r.workflow_step_uuid IN (SELECT c.workflow_step_uuid FROM current c WHERE c.to_state IN ('pending', 'waiting_for_retry'))) IS TRUE))
    GROUP BY x.workflow_step_uuid
 ),
@@ -42,7 +42,7 @@ found AS MATERIALIZED (
 asked AS (SELECT task_uuid FROM found),
 \ir parts/levels.sql
 , parents AS MATERIALIZED (
-  SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed
+  SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed subplan
 ),
 parent_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -51,7 +51,7 @@ parent_states AS MATERIALIZED (
 open AS (
   SELECT p.down AS step
     FROM parents p
-    FULL JOIN parent_states x ON x.workflow_step_uuid = p.up -- never by nested loops
+    FULL JOIN parent_states x ON x.workflow_step_uuid = p.up -- FULL JOIN excludes nested loops
    WHERE coalesce(x.to_state, 'pending') NOT IN ('complete', 'resolved_manually')
    GROUP BY p.down
 )

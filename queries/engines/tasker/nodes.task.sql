@@ -1,12 +1,12 @@
--- Tasks with their state, how many of their steps are done, and what the first failed step says.
+-- Return tasks with their state, the number of steps done, and the error of the first failed step.
 -- kinds: task
 -- $1 ids text[]: local ids
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and that on
--- workflow_step_transitions(workflow_step_uuid, sort_key): each looked up for all at once; rows of steps only where they
--- say when a waiting task goes on, or why one failed. What may be many rows is joined in full, which is never done by
--- nested loops. Tasks of one page are mostly near each other: so where an index alone tells, it is read on from the first
--- of them, as far as 20 entries for each, and only those are looked up which that has not come to. A look-up is a way
--- through the index, of each key before PostgreSQL 17 and after that of nearly each page, and ways grow longer as tables grow.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and the one on
+-- workflow_step_transitions(workflow_step_uuid, sort_key). One look-up for all keys. Read rows of steps only for the next
+-- retry of a waiting task and for the error of a failed one. FULL JOIN excludes nested loops where there may be many rows.
+-- Tasks on a page are clustered, so scan the index range from the first key forward, at most 20 entries per key, and look up
+-- only the remaining keys. A look-up costs an index descent per key before PostgreSQL 17, and per page since then; descents
+-- get longer as tables grow.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
 ),
@@ -29,7 +29,7 @@ near_steps AS MATERIALIZED (
    FETCH FIRST (20 * (SELECT count(*) FROM found)) ROWS WITH TIES
 ),
 their_steps AS MATERIALIZED (
-  SELECT n.* FROM near_steps n WHERE (n.task_uuid IN (SELECT f.task_uuid FROM found f)) IS TRUE -- hashed
+  SELECT n.* FROM near_steps n WHERE (n.task_uuid IN (SELECT f.task_uuid FROM found f)) IS TRUE -- hashed subplan
   UNION ALL
   SELECT s.workflow_step_uuid, s.task_uuid, s.processed = false AND s.attempts > 0
     FROM :"schema".workflow_steps s
@@ -46,7 +46,7 @@ near_states AS MATERIALIZED (
    LIMIT 20 * (SELECT count(*) FROM found)
 ),
 step_states AS MATERIALIZED (
-  SELECT n.* FROM near_states n WHERE (n.workflow_step_uuid IN (SELECT s.workflow_step_uuid FROM their_steps s)) IS TRUE -- hashed
+  SELECT n.* FROM near_states n WHERE (n.workflow_step_uuid IN (SELECT s.workflow_step_uuid FROM their_steps s)) IS TRUE -- hashed subplan
   UNION ALL
   SELECT x.workflow_step_uuid, x.to_state
     FROM :"schema".workflow_step_transitions x
@@ -72,7 +72,7 @@ looked_at AS MATERIALIZED (
            SELECT p.workflow_step_uuid FROM steps p
             WHERE p.again AND coalesce(p.to_state, 'pending') IN ('pending', 'waiting_for_retry')
               AND (p.task_uuid IN (SELECT f.task_uuid FROM found f
-                                    WHERE f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry'))) IS TRUE -- hashed
+                                    WHERE f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry'))) IS TRUE -- hashed subplan
             UNION ALL
            SELECT u.failed FROM sums u))
 ),
@@ -84,7 +84,7 @@ failures AS MATERIALIZED (
   SELECT x.workflow_step_uuid, max(x.created_at) AS at FROM :"schema".workflow_step_transitions x
    WHERE x.to_state = 'error'
      AND x.workflow_step_uuid = ANY (ARRAY(SELECT w.workflow_step_uuid FROM waiting w
-                                            WHERE w.backoff_request_seconds IS NULL OR w.last_attempted_at IS NULL)) -- else it does not count
+                                            WHERE w.backoff_request_seconds IS NULL OR w.last_attempted_at IS NULL)) -- else not used
    GROUP BY x.workflow_step_uuid
 ),
 waits AS (
@@ -111,7 +111,7 @@ SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_
        extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
        CASE WHEN f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN extract(epoch FROM w.due_at)::float8 END AS due_at,
        f.processor_uuid::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       e.name || ': ' || coalesce(left(s.message, 300), 'failed without a message') AS error,
+       e.name || ': ' || coalesce(left(s.message, 300), 'no error message') AS error,
        coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
   FROM found f
   JOIN :"schema".named_tasks n ON n.named_task_uuid = f.named_task_uuid

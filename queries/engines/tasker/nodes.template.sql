@@ -1,4 +1,5 @@
--- Templates, that is named tasks in a version. What is open of one is counted among the first 2,000 unfinished tasks; where there are more, not at all.
+-- Return templates (versions of named tasks), with the number of their open tasks unless there are more than 2,000
+-- unfinished tasks.
 -- kinds: template
 -- $1 ids text[]: local ids
 -- Indexes: named_tasks_pkey, idx_tasks_active_with_priority_covering and idx_task_transitions_state_lookup, index-only.

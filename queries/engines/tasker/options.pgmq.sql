@@ -1,10 +1,10 @@
--- Where the engine's messages are: in this database where pgmq has its queue for results and the role may read it.
--- pgmq.meta is read by ts_stat, a query given as text, because a role without rights would fail on naming it.
+-- Detect where the engine's messages are: in this database if pgmq has the results queue and the role can read it.
+-- ts_stat reads pgmq.meta with a query given as text, because a role without privileges fails on a direct reference.
 -- needs: pgmq
 SELECT 'queue' AS name, CASE WHEN a.may AND a.there THEN 'pgmq' ELSE 'elsewhere' END AS value,
-       CASE WHEN NOT a.may THEN 'this role may not read the schema pgmq'
+       CASE WHEN NOT a.may THEN 'this role has no privileges on the schema pgmq'
             WHEN a.there THEN 'pgmq has the queue orchestration_step_results'
-            ELSE 'pgmq is here, but has no queue orchestration_step_results' END AS why
+            ELSE 'pgmq has no queue orchestration_step_results' END AS why
   FROM (SELECT m.may, CASE WHEN m.may THEN EXISTS (SELECT FROM ts_stat(
                  $q$SELECT array_to_tsvector(ARRAY[queue_name::text]) FROM pgmq.meta WHERE queue_name = 'orchestration_step_results'$q$))
                       ELSE false END AS there

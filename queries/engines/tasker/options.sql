@@ -1,2 +1,2 @@
--- Where the engine's messages are: not in this database, as far as can be seen.
-SELECT 'queue' AS name, 'elsewhere' AS value, 'there is no schema pgmq in this database' AS why
+-- Detect where the engine's messages are: without pgmq, not in this database.
+SELECT 'queue' AS name, 'elsewhere' AS value, 'this database has no schema pgmq' AS why

@@ -1,7 +1,7 @@
--- Namespaces in the order of their names.
+-- List namespaces by name.
 -- $1 cursor text: last name of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- Index: the unique one on task_namespaces(name).
+-- Index: the unique index on task_namespaces(name).
 SELECT 'namespace:' || n.task_namespace_uuid AS id, n.name::text AS cursor
   FROM :"schema".task_namespaces n
  WHERE $1::text IS NULL OR n.name > $1::text

@@ -1,4 +1,4 @@
-"""Rows to write, and an engine that works on them."""
+"""Fixtures: rows to write, and a simulated engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def data() -> Data:
 
 @pytest.fixture
 async def engine(tasker_db: TaskerDb) -> AsyncIterator[Engine]:
-    """An orchestrator and a worker, idle until the test runs them."""
+    """Provide an orchestrator and a worker, idle until the test runs them."""
     dsn = tasker_db.workspace.database.text
     connections = [await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}) for _ in range(2)]
     yield Engine(connections[0], connections[1], Steady(1))

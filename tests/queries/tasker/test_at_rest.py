@@ -1,4 +1,4 @@
-"""evaluating_results with a step in flight is healthy for as long as that step takes; without one nobody polls it."""
+"""evaluating_results is healthy while a step is in flight; without one, no poller finds the task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REGIONS[WEST] = complete(15 * MINUTE)
 
 @both_versions
 @pytest.mark.parametrize("shape", [claimed(20 * MINUTE), enqueued(20 * MINUTE), handed_in(50)])
-async def test_with_a_step_in_flight_it_is_at_rest(tasker_db: TaskerDb, data: Data, shape: StepHistory) -> None:
+async def test_with_a_step_in_flight_it_is_healthy(tasker_db: TaskerDb, data: Data, shape: StepHistory) -> None:
     made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps={**REGIONS, NORTH: shape})
     for queue in (None, RESULTS):
         data.message(made, NORTH, reads=1, queue=queue)
@@ -36,7 +36,7 @@ async def test_with_a_step_in_flight_it_is_at_rest(tasker_db: TaskerDb, data: Da
     assert await tasker_db.state(made) == "evaluating_results"
 
 
-async def test_without_one_it_is_stuck(tasker_db: TaskerDb, data: Data) -> None:
+async def test_without_a_step_in_flight_it_is_stuck(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps=REGIONS)
     await tasker_db.write(data)
     task = tasker_db.task(made)
@@ -77,7 +77,7 @@ REST: list[tuple[str, str, StepHistory, dict[str, Any]]] = [
 @both_versions
 @pytest.mark.parametrize("ago", [5.0, 120.0])
 @pytest.mark.parametrize("case", REST, ids=lambda c: c[0])
-async def test_a_task_that_nobody_would_poll_is_stale(
+async def test_a_task_that_no_poller_finds_is_moved(
     tasker_db: TaskerDb, data: Data, engine: Engine, case: Any, ago: float
 ) -> None:
     action, step, shape, arguments = case
@@ -93,7 +93,7 @@ async def test_a_task_that_nobody_would_poll_is_stale(
 
 
 @pytest.mark.parametrize("state", ["evaluating_results", "steps_in_process"])
-async def test_while_another_is_in_flight_its_result_takes_the_task_on(
+async def test_the_result_of_a_step_in_flight_continues_the_task(
     tasker_db: TaskerDb, data: Data, engine: Engine, state: str
 ) -> None:
     made = data.task(
@@ -112,7 +112,7 @@ async def test_while_another_is_in_flight_its_result_takes_the_task_on(
     assert await tasker_db.state(made) == "complete"
 
 
-async def test_the_last_step_of_a_resting_task_ends_it(tasker_db: TaskerDb, data: Data) -> None:
+async def test_the_last_step_ends_the_task(tasker_db: TaskerDb, data: Data) -> None:
     steps = {"check_return": complete(90), "refund_card": complete(60), "notify_customer": claimed(45 * MINUTE)}
     made = data.task("refund", state="evaluating_results", ago=120, steps=steps)
     await tasker_db.write(data)
@@ -122,7 +122,7 @@ async def test_the_last_step_of_a_resting_task_ends_it(tasker_db: TaskerDb, data
     assert await tasker_db.value("SELECT complete FROM tasks WHERE task_uuid = $1", made.id)
 
 
-async def test_a_failure_that_is_left_blocks_the_task_as_the_engine_would(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_remaining_failure_blocks_the_task_as_in_the_engine(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task(
         "nightly_ledger",
         state="evaluating_results",
@@ -140,7 +140,7 @@ async def test_a_failure_that_is_left_blocks_the_task_as_the_engine_would(tasker
 
 
 @both_versions
-async def test_a_batch_that_goes_on_is_no_orphan(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_batch_that_makes_progress_is_not_orphaned(tasker_db: TaskerDb, data: Data) -> None:
     live = claimed(50 * MINUTE, checkpoint={"cursor": 7}, stamped=20)
     quiet = claimed(50 * MINUTE, checkpoint={"cursor": 7}, stamped=40 * MINUTE)
     tasks = [

@@ -1,4 +1,4 @@
-"""What an operator has decided leaves the list; what is suggested is not refused."""
+"""Decided tasks have no findings, and suggested actions are not refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECISIONS = ("manually_resolved", "permanently_failed", "cancelled")
 
 @both_versions
 @pytest.mark.parametrize("end", ["error", "resolved_manually"])
-async def test_a_task_given_up_leaves_the_list(tasker_db: TaskerDb, data: Data, end: str) -> None:
+async def test_a_task_given_up_has_no_finding(tasker_db: TaskerDb, data: Data, end: str) -> None:
     made, other = data.task("refund", **BLOCKED), data.task("refund", **BLOCKED)
     await tasker_db.write(data)
     assert (tasker_db.step(made, "refund_card"), "failed_step") in await tasker_db.codes()
@@ -34,7 +34,7 @@ async def test_a_task_given_up_leaves_the_list(tasker_db: TaskerDb, data: Data, 
     assert {x.node.id for x in (await tasker_db.reader.dead()).dead_letters} == {tasker_db.task(other)}
 
 
-async def test_what_the_engine_gave_up_stays(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_task_in_error_by_the_engine_keeps_its_finding(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
     await tasker_db.write(data)
     assert await tasker_db.codes() == {(tasker_db.step(made, "refund_card"), "failed_step")}
@@ -43,7 +43,7 @@ async def test_what_the_engine_gave_up_stays(tasker_db: TaskerDb, data: Data) ->
 @both_versions
 @pytest.mark.parametrize("decision", DECISIONS)
 @pytest.mark.parametrize("state", ["error", "blocked_by_failures"])
-async def test_a_dead_letter_decided_takes_its_task_off_the_list(
+async def test_a_task_with_a_resolved_dead_letter_has_no_finding(
     tasker_db: TaskerDb, data: Data, state: str, decision: str
 ) -> None:
     made = data.task("refund", **BLOCKED | {"state": state})
@@ -59,7 +59,7 @@ async def test_a_dead_letter_decided_takes_its_task_off_the_list(
 
 
 @both_versions
-async def test_a_decision_holds_until_the_task_fails_anew(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_decision_holds_until_the_task_fails_again(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", **BLOCKED)
     data.dead_letter(made, age=5 * HOUR, decision="manually_resolved", by="anna")
     await tasker_db.write(data)
@@ -74,11 +74,11 @@ async def test_a_decision_holds_until_the_task_fails_anew(tasker_db: TaskerDb, d
     ("shape", "code"),
     [
         (claimed(2 * HOUR), "orphaned_claim"),
-        (pending(HOUR, at_work=True), "in_process_lies"),
-        (reset(HOUR), "reset_but_dead"),
+        (pending(HOUR, at_work=True), "stale_flag"),
+        (reset(HOUR), "reset_but_not_retryable"),
     ],
 )
-async def test_no_step_of_a_decided_task_is_on_the_list(tasker_db: TaskerDb, data: Data, shape: Any, code: str) -> None:
+async def test_steps_of_a_decided_task_have_no_findings(tasker_db: TaskerDb, data: Data, shape: Any, code: str) -> None:
     steps = {"sum_region_north": failed(HOUR), "sum_region_east": shape}
     made = data.task("nightly_ledger", state="blocked_by_failures", ago=HOUR, steps=steps)
     await tasker_db.write(data)
@@ -87,15 +87,15 @@ async def test_no_step_of_a_decided_task_is_on_the_list(tasker_db: TaskerDb, dat
     assert await tasker_db.codes() == set()
 
 
-# What is suggested
+# Suggested actions
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved"}, "release": {"again": True}}
 
 
 @both_versions
-async def test_what_is_suggested_is_not_refused(tasker_db: TaskerDb, data: Data) -> None:
-    """Dry runs of each suggestion of the demo's data; the exceptions need another decision first."""
+async def test_suggested_actions_are_not_refused(tasker_db: TaskerDb, data: Data) -> None:
+    """Dry-run each suggested action on the demo's data. The exceptions need another decision first."""
     await tasker_db.write(make(1))
     tried = set()
     for finding in (await tasker_db.findings()).found:
@@ -126,7 +126,7 @@ STALE: list[tuple[str, float, float, Any, bool]] = [
 
 @both_versions
 @pytest.mark.parametrize("case", STALE, ids=lambda c: f"{c[0]}-{c[4]}")
-async def test_wake_is_suggested_only_where_it_helps(tasker_db: TaskerDb, data: Data, case: Any) -> None:
+async def test_wake_is_suggested_only_if_it_can_help(tasker_db: TaskerDb, data: Data, case: Any) -> None:
     state, ago, age, steps, helps = case
     made = data.task("refund", state=state, ago=ago, age=age, steps=steps)
     await tasker_db.write(data)
@@ -137,7 +137,7 @@ async def test_wake_is_suggested_only_where_it_helps(tasker_db: TaskerDb, data: 
         assert outcomes_of(await tasker_db.do("wake", task)) == {task: Outcome.CHANGED}
 
 
-# Actions as the engine has them
+# Actions that follow the engine's rules
 
 
 async def test_cancel_is_refused_in_error(tasker_db: TaskerDb, data: Data) -> None:
@@ -151,7 +151,7 @@ async def test_cancel_is_refused_in_error(tasker_db: TaskerDb, data: Data) -> No
 
 
 @both_versions
-async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(tasker_db: TaskerDb, data: Data) -> None:
+async def test_bury_fills_the_columns_of_the_engine_s_dead_letter_view(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", **BLOCKED | {"ago": 90 * MINUTE + 40})
     await tasker_db.write(data)
     assert outcomes_of(await tasker_db.do("bury", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
@@ -164,7 +164,7 @@ async def test_bury_fills_what_the_engine_s_view_of_dead_letters_reads(tasker_db
     )
 
 
-async def test_a_cancelled_task_has_no_step_on_the_list(tasker_db: TaskerDb, data: Data) -> None:
+async def test_steps_of_a_cancelled_task_have_no_findings(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="cancelled", ago=HOUR, steps={"refund_card": claimed(2 * HOUR)}, rest=cancelled())
     await tasker_db.write(data)
     assert await tasker_db.codes(tasker_db.step(made, "refund_card")) == set()

@@ -1,4 +1,4 @@
-"""Steps made by decisions and batches have no transition until they are enqueued: the engine reads them as pending."""
+"""Steps of decisions and batches have no transition until they are enqueued; they count as pending."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
 
 
 def decided(data: Data, restock: StepHistory, **options: Any) -> Made:
-    """A task whose decision has chosen ``restock``; ``credit_customer`` waits for it."""
+    """Return a task whose decision chose ``restock``; ``credit_customer`` waits for it."""
     steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
     return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)
 
@@ -46,13 +46,13 @@ async def test_a_step_without_transitions_is_pending(tasker_db: TaskerDb, data: 
     assert dict.fromkeys(row[2] for row in neighbours.rows if row[0] == "child") == {"pending": None}
 
 
-async def test_rows_of_which_none_is_current_are_broken(tasker_db: TaskerDb, data: Data) -> None:
+async def test_transitions_without_a_current_one_are_found(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, claimed(600), ago=2 * HOUR)
     await tasker_db.write(data)
     await tasker_db.sql("UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1",
                    made.steps["restock"])  # fmt: skip
     step = tasker_db.step(made, "restock")
-    assert {n for n, code in await tasker_db.codes() if code == "broken_chain"} == {step}
+    assert {n for n, code in await tasker_db.codes() if code == "no_current_state"} == {step}
     assert [(n.status, n.phase) for n in (await tasker_db.reader.nodes([step])).nodes] == [
         ("no current state", Phase.UNKNOWN)
     ]
@@ -63,12 +63,12 @@ async def test_rows_of_which_none_is_current_are_broken(tasker_db: TaskerDb, dat
         assert outcomes_of(await tasker_db.do(action, step)) == {step: Outcome.REFUSED}, action
 
 
-async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_task_without_transitions_is_found(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="pending", ago=HOUR)
     await tasker_db.write(data)
     await tasker_db.sql("DELETE FROM task_transitions WHERE task_uuid = $1", made.id)
     assert made.id not in await tasker_db.ready()
-    assert (tasker_db.task(made), "broken_chain") in await tasker_db.codes()
+    assert (tasker_db.task(made), "no_current_state") in await tasker_db.codes()
 
 
 @both_versions
@@ -76,7 +76,7 @@ async def test_a_task_without_transitions_is_broken_as_no_poll_finds_it(tasker_d
     ("action", "arguments", "becomes"),
     [("skip", {}, "resolved_manually"), ("complete", {"result": {"by": "hand"}}, "complete")],
 )
-async def test_it_can_be_decided_by_hand(
+async def test_it_can_be_resolved_manually(
     tasker_db: TaskerDb, data: Data, engine: Engine, action: str, arguments: dict[str, Any], becomes: str
 ) -> None:
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
@@ -94,7 +94,7 @@ async def test_it_can_be_decided_by_hand(
 
 
 @both_versions
-async def test_cancel_takes_it_too(tasker_db: TaskerDb, data: Data) -> None:
+async def test_cancel_includes_it(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, claimed(600))
     await tasker_db.write(data)
     task = tasker_db.task(made)
@@ -112,32 +112,30 @@ async def test_cancel_takes_it_too(tasker_db: TaskerDb, data: Data) -> None:
 
 
 @both_versions
-async def test_it_waits_in_vain_for_a_cancelled_parent(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_cancelled_parent_is_found(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, cancelled(60), state="waiting_for_dependencies")
     await tasker_db.write(data)
     step = tasker_db.step(made, "restock")
     for asked in ((), (step,)):
-        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "awaited_cancelled"]
+        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "cancelled_but_required"]
         assert [(f.node_id, f.evidence["waiting"], f.evidence["children"]) for f in found] == [
             (step, 1, "credit_customer")
         ]
 
 
-@pytest.mark.parametrize(
-    ("action", "said"), [("wake", "of its parents"), ("retry", "not in error"), ("resend", "no message")]
-)
-async def test_what_it_does_not_need_is_refused_as_for_a_pending_step(
-    tasker_db: TaskerDb, data: Data, action: str, said: str
+@pytest.mark.parametrize(("action", "word"), [("wake", "parents"), ("retry", "pending"), ("resend", "pending")])
+async def test_actions_refused_for_a_pending_step_are_refused(
+    tasker_db: TaskerDb, data: Data, action: str, word: str
 ) -> None:
     made = decided(data, claimed(600))
     await tasker_db.write(data)
     step = tasker_db.step(made, "credit_customer")
     outcomes = await tasker_db.do(action, step)
     assert outcomes_of(outcomes) == {step: Outcome.REFUSED}
-    assert said in why(outcomes, step)
+    assert word in why(outcomes, step)
 
 
-async def test_what_the_engine_enqueued_meanwhile_is_left_alone(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_step_enqueued_meanwhile_is_stale(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
     await tasker_db.write(data)
     step = tasker_db.step(made, "restock")
@@ -151,7 +149,7 @@ async def test_what_the_engine_enqueued_meanwhile_is_left_alone(tasker_db: Taske
     assert await tasker_db.step_state(made.steps["restock"]) == "enqueued"
 
 
-async def test_retry_of_a_task_leaves_it_as_it_is(tasker_db: TaskerDb, data: Data) -> None:
+async def test_retry_of_a_task_does_not_change_it(tasker_db: TaskerDb, data: Data) -> None:
     made = decided(data, failed(60), state="blocked_by_failures")
     await tasker_db.write(data)
     assert outcomes_of(await tasker_db.do("retry", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
@@ -160,7 +158,7 @@ async def test_retry_of_a_task_leaves_it_as_it_is(tasker_db: TaskerDb, data: Dat
 
 
 @both_versions
-async def test_the_demo_s_engine_makes_them_as_the_engine_does(tasker_db: TaskerDb, engine: Engine) -> None:
+async def test_the_demo_creates_them_as_the_engine_does(tasker_db: TaskerDb, engine: Engine) -> None:
     await tasker_db.write(Data(1))
     await request(engine, "review_return", "1.1.0")
     await engine.orchestrator.tick()
@@ -180,7 +178,7 @@ async def test_the_demo_s_engine_makes_them_as_the_engine_does(tasker_db: Tasker
 
 
 async def request(engine: Engine, name: str, version: str, **metadata: Any) -> None:
-    """Ask the engine for a task as its API does."""
+    """Request a task as the engine's API does."""
     asked = {"name": name, "namespace": "shop", "version": version, "context": {"order_id": 1}, "initiator": "web",
              "source_system": "x", "reason": "y", "correlation_id": "00000000-0000-4000-8000-000000000007"}  # fmt: skip
     told = {"requested_at": "2026-01-01T00:00:00Z", "requester": "web", "priority": "Normal", "custom": {}}

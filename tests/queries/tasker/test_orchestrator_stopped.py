@@ -1,4 +1,4 @@
-"""No orchestrator at work: tasks that the poller should have taken, and messages that none has read."""
+"""No orchestrator is running: overdue tasks and unread messages are found."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LATE: list[tuple[str, str, float, dict[str, StepHistory], float]] = [
 
 @both_versions
 @pytest.mark.parametrize("case", LATE, ids=lambda c: f"{c[0]}-{c[1]}-{c[4]}")
-async def test_what_the_poller_should_have_taken_is_reported(
+async def test_overdue_tasks_are_found(
     tasker_db: TaskerDb, data: Data, engine: Engine, case: tuple[str, str, float, dict[str, StepHistory], float]
 ) -> None:
     name, state, ago, steps, since = case
@@ -53,7 +53,7 @@ async def test_what_the_poller_should_have_taken_is_reported(
 
 
 @both_versions
-async def test_what_no_poller_would_take_yet_is_not(tasker_db: TaskerDb, data: Data) -> None:
+async def test_tasks_that_are_not_due_are_not_found(tasker_db: TaskerDb, data: Data) -> None:
     data.task("refund", state="pending", ago=60)
     data.task("refund", state="waiting_for_dependencies", ago=40 * MINUTE, steps={"check_return": complete(30)})
     data.task(
@@ -75,9 +75,7 @@ async def test_what_no_poller_would_take_yet_is_not(tasker_db: TaskerDb, data: D
 
 @both_versions
 @pytest.mark.parametrize("queue", [RESULTS, REQUESTS, FINALIZATIONS])
-async def test_messages_that_no_orchestrator_reads_are_reported(
-    tasker_db: TaskerDb, data: Data, engine: Engine, queue: str
-) -> None:
+async def test_unread_messages_are_found(tasker_db: TaskerDb, data: Data, engine: Engine, queue: str) -> None:
     made = data.task("refund", ago=20 * MINUTE, steps={"check_return": handed_in(20 * MINUTE)})
     for age in (20 * MINUTE, 10 * MINUTE):
         data.message(made, "check_return", age=age, queue=queue)
@@ -90,7 +88,7 @@ async def test_messages_that_no_orchestrator_reads_are_reported(
     assert "no_orchestrator" not in {c for _, c in await tasker_db.codes()}
 
 
-async def test_messages_that_were_read_or_are_fresh_are_not(tasker_db: TaskerDb, data: Data) -> None:
+async def test_read_or_fresh_messages_are_not_found(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", ago=20 * MINUTE, steps={"check_return": handed_in(20 * MINUTE)})
     data.message(made, "check_return", age=20 * MINUTE, reads=1, queue=RESULTS)
     data.message(made, "check_return", age=60, queue=RESULTS)

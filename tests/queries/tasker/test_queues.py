@@ -1,4 +1,4 @@
-"""Queues: tables with lower-cased names, and one that cannot be read, which hides nothing of the others."""
+"""Queues with lower-cased table names; an unreadable queue does not hide the others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def namespace(tasker_db: TaskerDb, name: str) -> str:
 
 
 @both_versions
-async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_namespace_with_a_capital_letter_is_found_as_in_pgmq(tasker_db: TaskerDb, data: Data) -> None:
     waits = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     data.message(waits, "spin_up", age=900)
     ended = data.task("spin", state="cancelled", rest=cancelled(900))
@@ -51,7 +51,7 @@ async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(taske
     assert {(f.node_id, f.code) for f in found.found} == {
         (await namespace(tasker_db, "Rust_E2E"), "no_worker"),
         (message, "poison_message"),
-        (tasker_db.step(lost, "pull_erp"), "lost_step"),
+        (tasker_db.step(lost, "pull_erp"), "message_lost"),
     }
     assert [n.id for n in (await tasker_db.reader.nodes([message])).nodes] == [message]
     detail = await tasker_db.reader.detail(message)
@@ -65,7 +65,7 @@ async def test_a_namespace_with_a_capital_letter_is_looked_up_as_pgmq_does(taske
 
 
 @both_versions
-async def test_a_queue_whose_table_is_missing_hides_no_other(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_queue_with_a_missing_table_does_not_hide_others(tasker_db: TaskerDb, data: Data) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
     data.message(quiet, "pull_erp", age=900)
     data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
@@ -73,12 +73,12 @@ async def test_a_queue_whose_table_is_missing_hides_no_other(tasker_db: TaskerDb
     await tasker_db.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
     found = await tasker_db.findings()
     assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
-    assert {u.code for u in found.skipped_findings} == {"no_worker", "lost_step", "poison_message"}
+    assert {u.code for u in found.skipped_findings} == {"no_worker", "message_lost", "poison_message"}
     assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
     assert "no_worker" not in found.capped
 
 
-async def test_a_view_in_the_place_of_a_queue_is_not_read(tasker_db: TaskerDb, data: Data) -> None:
+async def test_a_view_instead_of_a_queue_table_is_not_read(tasker_db: TaskerDb, data: Data) -> None:
     data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     await tasker_db.write(data)
     await tasker_db.sql(
@@ -92,7 +92,7 @@ async def test_a_view_in_the_place_of_a_queue_is_not_read(tasker_db: TaskerDb, d
 
 
 @both_versions
-async def test_a_queue_that_the_role_may_not_read_hides_no_other(
+async def test_a_queue_without_privileges_does_not_hide_others(
     server: PostgresServer, tasker_db: TaskerDb, data: Data, tmp_path: Path
 ) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
@@ -113,8 +113,8 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
         assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
-            "lost_step": 1,
-            "lost_result": 1,
+            "message_lost": 1,
+            "result_not_delivered": 1,
             "poison_message": 2,
             "no_orchestrator": 1,
         }
@@ -129,7 +129,7 @@ async def test_a_queue_that_the_role_may_not_read_hides_no_other(
 
 
 @both_versions
-async def test_the_grants_cover_queues_created_later(
+async def test_grants_cover_queues_created_later(
     server: PostgresServer, tasker_db: TaskerDb, data: Data, tmp_path: Path
 ) -> None:
     late = Template(namespace="newcomer", name="arrive", version="1", steps=(Step(name="arrive_now"),))

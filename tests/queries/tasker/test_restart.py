@@ -1,4 +1,4 @@
-"""A restart is a request that the engine can parse, and one that came to nothing may be repeated."""
+"""A restart request that the engine can parse, and that can be repeated if no task came of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.servers import both_versions
 
 
 @both_versions
-async def test_its_request_has_a_priority_that_the_engine_knows(
+async def test_the_request_has_a_priority_that_the_engine_accepts(
     tasker_db: TaskerDb, data: Data, engine: Engine
 ) -> None:
     made = data.task("refund", state="error", ago=900, steps={"check_return": failed(900)})
@@ -39,7 +39,7 @@ async def test_its_request_has_a_priority_that_the_engine_knows(
     assert outcomes_of(await tasker_db.do("restart", task)) == {task: Outcome.REFUSED}
 
 
-async def test_a_request_that_came_to_nothing_may_be_repeated(tasker_db: TaskerDb, data: Data, engine: Engine) -> None:
+async def test_a_request_without_a_task_can_be_repeated(tasker_db: TaskerDb, data: Data, engine: Engine) -> None:
     made = data.task("refund", state="error", ago=900, steps={"check_return": failed(900)})
     await tasker_db.write(data)
     task = tasker_db.task(made)
@@ -54,7 +54,7 @@ async def test_a_request_that_came_to_nothing_may_be_repeated(tasker_db: TaskerD
 
 
 @pytest.mark.parametrize("priority", [None, "normal", 5])
-async def test_the_demo_s_engine_takes_no_other_priority(tasker_db: TaskerDb, engine: Engine, priority: object) -> None:
+async def test_the_demo_rejects_other_priorities(tasker_db: TaskerDb, engine: Engine, priority: object) -> None:
     await tasker_db.write(Data(1))
     await request(engine, "refund", "1.0.0", priority=priority)
     await engine.orchestrator.tick()

@@ -1,5 +1,5 @@
--- A message goes from its queue to the queue's archive: nobody is told of it any more. Messages are read and written by
--- pgmq's own functions, so one that is read at the same moment is archived all the same.
+-- Move a message from its queue to the queue's archive, so that no worker or orchestrator reads it again. pgmq's own
+-- function archives it, even if another client reads it at the same moment.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
 -- Indexes: the primary keys of pgmq's tables.

@@ -1,11 +1,11 @@
--- A task is put into the dead-letter queue by hand, with a snapshot of all there is to know of it; the task itself stays as
--- it is. The staleness detector writes dead letters before it asks for transitions, so of the task only its own row is locked:
--- with a transition in hand as well, the two could wait for each other.
+-- Add a task to the dead-letter queue manually, with a snapshot of the task. The task itself does not change. The staleness
+-- detector writes dead letters before it locks transitions. Lock only the task's row here: holding a transition as well
+-- could cause a deadlock with the detector.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
--- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
+-- $3 operator text
+-- $4 reason text
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 -- :lock
 WITH held AS MATERIALIZED (
@@ -22,13 +22,12 @@ SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'non
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+           CASE
+\ir ../parts/task_refusals.sql
                 WHEN EXISTS (SELECT FROM :"schema".tasks_dlq d WHERE d.task_uuid = t.task_uuid AND d.resolution_status = 'pending')
-                THEN 'it is in the dead-letter queue already' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+                THEN 'it is already in the dead-letter queue' END AS why
+\ir ../parts/asked_tasks.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
@@ -55,7 +54,7 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
                      FROM :"schema".get_step_readiness_status(n.task_uuid, NULL) r JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = r.workflow_step_uuid),
          'transitions', (SELECT coalesce(jsonb_agg(jsonb_build_object('state', y.to_state, 'at', y.created_at) ORDER BY y.sort_key DESC), '[]')
                            FROM (SELECT y.* FROM :"schema".task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
-       -- The engine's view of open dead letters reads the time from here, as an integer.
+       -- The engine's view of open dead letters reads this value as an integer.
        jsonb_build_object('detection_method', 'manual', 'time_in_state_minutes', floor(extract(epoch FROM now() - x.created_at) / 60)::int,
                           'threshold_minutes', NULL, 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
                           'action_id', pg_current_xact_id()::text)

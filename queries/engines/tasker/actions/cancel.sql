@@ -1,11 +1,12 @@
--- A task and all its steps that have not ended are cancelled, in one transaction where the engine takes many. Handlers at
--- work go on; their results are refused and lost. Their messages are archived, or they would come back for ever.
+-- Cancel a task and all its steps that have not ended, in one transaction (the engine uses several). Running handlers
+-- continue; the engine rejects their results. Archive their messages, because workers would read them again and again.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
+-- $3 operator text
+-- $4 reason text
 -- $6 limits jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -13,17 +14,16 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
-                WHEN x.to_state = 'error' THEN 'it is in error, which is an end: the engine cancels no task that has ended' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+           CASE
+\ir ../parts/task_refusals.sql
+                WHEN x.to_state = 'error' THEN 'it is in error, so it has ended. The engine does not cancel an ended task' END AS why
+\ir ../parts/asked_tasks.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 -- :refused
 -- needs: pgmq
--- Messages that cannot be seen would stay, and come back for ever.
+-- Messages that cannot be read cannot be archived, and workers would read them again and again.
 WITH
 \ir ../parts/involved.sql
 , of_queues AS MATERIALIZED (
@@ -52,13 +52,9 @@ WITH
 , moving AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'cancelled' AS becomes,
          '{"type":"Cancel"}' AS event
-    FROM seen n
-    JOIN :"schema".workflow_steps s ON s.task_uuid = n.task_uuid AND (n.step IS NULL OR s.workflow_step_uuid = n.step)
+\ir ../parts/steps_seen.sql
     JOIN :"schema".task_transitions y ON y.task_uuid = n.task_uuid AND y.most_recent
      AND y.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
-   CROSS JOIN LATERAL (
-\ir ../parts/step_state.sql
-         ) AS x
    WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually')
 )
 \ir ../parts/step_transitions.sql
@@ -69,9 +65,8 @@ WITH
 UPDATE :"schema".workflow_steps s
    SET processed = true, in_process = false, processed_at = now(),
        updated_at = now()
-  FROM involved i, :"schema".workflow_step_transitions x
- WHERE s.task_uuid = i.task_uuid AND (i.kind <> 'step' OR s.workflow_step_uuid = CASE WHEN i.kind = 'step' THEN substr(i.id, 6)::uuid END)
-   AND x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'cancelled' AND x.created_at = localtimestamp
+\ir ../parts/steps_moved.sql
+   AND x.to_state = 'cancelled' AND x.created_at = localtimestamp
 
 -- :change
 WITH

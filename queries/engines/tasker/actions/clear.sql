@@ -1,11 +1,12 @@
--- A step that counts as being in process and is not may be taken again.
+-- Clear the in_process flag of a step that is not in process, so that the poller can find it.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
--- $5 args jsonb: none of its own
+-- $3 operator text
+-- $4 reason text
+-- $5 args jsonb: not used
 -- $6 limits jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -13,17 +14,12 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN y.to_state IS NULL THEN 'none of its task''s transitions is the current one: mend that by hand first'
-                WHEN y.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its task is ' || y.to_state || ': nothing of it runs any more'
-                WHEN NOT s.in_process THEN 'it does not count as being in process'
-                WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ': that flag may well be true' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-     CROSS JOIN LATERAL (
-\ir ../parts/step_state.sql
-     ) AS x
-      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+           CASE
+\ir ../parts/step_refusals.sql
+                WHEN NOT s.in_process THEN 'its in_process flag is not set'
+                WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', so the flag may be correct' END AS why
+\ir ../parts/asked_steps.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows.sql

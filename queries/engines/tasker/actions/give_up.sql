@@ -1,10 +1,10 @@
--- A blocked task ends, in error or as resolved by hand. Its steps stay as they are.
+-- End a blocked task, as error or as resolved_manually. Its steps do not change.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
+-- $3 operator text
+-- $4 reason text
 -- $5 args jsonb: as (error, resolved_manually)
--- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 \ir ../parts/lock_task.sql
 
@@ -12,12 +12,11 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
-                WHEN x.to_state <> 'blocked_by_failures' THEN 'it is ' || x.to_state || ', not blocked by failures' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+           CASE
+\ir ../parts/task_refusals.sql
+                WHEN x.to_state <> 'blocked_by_failures' THEN 'it is ' || x.to_state || ', not blocked_by_failures' END AS why
+\ir ../parts/asked_tasks.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/rows_task.sql

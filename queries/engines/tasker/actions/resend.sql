@@ -1,10 +1,11 @@
--- The message about a step is sent once more. The engine writes the state first and sends then: what breaks between the
--- two leaves a step that nobody is told of. A second message does no harm, claims and states are guarded; a needless one
--- is refused all the same.
+-- Send the message for a step again. The engine writes the state first and sends the message afterwards; a crash between
+-- the two loses the message. A duplicate is harmless, because the engine guards claims and states, but is refused if the
+-- first message still exists.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
 -- $6 limits jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -12,16 +13,11 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN y.to_state IS NULL THEN 'none of its task''s transitions is the current one: mend that by hand first'
-                WHEN y.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its task is ' || y.to_state || ': nothing of it runs any more'
-                WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ': no message is due' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
-     CROSS JOIN LATERAL (
-\ir ../parts/step_state.sql
-     ) AS x
-      LEFT JOIN :"schema".task_transitions y ON y.task_uuid = s.task_uuid AND y.most_recent) AS r
+           CASE
+\ir ../parts/step_refusals.sql
+                WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ', so it needs no message' END AS why
+\ir ../parts/asked_steps.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 -- :refused
@@ -39,10 +35,10 @@ WITH
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT d.queue FROM due d)),
 \ir ../parts/messages.sql
-SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.queue) THEN 'there is no queue ' || d.queue
+SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.queue) THEN 'the queue ' || d.queue || ' does not exist'
                   WHEN EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)
-                  THEN 'its message may be there: ' || (SELECT u.unread FROM unread_queues u WHERE u.queue_name = d.queue)
-                  ELSE 'its message is in ' || d.queue || ': nothing is lost' END AS why
+                  THEN 'the queue may already have its message, but cannot be read: ' || (SELECT u.unread FROM unread_queues u WHERE u.queue_name = d.queue)
+                  ELSE d.queue || ' already has its message' END AS why
   FROM due d
  WHERE NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.queue)
     OR EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)

@@ -1,8 +1,8 @@
--- A dead letter is decided on. Nothing happens to its task.
+-- Record a decision on a dead letter. Its task does not change.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
+-- $3 operator text
+-- $4 reason text
 -- $5 args jsonb: status (manually_resolved, permanently_failed, cancelled), note, name
 -- Indexes: tasks_dlq_pkey.
 
@@ -15,8 +15,8 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d
 
 -- :refused
 SELECT 'dead_letter:' || d.dlq_entry_uuid AS id,
-       CASE WHEN d.resolution_status <> 'pending' THEN 'it is decided on: ' || d.resolution_status || coalesce(' by ' || d.resolved_by, '')
-            ELSE 'a decision is one of manually_resolved, permanently_failed, cancelled' END AS why
+       CASE WHEN d.resolution_status <> 'pending' THEN 'it is already resolved as ' || d.resolution_status || coalesce(' by ' || d.resolved_by, '')
+            ELSE 'the status must be manually_resolved, permanently_failed or cancelled' END AS why
   FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest($1::text[]) AS i))
    AND (d.resolution_status <> 'pending'
@@ -29,7 +29,7 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, 'tasks_dlq' AS "table", d.dlq_e
  WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest($1::text[]) AS i))
 
 -- :change
--- Only pending entries; what the metadata say stays and more is added.
+-- Only pending entries. Existing metadata is kept and extended.
 WITH
 \ir ../parts/seen.sql
 UPDATE :"schema".tasks_dlq d

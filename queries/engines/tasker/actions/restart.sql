@@ -1,11 +1,11 @@
--- A new task with the same context, asked for through the engine's own queue of requests; only the engine can make its
--- steps. The old one must have ended; its identity is freed, because two tasks cannot have the same. A request that came
--- to nothing may be repeated: one that no longer waits, and of which there is no task.
+-- Request a new task with the same context through the engine's request queue, because only the engine can create steps.
+-- The old task must have ended. Free its identity, because two tasks cannot share one. A request can be repeated if it is
+-- no longer in the queue and no task came of it.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
--- Indexes: tasks_pkey, idx_task_transitions_task, the unique one on current task transitions, idx_dlq_task.
+-- $3 operator text
+-- $4 reason text
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 \ir ../parts/lock_task.sql
 
@@ -13,25 +13,24 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
+           CASE WHEN x.to_state IS NULL THEN 'no transition of the task is marked as current. Repair that in the database first'
                 WHEN x.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
-                THEN 'it is ' || x.to_state || ': cancel it or give it up first, or two would do the same work'
+                THEN 'it is ' || x.to_state || '. Cancel it or give it up first, or two tasks do the same work'
                 WHEN t.identity_hash LIKE '%:superseded:%'
                      AND EXISTS (SELECT FROM :"schema".tasks n WHERE n.parent_correlation_id = t.correlation_id)
-                THEN 'it was restarted before: a task names it as its parent' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent) AS r
+                THEN 'it was already restarted. Another task names it as its parent' END AS why
+\ir ../parts/asked_tasks.sql
+      ) AS r
  WHERE r.why IS NOT NULL
 
 -- :refused
 -- needs: pgmq
 WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
 \ir ../parts/messages.sql
-SELECT DISTINCT i AS id, 'it was restarted before: the request waits in orchestration_task_requests' AS why
+SELECT DISTINCT i AS id, 'it was already restarted. The request is waiting in orchestration_task_requests' AS why
   FROM unnest($1::text[]) AS i JOIN messages m ON m.m ->> 'restarts' = substr(i, 6)
 UNION
-SELECT i, 'a request may be waiting: ' || u.unread FROM unnest($1::text[]) AS i CROSS JOIN unread_queues u
+SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest($1::text[]) AS i CROSS JOIN unread_queues u
 
 -- :rows
 -- needs: pgmq

@@ -1,12 +1,13 @@
--- A task in error is taken up again: its failed steps get a new budget, its dead letter, if it has one, is resolved, and it
--- is moved to where the engine finds it. Its own code holds that nothing leaves error; nothing checks that again.
+-- Take a task out of error: give its failed steps new attempts, resolve its dead letter if it has one, and move it to a
+-- state that the poller finds. The engine's code has no transition out of error, but does not check for one.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
+-- $3 operator text
+-- $4 reason text
 -- $5 args jsonb: budget (fresh, one more), checkpoint (keep, clear), note, name
 -- $6 limits jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -14,11 +15,11 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN i LIKE 'dead_letter:%' AND d.resolution_status <> 'pending' THEN 'this dead letter is decided on: ' || d.resolution_status
-                WHEN x.to_state IS NULL THEN 'none of the task''s transitions is the current one: mend that by hand first'
-                WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not dead: retry it'
+           CASE WHEN i LIKE 'dead_letter:%' AND d.resolution_status <> 'pending' THEN 'this dead letter is already resolved as ' || d.resolution_status
+                WHEN x.to_state IS NULL THEN 'no transition of the task is marked as current. Repair that in the database first'
+                WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not in error. Retry it'
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
-                WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps: nothing is left to take up'
+                WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps to continue'
            END AS why
       FROM unnest($1::text[]) AS i
       LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END
@@ -31,7 +32,7 @@ SELECT r.id, r.why
 \ir ../parts/retry_steps.sql
 
 -- :change
--- Its pending dead letter; what the metadata say stays and more is added.
+-- Resolve its pending dead letter. Existing metadata is kept and extended.
 WITH
 \ir ../parts/involved.sql
 UPDATE :"schema".tasks_dlq d

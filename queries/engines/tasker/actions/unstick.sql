@@ -1,10 +1,11 @@
--- A task left in the middle of an orchestrator's work goes on: to where the poller finds it, or to its end.
+-- Move a task that an orchestrator abandoned to a state that the poller finds, or to its end.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
+-- $3 operator text
+-- $4 reason text
 -- $6 limits jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -12,18 +13,16 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
+           CASE
+\ir ../parts/task_refusals.sql
                 WHEN x.to_state NOT IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
-                THEN 'it is ' || x.to_state || ': no orchestrator was at work on it'
-                WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can make them'
+                THEN 'it is ' || x.to_state || ', so no orchestrator abandoned it'
+                WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can create them'
                 WHEN x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'unstick_after')::float8)
-                THEN 'it came into this state ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago: an orchestrator may be at work on it'
+                THEN 'it entered this state only ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago. An orchestrator may be working on it'
                 WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_progress_steps + k.enqueued_steps > 0
-                THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight: the next result takes it on' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+                THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight. The next result continues it' END AS why
+\ir ../parts/asked_tasks.sql
       LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 

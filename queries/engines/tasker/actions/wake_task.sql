@@ -1,9 +1,10 @@
--- A waiting task gets a new hour in which the poller looks at it, and the waits of its steps go.
+-- Restart the 60 minutes in which the poller finds a waiting task, and remove the backoffs of its steps.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw
--- $3 operator text: who
--- $4 reason text: why
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the unique ones on current transitions, idx_dlq_task.
+-- $3 operator text
+-- $4 reason text
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
+-- transitions.
 
 \ir ../parts/lock.sql
 
@@ -11,14 +12,12 @@
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'none of its transitions is the current one: mend that by hand first'
-                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'it is ' || x.to_state || ': it has ended'
-                WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', it does not wait'
-                WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps failed for good: retry or skip them'
-                WHEN k.execution_status = 'all_complete' THEN 'all its steps are done and a poll would not find it: finalize it' END AS why
-      FROM unnest($1::text[]) AS i
-      JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid
-      LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent
+           CASE
+\ir ../parts/task_refusals.sql
+                WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', so it does not wait'
+                WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps permanently failed. Retry or skip them'
+                WHEN k.execution_status = 'all_complete' THEN 'all its steps are done, so the poller does not find it. Finalize it' END AS why
+\ir ../parts/asked_tasks.sql
       LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
  WHERE r.why IS NOT NULL
 

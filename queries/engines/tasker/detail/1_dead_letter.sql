@@ -1,4 +1,4 @@
--- title: Then and now
+-- title: State then and now
 -- kinds: dead_letter
 -- $1 id text: local id
 -- Indexes: tasks_dlq_pkey, idx_task_transitions_state_lookup.

@@ -2,7 +2,7 @@
 -- kinds: message
 -- needs: pgmq
 -- $1 id text: local id
--- Index: the primary key of pgmq's table, which ts_stat reads because its name is not known before.
+-- Index: the primary key of pgmq's table, which ts_stat reads because its name is not known in advance.
 WITH queues AS (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = substring($1::text FROM '^message:(.*)/\d{1,18}$')),
 \ir ../parts/queue_tables.sql
 asked AS (SELECT t.relname FROM queue_tables t WHERE t.unread IS NULL)

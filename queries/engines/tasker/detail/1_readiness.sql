@@ -2,8 +2,8 @@
 -- title: Readiness
 -- kinds: step
 -- $1 id text: local id
--- Asked for the step with its parents: for a step alone the engine's function takes every parent for unfinished.
--- Indexes: workflow_steps_pkey, that on workflow_step_edges(to_step_uuid); the engine's function looks at these steps alone.
+-- Pass the step with its parents: for a step alone, the engine's function treats every parent as unfinished.
+-- Indexes: workflow_steps_pkey, the one on workflow_step_edges(to_step_uuid). The engine's function reads only these steps.
 SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.completed_parents || '/' || r.total_parents AS parents_done,
        r.retry_eligible::text AS may_be_tried, r.attempts || '/' || r.max_attempts AS attempts, s.retryable::text, r.next_retry_at::text AS next_retry,
        r.backoff_request_seconds::text AS backoff_seconds, r.last_attempted_at::text AS last_attempted, r.last_failure_at::text AS last_failure,

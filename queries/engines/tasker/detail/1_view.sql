@@ -2,7 +2,7 @@
 -- title: The engine's view
 -- kinds: task
 -- $1 id text: local id
--- Indexes: tasks_pkey; the engine's function looks at this task's steps alone.
+-- Indexes: tasks_pkey; the engine's function reads only this task's steps.
 SELECT k.execution_status, k.recommended_action, k.completed_steps || '/' || k.total_steps AS steps_done, k.ready_steps::text AS ready,
        k.failed_steps::text AS failed, (k.in_progress_steps + k.enqueued_steps)::text AS in_flight,
        t.priority::text, t.requested_at::text, t.initiator::text, t.source_system::text, t.reason::text, t.tags::text,

@@ -2,7 +2,7 @@
 -- kinds: task
 -- needs: summaries, own_functions
 -- $1 id text: local id
--- Index: tasks_pkey; the engine's function looks at this task's steps alone.
+-- Index: tasks_pkey; the engine's function reads only this task's steps.
 SELECT k.execution_context ->> 'execution_status' AS execution_status, k.execution_context ->> 'recommended_action' AS recommended_action,
        (k.execution_context ->> 'completed_steps') || '/' || (k.execution_context ->> 'total_steps') AS steps_done,
        (SELECT count(*) FROM jsonb_array_elements(k.step_summaries) AS s

@@ -1,4 +1,4 @@
--- title: Before and after it
+-- title: Parents and dependents
 -- kinds: step
 -- $1 id text: local id
 -- Indexes: those on workflow_step_edges, the state_lookup.

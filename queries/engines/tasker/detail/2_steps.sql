@@ -3,9 +3,9 @@
 -- kinds: task
 -- drawn: graph
 -- $1 id text: local id
--- A step's time begins when the last of its parents was done; where it has not ended it goes on.
--- Indexes: workflow_steps_pkey, that on workflow_step_edges(to_step_uuid), the state_lookup: each looked up for all at once
--- and joined in full, which is never done by nested loops, nor by reading a whole table for the 1,000 rows expected.
+-- A step's time starts when its last parent was done, and continues until it ends.
+-- Indexes: workflow_steps_pkey, the one on workflow_step_edges(to_step_uuid), the state_lookup: one look-up for all keys.
+-- FULL JOIN excludes nested loops, and table scans for the 1,000 rows that the planner expects.
 WITH ready AS MATERIALIZED (
   SELECT r.* FROM :"schema".get_step_readiness_status(substr($1::text, 6)::uuid, NULL) AS r
 ),
@@ -45,9 +45,9 @@ SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.curr
        CASE WHEN t.ended_at IS NOT NULL OR t.dependencies_satisfied OR t.current_state NOT IN ('pending', 'waiting_for_retry')
             THEN greatest(extract(epoch FROM coalesce(t.ended_at, now()::timestamp) - coalesce(a.ended_at, t.made_at)), 0)::float8 END AS seconds,
        nullif(concat_ws(', ', CASE WHEN t.attempts > 1 OR t.current_state NOT IN ('pending', 'complete') THEN 'attempt ' || t.attempts || '/' || t.max_attempts END,
-                        CASE WHEN t.ready_for_execution THEN 'could run' WHEN NOT t.retry_eligible THEN 'no attempt left'
+                        CASE WHEN t.ready_for_execution THEN 'ready' WHEN NOT t.retry_eligible THEN 'no attempts left'
                              WHEN NOT t.dependencies_satisfied THEN t.completed_parents || '/' || t.total_parents || ' parents done'
-                             WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'again at ' || to_char(t.next_retry_at, 'HH24:MI:SS') END,
+                             WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'retry at ' || to_char(t.next_retry_at, 'HH24:MI:SS') END,
                         CASE WHEN t.ended_at IS NULL THEN left(t.results #>> '{error,message}', 200) END), '') AS note
   FROM told t
   LEFT JOIN above a ON a.step = t.workflow_step_uuid

@@ -2,7 +2,7 @@
 -- kinds: step
 -- drawn: timeline
 -- $1 id text: local id
--- The last 200 changes of the step with what each wait was for: the queue, the handler, or the orchestrator.
+-- The last 200 changes of the step, with what each wait was for: the queue, the handler, or the orchestrator.
 -- Index: idx_workflow_step_transitions_sort_key.
 SELECT extract(epoch FROM w.at)::float8 AS at, w.name::text AS lane, w.to_state::text AS state,
 \ir ../parts/phase.sql

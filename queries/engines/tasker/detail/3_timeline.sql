@@ -2,8 +2,8 @@
 -- kinds: task
 -- drawn: timeline
 -- $1 id text: local id
--- The last 300 changes of the task and its steps, with the wait before each: since the change before of the same thing.
--- A cancelled task's row tells a wrong state before, so that is taken from the row before.
+-- The last 300 changes of the task and its steps, with the time since the previous change of the same node.
+-- A cancelled task's row has a wrong previous state, so take it from the previous row.
 -- Indexes: idx_task_transitions_sort_key, idx_workflow_steps_task_covering, idx_workflow_step_transitions_sort_key.
 SELECT extract(epoch FROM w.at)::float8 AS at, w.what::text AS lane, w.to_state::text AS state,
 \ir ../parts/phase.sql

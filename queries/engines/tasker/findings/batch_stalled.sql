@@ -1,4 +1,4 @@
--- Batch steps at work whose checkpoint has not moved.
+-- Find batch steps in progress whose checkpoint is old.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb

@@ -1,4 +1,4 @@
--- Tasks that rest because a step failed for good.
+-- Find tasks that are blocked because a step permanently failed.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb

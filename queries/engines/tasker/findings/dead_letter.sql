@@ -1,9 +1,9 @@
--- Dead letters nobody has decided on, whose task is still in error.
+-- Find pending dead letters whose task is still in error.
 -- kinds: dead_letter
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 page int: maximum number of rows
--- Indexes: those of the included part, idx_task_transitions_state_lookup: looked up for the oldest, which often are
--- enough, and then for all the others at once.
+-- Indexes: those of the included part, idx_task_transitions_state_lookup. Look up the oldest first, which are often
+-- sufficient, then all others at once.
 WITH
 \ir ../parts/dead_letters.sql
 , oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),

@@ -1,4 +1,4 @@
--- Steps in error: the engine never tries them again by itself.
+-- Find steps in error. The engine never retries them by itself.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
@@ -12,8 +12,8 @@ WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
 (SELECT 'step:' || s.workflow_step_uuid AS id, extract(epoch FROM s.at)::float8 AS since,
         jsonb_build_object('attempts', coalesce(s.attempts, 0) || '/' || coalesce(s.max_attempts, 3),
           'why', CASE WHEN NOT s.retryable THEN 'it is marked as not retryable'
-                      WHEN coalesce(s.attempts, 0) >= coalesce(s.max_attempts, 3) THEN 'its attempts are used up'
-                      ELSE 'its error was taken as final' END,
+                      WHEN coalesce(s.attempts, 0) >= coalesce(s.max_attempts, 3) THEN 'it has no attempts left'
+                      ELSE 'its error was treated as final' END,
           'message', coalesce(left(s.results #>> '{error,message}', 300), 'no message'),
           'error_type', s.results #>> '{error,error_type}', 'failed', date_trunc('second', s.at)::text) AS evidence
    FROM open_steps s

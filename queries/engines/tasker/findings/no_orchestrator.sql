@@ -1,10 +1,10 @@
--- Messages to the orchestrators that none has read: the oldest of each queue stands for all of it.
+-- Find unread messages to the orchestrators. Report the oldest of each queue.
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
--- Indexes: pgmq's primary keys (2,000 messages of each queue).
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue).
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'

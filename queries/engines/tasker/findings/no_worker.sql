@@ -1,10 +1,10 @@
--- Namespaces whose queue grows old unread: no worker takes from it.
+-- Find namespaces whose queue has old unread messages, so no worker reads it.
 -- kinds: namespace
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
--- Indexes: pgmq's primary keys (2,000 messages of each queue).
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue).
 WITH spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
    WHERE $1::text[] IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY ($1::text[])

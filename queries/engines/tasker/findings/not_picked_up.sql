@@ -1,11 +1,11 @@
--- Tasks that the poller should have taken long ago: pending ones, and waiting ones with a ready step. An orchestrator asks
--- for them every few seconds, so none is running, or it cannot keep up.
+-- Find tasks that the poller should have taken long ago: pending tasks, and waiting tasks with a ready step. Orchestrators
+-- poll every few seconds, so none is running or they cannot keep up.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: those of the included parts; of waiting tasks 500 at most. Those that the poller has forgotten: dead_zone.
+-- Indexes: those of the included parts; at most 500 waiting tasks. no_longer_polled finds those that the poller ignores.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , seen AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- Tasks that wait for steps in process while none is: the word that should have moved them on was lost.
+-- Find tasks in steps_in_process without a step in process: the message that would continue them was lost.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
@@ -16,7 +16,7 @@ stale AS MATERIALIZED (
      AND (y.to_state = 'in_progress' OR y.to_state LIKE 'enqueued%'
           OR y.created_at > now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8))
 ),
-in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- hashed
+in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- IS TRUE: hashed subplan
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
         jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text) AS evidence
    FROM open_tasks o

@@ -1,5 +1,5 @@
--- Tasks in the middle of an orchestrator's work for minutes: neither the poller nor the staleness detector sees them.
--- A task that evaluates results while a step is in flight is at rest: the engine goes on from there with the next result.
+-- Find tasks that an orchestrator has processed for minutes: neither the poller nor the staleness detector finds them.
+-- Exclude evaluating_results with a step in flight: the engine continues there with the next result.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
@@ -20,7 +20,7 @@ moving AS MATERIALIZED (
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
      AND (x.to_state = 'in_progress' OR x.to_state LIKE 'enqueued%')
 ),
-at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moving m)) IS TRUE) -- hashed
+at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moving m)) IS TRUE) -- IS TRUE: hashed subplan
 (SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.at)::float8 AS since,
         jsonb_build_object('state', l.to_state, 'entered', date_trunc('second', l.at)::text,
           'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded')) AS evidence

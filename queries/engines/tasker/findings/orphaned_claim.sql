@@ -1,11 +1,11 @@
--- Steps claimed by a worker long ago, about which nothing was written since: nothing tells whether it lives, so the
--- step's usual run time is the measure. A batch that goes on writes its checkpoint, and so the time of the row's change.
+-- Find steps that a worker claimed long ago and has not written to since. The engine does not record whether the worker
+-- is alive, so compare with the step's usual run time. A running batch writes its checkpoint and thereby updated_at.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: those of the included part, idx_workflow_steps_named_step (200 runs of the same step).
+-- Indexes: those of the included part, idx_workflow_steps_named_step (at most 200 runs of the same step).
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql
 ,
@@ -26,14 +26,14 @@ usual AS MATERIALIZED (
       FROM (SELECT CASE WHEN jsonb_typeof(s.results #> '{metadata,execution_time_ms}') = 'number'
                         THEN (s.results #>> '{metadata,execution_time_ms}')::float8 END AS ms
               FROM (SELECT s.results, s.processed FROM :"schema".workflow_steps s
-                     -- A range of one and its order: so the index is the only way to begin with.
+                     -- BETWEEN one value and ORDER BY on it: the planner then uses this index.
                      WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
                      ORDER BY s.named_step_uuid LIMIT 200) AS s
              WHERE s.processed) AS r) AS u
 )
 (SELECT 'step:' || c.workflow_step_uuid AS id, extract(epoch FROM c.at)::float8 AS since,
         jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'silent', date_trunc('second', now() - c.heard)::text, 'attempt', coalesce(c.attempts, 0),
-          'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'not known'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
+          'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'unknown'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
    FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
   WHERE c.heard < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
   ORDER BY c.at, c.workflow_step_uuid

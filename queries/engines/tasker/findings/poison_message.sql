@@ -1,10 +1,10 @@
--- Messages that come back again and again: read often, or about a step that has ended (nobody acknowledges those).
+-- Find messages that are read again and again: read often, or of a step that has ended (workers never acknowledge those).
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
--- Indexes: pgmq's primary keys (2,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), idx_workflow_step_transitions_state_lookup.
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE $2::jsonb ->> 'queue' = 'pgmq'
@@ -23,10 +23,10 @@ current AS MATERIALIZED (
 ),
 judged AS MATERIALIZED (SELECT r.queue_name, r.m, x.to_state FROM returned r FULL JOIN current x ON x.workflow_step_uuid = r.step)
 (SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
-       jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'not known'),
+       jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'unknown'),
          'step', coalesce(j.m ->> 'step', '?'),
-         'why', CASE WHEN j.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'its step is ' || j.to_state
-                     ELSE 'nobody could do anything with it' END) AS evidence
+         'why', CASE WHEN j.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'Its step is already ' || j.to_state
+                     ELSE 'No reader could process it' END) AS evidence
   FROM judged j
  WHERE ((j.m ->> 'read')::int > ($2::jsonb ->> 'poison_reads')::float8
         OR (j.queue_name LIKE 'worker\_%' AND (j.m ->> 'read')::int > 1 AND j.to_state IN ('complete', 'cancelled', 'resolved_manually')))

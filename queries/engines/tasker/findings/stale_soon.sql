@@ -1,5 +1,6 @@
--- Tasks that the staleness detector will put into error, or is about to: as long in their state as their template (or
--- else the threshold) allows, or too old altogether. Waking helps a task that waits, has more to do and is not too old.
+-- Find tasks that the staleness detector will soon set to error: their time in this state is near the limit of their
+-- template (or the threshold), or they are near the maximum age. Suggest waking only if the task waits, has more steps to
+-- run and is not too old.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
@@ -11,7 +12,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
 , rows AS MATERIALIZED (
   SELECT t.task_uuid, t.created_at, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
-told AS MATERIALIZED (
+aged AS MATERIALIZED (
   SELECT o.*, t.created_at AS born, t.named_task_uuid FROM open_tasks o FULL JOIN rows t ON t.task_uuid = o.task_uuid
 ),
 dead_lettered AS MATERIALIZED (
@@ -23,7 +24,7 @@ judged AS (
          extract(epoch FROM now() - o.born)::float8 AS age, ($2::jsonb ->> 'stale_lifetime')::float8 AS lifetime,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
-    FROM told o
+    FROM aged o
     JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
    CROSS JOIN LATERAL (SELECT 'stale_' || o.to_state AS threshold,
                               n.configuration -> 'lifecycle' ->> ('max_' || o.to_state || '_minutes') AS minutes) AS l
@@ -40,7 +41,7 @@ asked AS (SELECT l.task_uuid FROM late l),
 (SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
         jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
           'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
-          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next round' ELSE 'soon' END) AS evidence,
+          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next run' ELSE 'soon' END) AS evidence,
         coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS suggest
    FROM late j LEFT JOIN summed k ON k.task_uuid = j.task_uuid
   ORDER BY j.at, j.task_uuid)

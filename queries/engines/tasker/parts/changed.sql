@@ -1,5 +1,5 @@
 -- :change
--- Whatever was changed bears the time of this transaction.
+-- Changed rows have this transaction's time.
 WITH
 \ir involved.sql
 SELECT i.id

@@ -1,5 +1,4 @@
--- Dead letters nobody has decided on: those asked for, or the oldest 5,000. Indexes: tasks_dlq_pkey,
--- idx_dlq_status_timestamp.
+-- Pending dead letters: the requested ones, or the oldest 5,000. Indexes: tasks_dlq_pkey, idx_dlq_status_timestamp.
 dead_letters AS MATERIALIZED (
   (SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
      FROM :"schema".tasks_dlq d

@@ -1,6 +1,6 @@
--- Of the tasks of `resting(task_uuid)`, which are in error or blocked by failures, those an operator has decided on: given
--- up by hand, or with a dead letter decided since they came into this state, and none that is still open.
--- Indexes: the unique one on current task transitions, idx_dlq_task.
+-- Tasks of `resting(task_uuid)`, in error or blocked by failures, on which an operator has decided: given up manually, or
+-- with a dead letter resolved after they entered this state, and without a pending dead letter.
+-- Indexes: the unique index on current task transitions, idx_dlq_task.
 given_up AS MATERIALIZED (
   SELECT x.task_uuid, x.created_at, x.to_state = 'error' AND x.transition_metadata ->> 'operator' IS NOT NULL AS by_hand
     FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT r.task_uuid FROM resting r))

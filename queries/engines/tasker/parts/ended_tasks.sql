@@ -1,4 +1,4 @@
--- Of the tasks of `open_steps` those that have ended, and those that an operator has decided on.
+-- Tasks of `open_steps` that have ended, or on which an operator has decided.
 their_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
    WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))

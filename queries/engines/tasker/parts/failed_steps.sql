@@ -1,5 +1,5 @@
--- The steps in error of the tasks of `asked(task_uuid)`, with what they say. Indexes: idx_workflow_steps_task_covering and
--- idx_workflow_step_transitions_state_lookup, index-only, workflow_steps_pkey.
+-- Steps in error of the tasks in `asked(task_uuid)`, with their error messages.
+-- Indexes: idx_workflow_steps_task_covering and idx_workflow_step_transitions_state_lookup, index-only, workflow_steps_pkey.
 asked_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT a.task_uuid FROM asked a))
 ),

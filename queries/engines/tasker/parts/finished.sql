@@ -1,5 +1,5 @@
 -- :change
--- What has just become complete counts as such.
+-- Set the complete flag of tasks that this transaction completed.
 WITH
 \ir involved.sql
 UPDATE :"schema".tasks t SET complete = true, updated_at = now()

@@ -1,4 +1,4 @@
--- What each id is about: its task.
+-- The task of each requested id.
 involved AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind,
          CASE split_part(i, ':', 1)

@@ -1,5 +1,5 @@
--- The tree of the steps of `asked(task_uuid)`: a step's level is its longest way from the top, and it stands under the
--- deepest of its parents. A circle, which has no top, is cut where a way is longer than its task has steps.
+-- The step tree of the tasks in `asked(task_uuid)`. A step's level is its longest path from a root; its place is under its
+-- deepest parent. Cut a cycle where a path is longer than the number of steps in the task.
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid AS step, count(*) OVER (PARTITION BY s.task_uuid) AS n
     FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM asked))

@@ -1,7 +1,8 @@
 -- :lock
--- The task, its current transition, its steps (the one asked for, or all that are open), their current transitions - that
--- is the engine's order - and, unless a step was asked for, its pending dead letters. Parents are locked FOR NO KEY UPDATE: the engine holds a transition while its foreign key asks
--- for the parent, and FOR UPDATE would close the circle. Nothing here waits; what somebody holds makes the node busy.
+-- Lock the task, its current transition, its steps (the requested one, or all open ones) and their current transitions, in
+-- the engine's order; and, unless a step was requested, the task's pending dead letters. Lock parents FOR NO KEY UPDATE:
+-- the engine holds a transition while its foreign key check locks the parent, so FOR UPDATE could deadlock. Nothing here
+-- waits: a row locked by another transaction makes the node locked.
 WITH
 \ir involved.sql
 , held_tasks AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- :lock
--- The task, then its current transition, as the engine does. FOR NO KEY UPDATE on the task: the engine holds a
--- transition while its foreign key asks for the task, and FOR UPDATE would close the circle. Nothing here waits.
+-- Lock the task, then its current transition, in the engine's order. Lock the task FOR NO KEY UPDATE: the engine holds a
+-- transition while its foreign key check locks the task, so FOR UPDATE could deadlock. Nothing here waits.
 WITH held_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
     FROM :"schema".tasks t

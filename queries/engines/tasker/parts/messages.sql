@@ -1,5 +1,5 @@
--- Of each of `queues(queue_name)` that can be read the first 2,000 messages. The tables of the queues have names that are
--- not known before, so ts_stat, which runs a query given as text, reads them: one word a message.
+-- The first 2,000 messages of each readable queue in `queues(queue_name)`. The table names are not known in advance, so
+-- ts_stat reads them: it runs a query given as text. Each message is one word.
 \ir queue_tables.sql
 messages AS MATERIALIZED (
   SELECT q.queue_name, m.word::jsonb AS m

@@ -1,4 +1,4 @@
--- The messages asked for, of queues that can be read. ts_stat reads them, as the tables of the queues have names that are not known before.
+-- The requested messages of readable queues. ts_stat reads them, because the table names are not known in advance.
 wanted AS MATERIALIZED (
   SELECT q.queue_name, array_agg(substring(i FROM '/(\d{1,18})$')::int8) AS ids
     FROM unnest($1::text[]) AS i JOIN pgmq.meta q ON q.queue_name = substring(i FROM '^message:(.*)/\d{1,18}$')

@@ -1,10 +1,10 @@
--- The newest 5,000 unfinished tasks of the highest 20 priorities, and a row in `older_tasks` where there may be others.
--- The index leads with the priority: so the newest of each are merged. First an equal share of each, 5,000 in all; where
--- each has as many, none older than the oldest of these can be among the newest 5,000. A share of many priorities would
--- be small, and going on costs a way through the index for each: so these are read at once.
--- Begins after the including file's WITH RECURSIVE. Index: idx_tasks_active_with_priority_covering backwards, index-only.
--- `complete`, its first column, is asked for twice: a constant is what the index is for, and is dropped as such; before
--- PostgreSQL 18 the second column alone would then be looked for from the end of the index on.
+-- The newest 5,000 unfinished tasks of the highest 20 priorities, and a row in `older_tasks` if there may be more.
+-- The index starts with the priority, so merge the newest tasks of each priority. First read an equal share of each, 5,000
+-- in total. If all shares are full, no task older than the oldest share end can be among the newest 5,000. With many
+-- priorities a share would be small and each continuation costs an index descent, so read 5,000 of each at once.
+-- Include after WITH RECURSIVE. Index: idx_tasks_active_with_priority_covering backwards, index-only.
+-- The condition on `complete`, the index's first column, is written twice: the planner drops the constant one because it
+-- matches the index predicate, and before PostgreSQL 18 it would then scan from the end of the index for the second column.
 priorities AS (
   (SELECT t.priority FROM :"schema".tasks t WHERE t.complete = false ORDER BY t.priority DESC LIMIT 1)
   UNION ALL

@@ -1,7 +1,7 @@
--- Steps that are not processed in the states of `wanted(to_state)`: those asked for; where an index leads with the state,
--- those among the 1,000 that are in each for longest; else those among the newest 5,000, where failed ones stay for ever.
--- `more` has a row where there may be others. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup,
--- index-only, or that on workflow_step_transitions(to_state, created_at). Keys are looked up and joined as with open tasks.
+-- Unprocessed steps in the states of `wanted(to_state)`: the requested ones; else, if an index starts with the state, the
+-- 1,000 oldest in each state; else those among the newest 5,000, where failed steps stay permanently. `more` has a row if
+-- there may be more. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup, index-only, or one on
+-- workflow_step_transitions(to_state, created_at). parts/open_tasks.sql explains the look-ups and joins.
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
     WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
@@ -37,7 +37,7 @@ unprocessed AS MATERIALIZED (
 step_rows AS MATERIALIZED (
   SELECT s.*, e.to_state, e.at, e.metadata FROM unprocessed s FULL JOIN entered e ON e.workflow_step_uuid = s.workflow_step_uuid
 ),
--- With their rows and since when; whether the state is that of a task that goes on is for the finding to ask.
+-- The steps with their rows and times. The finding checks whether their tasks have ended.
 open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NULL),
 more AS (
   SELECT FROM (SELECT) AS always

@@ -1,9 +1,9 @@
--- Unfinished tasks in the states of `wanted(to_state)` and since when: those asked for; where an index leads with the
--- state, the 1,000 that are in each for longest; else those among the newest 5,000, where what failed or was cancelled
--- stays for ever. `more` has a row where there may be others. Indexes: idx_tasks_active_with_priority_covering and the
--- state_lookup, index-only, or that on task_transitions(to_state, created_at). Many keys are looked up as one array: from
--- PostgreSQL 17 on keys that are neighbours cost one page instead of a way through the index each. What was looked up so
--- is joined in full: few rows are expected of an array, and only a full join is never done by nested loops.
+-- Unfinished tasks in the states of `wanted(to_state)`, with the time of entry: the requested ones; else, if an index starts
+-- with the state, the 1,000 oldest in each state; else those among the newest 5,000, where failed and cancelled tasks stay
+-- permanently. `more` has a row if there may be more. Indexes: idx_tasks_active_with_priority_covering and the
+-- state_lookup, index-only, or one on task_transitions(to_state, created_at). Look up many keys as one array: since
+-- PostgreSQL 17, neighbouring keys cost one page instead of one index descent each. Use FULL JOIN on such results: the
+-- planner expects few rows of an array, and only a full join excludes nested loops.
 \ir newest_tasks.sql
 ,
 candidates AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- What a state of a task or a step means in the shared words, for `w.to_state`.
+-- The phase of a task's or step's state, `w.to_state`.
        CASE WHEN w.to_state IN ('pending', 'enqueued') THEN 'ready'
             WHEN w.to_state IN ('initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'in_progress',
                                 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration') THEN 'running'

@@ -1,8 +1,8 @@
--- The tables of `queues(queue_name)`: pgmq lower-cases their names and keeps the queue's own as it was given. A table that
--- is missing, no table, or closed to the role is left out and named in `unread_queues`, so that it hides no other.
+-- Tables of `queues(queue_name)`. pgmq lower-cases table names but not queue names. A table that is missing, is not a table
+-- or is not readable by the role is skipped and listed in `unread_queues`, so that the other queues are still read.
 queue_tables AS MATERIALIZED (
   SELECT q.queue_name::text AS queue_name, c.relname,
-         CASE WHEN c.oid IS NULL THEN 'there is no table pgmq.' || lower('q_' || q.queue_name)
+         CASE WHEN c.oid IS NULL THEN 'the table pgmq.' || lower('q_' || q.queue_name) || ' is missing'
               WHEN c.relkind NOT IN ('r', 'p') THEN 'pgmq.' || c.relname || ' is not a table'
               WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'no SELECT on pgmq.' || c.relname END AS unread
     FROM queues q

@@ -1,7 +1,7 @@
--- What the engine's execution context says of the tasks of `asked(task_uuid)`, restated: its functions use unqualified
--- names, so nothing that runs by itself calls them. `summed` has a row for each task with steps; `ready_at` is since when
--- the first of its ready steps has been ready. Indexes: idx_workflow_steps_task_covering, the state_lookup, that on
--- workflow_step_edges(to_step_uuid). Rows of steps and edges are read only where a step may be tried.
+-- The engine's execution context for the tasks in `asked(task_uuid)`, computed here: the engine's functions use unqualified
+-- names, so automatic statements must not call them. `summed` has one row per task with steps; `ready_at` is the time since
+-- which its first ready step has been ready. Indexes: idx_workflow_steps_task_covering, the state_lookup, the one on
+-- workflow_step_edges(to_step_uuid). Read rows of steps and edges only for steps that may run.
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.processed IS NOT TRUE AND s.in_process IS NOT TRUE AS free
     FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT a.task_uuid FROM asked a))

@@ -1,8 +1,8 @@
 -- :rows
--- The task with its transitions; of the steps the one asked for, or all that are open or were just changed, with their
--- current transitions and those just left; unless a step was asked for, the task's pending dead letters and those just
--- decided on. What is new among them may be somebody else's, so each tells
--- whether it is ours. Large values as digests.
+-- The task with its transitions; the requested step, or all steps that are open or changed in this transaction, with their
+-- current and just-left transitions; and, unless a step was requested, the task's dead letters that are pending or were
+-- resolved in this transaction. Other transactions may add rows meanwhile; `ours` is true for rows of this transaction.
+-- Large values are shown as digests.
 WITH
 \ir involved.sql
 , own_tasks AS (SELECT DISTINCT ON (task_uuid) id, kind, task_uuid FROM involved ORDER BY task_uuid, kind = 'step', id),

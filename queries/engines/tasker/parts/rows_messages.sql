@@ -1,6 +1,6 @@
 -- :rows
 -- needs: pgmq
--- The messages about the steps: of the step asked for, or of all those of the task that are open or were just changed.
+-- Messages of the requested step, or of all the task's steps that are open or changed in this transaction.
 WITH
 \ir involved.sql
 , own_steps AS MATERIALIZED (

@@ -1,5 +1,5 @@
 -- :rows
--- The task with its transitions; large values as digests. Both are locked, so what differs afterwards is ours.
+-- The task with its transitions; large values as digests. Both are locked, so all differences are from this transaction.
 SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key,
        to_jsonb(t) - 'context' || jsonb_build_object('context', octet_length(t.context::text) || ' bytes, md5 ' || md5(t.context::text)) AS row
   FROM :"schema".tasks t

@@ -1,4 +1,4 @@
--- Of the ids those that are still as the operator saw them, with their tasks.
+-- Requested ids whose version is still the one that the operator saw, with their tasks.
 seen AS MATERIALIZED (
   SELECT v.id, split_part(v.id, ':', 1) AS kind, n.task_uuid, n.step
     FROM unnest($1::text[], $2::text[]) AS v(id, version)

@@ -1,6 +1,6 @@
--- The new current transition of each step in `moving(workflow_step_uuid, task_uuid, to_state, becomes, event)`, where
--- `to_state` is the state that it leaves. A step without transitions gets its first one, as from the engine. Where the
--- engine writes a first one at the same moment, the unique index on current transitions stops the later of the two.
+-- Insert the new current transition of each step in `moving(workflow_step_uuid, task_uuid, to_state, becomes, event)`;
+-- `to_state` is the old state. A step without transitions gets its first one, as from the engine. If the engine inserts a
+-- first transition at the same moment, the unique index on current transitions rejects the later one.
 , left_behind AS (
   UPDATE :"schema".workflow_step_transitions x SET most_recent = false, updated_at = now()
     FROM moving m

@@ -1,10 +1,10 @@
 -- :change
--- What the task needs after its steps were changed; changing steps alone moves nothing. A ready step is found from
--- waiting_for_dependencies only, and not for longer than an hour; a task whose steps are all done is found from nowhere,
--- so it is finished here as the engine would; results of steps in flight count only while steps are in process or results
--- are evaluated. No poller looks at these two states: the next result takes the task on, so without a step in flight the
--- task is moved. Never to pending, which the engine may take for a task without steps. While another step is in error the
--- task stays, or becomes blocked as the engine would have it.
+-- Move the task after its steps were changed, because a change of steps alone does not continue it. The poller finds ready
+-- steps only in waiting_for_dependencies, and only for an hour. It never finds a task whose steps are all done, so complete
+-- that task here, as the engine does. The engine accepts results only in steps_in_process and evaluating_results. No poller
+-- checks these two states: the next result continues the task, so move the task only if no step is in flight. Never move it
+-- to pending, because the engine may treat that as a task without steps. While another step is in error, the task stays, or
+-- becomes blocked_by_failures as in the engine.
 WITH
 \ir involved.sql
 , contexts AS MATERIALIZED (

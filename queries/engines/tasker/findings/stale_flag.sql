@@ -1,4 +1,5 @@
--- Steps that count as being worked on and are not: flag and state are written by separate transactions of the engine.
+-- Find steps whose in_process flag is set although they are not in process. The engine writes flag and state in separate
+-- transactions.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb

@@ -1,9 +1,10 @@
--- Cancelled steps for which others wait: only a step that is complete or resolved by hand satisfies its dependants.
--- Those that wait are pending, which a step without transitions is too. They are open, so the search begins with them; where steps are asked for, with those of them that are cancelled.
+-- Find cancelled steps that other steps depend on: only a complete or resolved_manually step satisfies its dependents.
+-- Dependents are pending, or have no transitions. They are open, so start the search with them; if ids are given, start
+-- with the cancelled steps among these.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 page int: maximum number of rows
--- Indexes: those of workflow_steps for open ones, of workflow_step_edges, the state_lookups. 5,000 open steps.
+-- Indexes: those on open workflow_steps and workflow_step_edges, the state_lookups. At most 5,000 open steps.
 WITH open AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
@@ -28,7 +29,7 @@ cancelled AS MATERIALIZED (
      AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p WHERE $1::text[] IS NULL))
 ),
 awaited AS MATERIALIZED (
-  SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- never by nested loops
+  SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- excludes nested loops
 ),
 behind AS MATERIALIZED (SELECT DISTINCT a.to_step_uuid FROM awaited a WHERE a.created_at IS NOT NULL AND a.to_step_uuid IS NOT NULL),
 moves AS MATERIALIZED (

@@ -1,6 +1,7 @@
--- Tasks and steps none of whose transitions is the current one: the engine reads that as pending. A step without any is
--- healthy: it was made by a decision or a batch, and gets its first one when it is enqueued. A task gets its first one in
--- the transaction that makes it, and without one no poll finds it. Of each sort those asked for, or the newest 5,000 open.
+-- Find tasks and steps without a current transition; the engine treats them as pending. A step without any transition is
+-- healthy: a decision or a batch created it, and it gets its first transition when it is enqueued. A task gets its first
+-- transition in the transaction that creates it; without one, no poll finds it. Search the requested ids, or the newest
+-- 5,000 open tasks and steps.
 -- kinds: step task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb

@@ -1,10 +1,10 @@
--- Tasks with steps that are ready, which the poller does not look at any more: it forgets whatever has waited for more
--- than 60 minutes (30 for a retry), while the staleness detector may leave it alone for longer.
+-- Find tasks with ready steps that the poller no longer finds. It ignores tasks that have waited for more than 60 minutes
+-- (waiting_for_retry: 30), while the staleness detector may wait longer.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: those of the included parts; of 200 tasks at most.
+-- Indexes: those of the included parts; at most 200 tasks.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (

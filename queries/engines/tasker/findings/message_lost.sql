@@ -1,11 +1,11 @@
--- Steps handed to the workers whose message is in no queue: it is sent after the state is written, and may get lost.
+-- Find enqueued steps whose message is missing. The engine sends it after it writes the state, so it can be lost.
 -- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: those of the included part. A queue of 2,000 messages or more tells nothing of what it lacks.
+-- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
 \ir ../parts/open_steps.sql
 ,
@@ -13,12 +13,12 @@ WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
 , their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
 ),
-told AS MATERIALIZED (
+step_tasks AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, s.task_uuid, t.named_task_uuid FROM open_steps s FULL JOIN their_tasks t ON t.task_uuid = s.task_uuid
 ),
 handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
-    FROM told s
+    FROM step_tasks s
     JOIN :"schema".named_tasks n ON n.named_task_uuid = s.named_task_uuid
     JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
@@ -30,7 +30,7 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
 (SELECT 'step:' || h.workflow_step_uuid AS id, extract(epoch FROM h.at)::float8 AS since,
         jsonb_build_object('queue', h.queue, 'enqueued', date_trunc('second', h.at)::text,
           'messages', coalesce(z.n, 0),
-          'there', CASE WHEN EXISTS (SELECT FROM queues q WHERE q.queue_name = h.queue) THEN 'the queue is there' ELSE 'there is no such queue' END) AS evidence
+          'there', CASE WHEN EXISTS (SELECT FROM queues q WHERE q.queue_name = h.queue) THEN 'the queue exists' ELSE 'the queue does not exist' END) AS evidence
    FROM handed h LEFT JOIN sizes z ON z.queue_name = h.queue
   WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND coalesce(z.n, 0) < 2000

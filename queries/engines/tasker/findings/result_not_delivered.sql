@@ -1,11 +1,11 @@
--- Steps whose result waits to be taken in, with no message that would tell the orchestrator so.
+-- Find steps whose result waits for an orchestrator, but whose message is missing.
 -- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 limits jsonb
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: those of the included part. A queue of 2,000 messages or more tells nothing of what it lacks.
+-- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
 \ir ../parts/open_steps.sql
 ,

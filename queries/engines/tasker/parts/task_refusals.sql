@@ -1,0 +1,3 @@
+-- First refusals of an action on the task `t`, whose state is `x`.
+                WHEN x.to_state IS NULL THEN 'no transition of the task is marked as current. Repair that in the database first'
+                WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'the task has ended (' || x.to_state || ')'
