@@ -1,4 +1,4 @@
-"""stdout is data, stderr is talk. Whoever stops reading ends neither with a traceback."""
+"""Output of commands: data on stdout, messages on stderr. A closed pipe is not an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -16,15 +16,15 @@ from queries.safe_text import safe_json, safe_text
 if TYPE_CHECKING:
     from console.target import Target
 
-_ENDLESS = {math.inf: "infinity", -math.inf: "-infinity"}
+_INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
 class Whole(str):
-    """A line that is to be copied, so that it is not cut where the terminal ends."""
+    """A line for copying, which is not cropped to the terminal."""
 
 
 class Output:
-    """Where a command's answer goes, as text or JSON."""
+    """Writer of one answer, as text or JSON."""
 
     def __init__(self, *, json: bool = False, ascii: bool = False) -> None:
         self.json = json
@@ -32,37 +32,33 @@ class Output:
         self.width = _width()
 
     def answer(self, record: object, text: Callable[[], Iterable[str]]) -> None:
-        """Write ``record`` as JSON, or else the lines of ``text``."""
+        """Write ``record`` as JSON, or the lines of ``text``."""
         if self.json:
             self._write((encoded(record, indent=sys.stdout.isatty()),))
         else:
             self._write(self._fitting(line) for line in text())
 
     def lines(self, text: Iterable[str]) -> None:
-        """Write lines to stdout in their full width."""
+        """Write lines to stdout at their full width."""
         self._write(map(safe_text, text))
 
     def _fitting(self, line: str) -> str:
         whole, line = isinstance(line, Whole), safe_text(line)
         if self.ascii and not line.isascii():
-            line = line.translate(_PLAIN).encode("ascii", "backslashreplace").decode()
+            from console.text.ascii import to_ascii
+
+            line = to_ascii(line).encode("ascii", "backslashreplace").decode()
         if self.width is None or whole:
             return line
-        from queries.read.payload import cropped
+        from console.text.formatting import crop
 
-        return cropped(line, self.width)
+        return crop(line, self.width, self.ascii)
 
     def _write(self, lines: Iterable[str]) -> None:
-        with _readers_may_leave(sys.stdout):
+        with _closed_pipe_allowed(sys.stdout):
             for line in lines:
                 sys.stdout.write(line + "\n")
             sys.stdout.flush()
-
-
-_PLAIN = str.maketrans(
-    {"–": "-", "…": "~", "·": "-", "→": "->", "≈": "~", "µ": "u", "∞": "inf"}
-    | {safe_text(chr(code)): safe_text(chr(code), ascii=True) for code in (*range(0x20), 0x7F)}
-)
 
 
 def output_for(target: Target) -> Output:
@@ -71,15 +67,15 @@ def output_for(target: Target) -> Output:
 
 
 def say(*lines: str) -> None:
-    """Write lines to stderr."""
-    with _readers_may_leave(sys.stderr):
+    """Write messages to stderr."""
+    with _closed_pipe_allowed(sys.stderr):
         for line in lines:
             sys.stderr.write(safe_text(line) + "\n")
         sys.stderr.flush()
 
 
 def encoded(record: object, *, indent: bool = False) -> str:
-    """A record as JSON. Infinite times are words, as JSON has no number for them."""
+    """Encode a record as JSON. Infinite numbers become strings, because JSON has none."""
     raw = msgspec.json.encode(_finite(msgspec.to_builtins(record, enc_hook=str)))
     text = (msgspec.json.format(raw, indent=2) if indent else raw).decode()
     return safe_json(text)
@@ -91,27 +87,27 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return _ENDLESS.get(value, "nan")
+        return _INFINITE.get(value, "nan")
     return value
 
 
 @contextlib.contextmanager
-def _readers_may_leave(stream: TextIO) -> Any:
-    """``| head`` closes the pipe when it has enough: the rest is written to nowhere, and that is no error.
+def _closed_pipe_allowed(stream: TextIO) -> Iterator[None]:
+    """Discard output after the reader (such as ``head``) closed the pipe.
 
-    Raises ClickException where it cannot be written for another reason, such as a full disk.
+    Raises ClickException for any other write error, such as a full disk.
     """
     try:
         yield
     except OSError as error:
-        # What is still buffered would fail once more when the interpreter ends.
+        # Redirect the stream: flushing its buffer at interpreter exit would fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
         if not isinstance(error, BrokenPipeError):
             from click import ClickException
 
-            raise ClickException(f"The answer cannot be written: {error.strerror}.") from error
+            raise ClickException(f"The output cannot be written: {error.strerror}.") from error
 
 
 def _unicode(stream: TextIO) -> bool:
@@ -123,7 +119,7 @@ def _unicode(stream: TextIO) -> bool:
 
 
 def _width() -> int | None:
-    """Columns of the terminal; None where the answer goes elsewhere, and nothing is cut off."""
+    """Return the terminal's columns, or None if stdout is not a terminal and lines stay whole."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None if sys.stdout.isatty() else None
     except (OSError, ValueError):

@@ -10,8 +10,8 @@ from console.cli.output import Whole, output_for, say
 from console.cli.target import opened
 from console.target import Target
 from console.text import drawings, formatting
+from console.text.payload import describe, render
 from queries.model import Detail, Node, ScanRequired, Section
-from queries.read.payload import describe, render
 from queries.read.reader import Reader
 
 WIDTH = 100  # of stored values, where there is no terminal to fit

@@ -1,9 +1,8 @@
-"""Text for a terminal or a pipe, as lines and aligned columns. The output escapes each line."""
+"""Lines and aligned columns for a terminal or a pipe. `Output` escapes each line."""
 
 from __future__ import annotations
 
 import shlex
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,30 +12,24 @@ from console.text import formatting
 from queries.model import OPEN, AuditLogEntry, Count, Finding, Node, Precision, Result, RowChange
 from queries.safe_text import safe_text
 
+NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
+
 
 def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Rows as lines with aligned columns, two spaces apart; columns in ``right`` are set to the right."""
+    """Yield rows as lines with aligned columns. Columns in ``right`` are right-aligned."""
     shown = [[safe_text(cell) for cell in row] for row in rows]
     columns = max((len(row) for row in shown), default=0)
-    widths = [max((cells(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]
+    widths = [max((formatting.width(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]
     for row in shown:
         padded = []
         for n, cell in enumerate(row):
-            space = " " * (widths[n] - cells(cell))
+            space = " " * (widths[n] - formatting.width(cell))
             padded.append(space + cell if n in right else cell + space)
         yield "  ".join(padded).rstrip()
 
 
-def cells(text: str) -> int:
-    """How many columns of a terminal ``text`` takes."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return len(text) + wide - sum(unicodedata.category(character) in ("Mn", "Me", "Cf") for character in text)
-
-
 def counts(of: Iterable[Count]) -> str:
-    """Counts by phase in a line: ``3 blocked, 12 ready``; phases that surely have no nodes are left out."""
+    """Return counts by phase on one line: ``3 blocked, 12 ready``. Phases with exactly 0 nodes are omitted."""
     parts = [
         f"{formatting.count(count)} {count.phase}"
         for count in of
@@ -46,7 +39,7 @@ def counts(of: Iterable[Count]) -> str:
 
 
 def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
-    """A node as cells: phase, title, native status, age, how long since it changed, when it is due, findings, id."""
+    """Return a node as cells in the order of ``NODE``."""
     due = formatting.due(None if of.due_at is None else of.due_at - at) if of.due_at is not None else ""
     return [
         f"{formatting.glyph(of.phase, ascii)} {of.phase}",
@@ -62,13 +55,10 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
 
 def command(of: Finding) -> str:
     """Return the command of a finding's suggested action, quoted for a shell: an id may hold any character."""
-    formatting = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
-    given = "".join(f" --arg {word}" for word in formatting)
+    pairs = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
+    given = "".join(f" --arg {pair}" for pair in pairs)
     guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
     return f'unstick do {of.action} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
-
-
-NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
 
 
 def results(of: Iterable[Result], *, would: bool = False) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Values as short words for a terminal: ages, durations, instants, phases and counts.
+"""Format ages, durations, times, phases and counts for a terminal.
 
-Pure formatting. What is not recorded or not known is ``NONE``, never 0. Widths are in terminal cells.
+A value that is not recorded or not known reads ``NONE``, never 0. Widths are in terminal cells.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import math
 from functools import lru_cache
 from typing import Final, Literal
 
+from console.text.ascii import to_ascii
 from queries.model import Count, Origin, Phase, Precision
 
 NONE: Final = "–"
 
-SHORT: Final = 6  # cells that a number at the end of a title may take
+SHORT: Final = 6  # longest number, in cells, that stays at the end of a cropped title
 
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
@@ -22,35 +23,34 @@ YEAR: Final = 365 * DAY
 
 Align = Literal["left", "right"]
 
-GLYPHS: Final[dict[Phase, tuple[str, str]]] = {
-    Phase.FAILED: ("✗", "x"),
-    Phase.BLOCKED: ("■", "#"),
-    Phase.HELD: ("◆", "="),
-    Phase.RUNNING: ("►", ">"),
-    Phase.READY: ("○", "o"),
-    Phase.SCHEDULED: ("◷", "@"),
-    Phase.UNKNOWN: ("?", "?"),
-    Phase.CANCELLED: ("⊘", "/"),
-    Phase.DONE: ("✓", "+"),
+GLYPHS: Final[dict[Phase, str]] = {
+    Phase.FAILED: "✗",
+    Phase.BLOCKED: "■",
+    Phase.HELD: "◆",
+    Phase.RUNNING: "►",
+    Phase.READY: "○",
+    Phase.SCHEDULED: "◷",
+    Phase.UNKNOWN: "?",
+    Phase.CANCELLED: "⊘",
+    Phase.DONE: "✓",
 }
 
-_PLAIN: Final = str.maketrans({"–": "-", "∞": "inf", "µ": "u", "≈": "~", "…": "~"})
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def glyph(phase: Phase, ascii: bool = False) -> str:
-    """One cell that tells the phase without colour."""
-    return GLYPHS[phase][ascii]
+    """Return the one-cell sign of a phase, distinct without colour."""
+    return to_ascii(GLYPHS[phase]) if ascii else GLYPHS[phase]
 
 
 def age(seconds: float | None, parts: int = 2) -> str:
-    """Seconds as at most six cells: ``45s 3m12s 2h05m 12d04h 3y``. One part: ``3m``. Below zero: one part, ``-3m``."""
+    """Return an age in at most six cells: ``45s 3m12s 2h05m 12d04h 3y``. Negative ages have one part: ``-3m``."""
     if seconds is None or math.isnan(seconds):
         return NONE if seconds is None else "?"
     if seconds < 0:
         return "-" + age(-seconds, 1) if seconds <= -1 else "0s"
     if math.isinf(seconds):
-        return "∞"
+        return "inf"
     whole = int(seconds)
     for unit, size, small, step in (("d", DAY, "h", HOUR), ("h", HOUR, "m", MINUTE), ("m", MINUTE, "s", 1)):
         if whole >= size:
@@ -68,7 +68,7 @@ def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) 
 
 
 def duration(seconds: float | None) -> str:
-    """A measured time as at most six cells: ``850µs 1.23ms 12.3s``, from a minute on as ``age``."""
+    """Return a measured time in at most six cells: ``850µs 1.23ms 12.3s``; from one minute on as `age`."""
     if seconds is None or not math.isfinite(seconds) or seconds >= MINUTE:
         return age(seconds)
     if seconds <= 0:
@@ -83,12 +83,12 @@ def duration(seconds: float | None) -> str:
 
 
 def _three(number: float) -> str:
-    """Three significant digits, for numbers from 0.9995 to 999.5."""
+    """Return a number from 0.9995 to 999.5 with three significant digits."""
     return f"{number:.2f}" if number < 9.995 else f"{number:.1f}" if number < 99.95 else f"{number:.0f}"
 
 
 def due(seconds: float | None) -> str:
-    """Seconds until a deadline: ``in 4m``, ``12s late``. At most ten cells."""
+    """Return the time until a deadline in at most ten cells: ``in 4m``, ``12s late``."""
     if seconds is None or math.isnan(seconds):
         return age(seconds)
     if seconds == math.inf:
@@ -99,7 +99,7 @@ def due(seconds: float | None) -> str:
 
 
 def instant(epoch: float | None) -> str:
-    """Seconds since 1970 as ISO 8601 in UTC, to the second. Any year; before year 1 with ``BC``."""
+    """Return seconds since 1970 as ISO 8601 in UTC. Accepts any year; years before 1 end in ``BC``."""
     if epoch is None or math.isnan(epoch):
         return NONE if epoch is None else "?"
     if math.isinf(epoch):
@@ -111,7 +111,7 @@ def instant(epoch: float | None) -> str:
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Days since 1970-01-01 as year, month, day: Hinnant's civil_from_days. ``datetime`` ends at year 9999."""
+    """Convert days since 1970-01-01 to year, month, day (Hinnant). ``datetime`` ends at year 9999."""
     era, of_era = divmod(days + 719_468, 146_097)
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
@@ -121,7 +121,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def width(text: str) -> int:
-    """How many cells the text takes."""
+    """Return the number of terminal cells of ``text``, as Textual counts them."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -130,10 +130,10 @@ def width(text: str) -> int:
 
 
 def crop(text: str, cells: int, ascii: bool = False) -> str:
-    """The text in at most ``cells`` cells; what is cut off leaves an ellipsis (``~`` in ASCII)."""
+    """Return the text in at most ``cells`` cells. An ellipsis (``~`` in ASCII) marks a cut."""
     if cells <= 0:
         return ""
-    # no character of a line is looked at that cannot be on screen: a value may be megabytes long
+    # Measure only what can be on screen: a value may be megabytes long.
     head = text[: 4 * cells + 4]
     if width(head) <= cells and len(head) == len(text):
         return text
@@ -146,7 +146,7 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
 
 
 def shorten(text: str, cells: int, ascii: bool = False) -> str:
-    """As `crop`, but a number that ends the text stays: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    """Crop the text but keep a number at its end: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
     if width(text) <= cells:
         return text
     end = ending(text, cells)
@@ -154,16 +154,16 @@ def shorten(text: str, cells: int, ascii: bool = False) -> str:
 
 
 def ending(text: str, cells: int) -> str:
-    """The short number that ends a text which is too long, with the blank before it: ``" 3/6"``; "" for none."""
+    """Return the short number at the end of a long text with its leading blank (``" 3/6"``), or ""."""
     _, space, tail = text.rpartition(" ")
     return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
 
 
 def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:
-    """The text in exactly ``cells`` cells, cropped or padded."""
+    """Crop or pad the text to exactly ``cells`` cells."""
     if text.isascii() and len(text) <= cells:
         return text.rjust(cells) if align == "right" else text.ljust(cells)
-    return _fitted(text[: 4 * cells + 5], cells, align, ascii)  # as much as is looked at: a value may be megabytes long
+    return _fitted(text[: 4 * cells + 5], cells, align, ascii)  # as much as `crop` measures
 
 
 @lru_cache(4096)
@@ -174,7 +174,7 @@ def _fitted(text: str, cells: int, align: Align, ascii: bool) -> str:
 
 
 def bar(part: float | None, whole: float | None, cells: int, ascii: bool = False) -> str:
-    """How much of ``whole`` ``part`` is, as a bar of that many cells. ``NONE`` where it cannot be said."""
+    """Return a bar of ``cells`` cells for the share of ``part`` in ``whole``, ``NONE`` if it is not known."""
     if part is None or whole is None or not (math.isfinite(part) and math.isfinite(whole) and whole > 0):
         return NONE
     share = min(max(part / whole, 0.0), 1.0)
@@ -185,7 +185,7 @@ def bar(part: float | None, whole: float | None, cells: int, ascii: bool = False
 
 
 def short(number: int) -> str:
-    """A number as at most four cells: ``950 1.2k 12k 1.2M``."""
+    """Return a number in at most four cells: ``950 1.2k 12k 1.2M``."""
     size, unit = 1, ""
     for unit in ("", "k", "M", "G", "T"):
         if round(number / size, 1 if number < 10 * size else 0) < 1000 or unit == "T":
@@ -196,7 +196,7 @@ def short(number: int) -> str:
 
 
 def count(value: Count) -> str:
-    """A count with its precision: ``12``, an estimate ``≈1.2M``, at least ``10k+``, not known ``?``."""
+    """Return a count with its precision: exact ``12``, estimated ``≈1.2M``, capped ``10k+``, unknown ``?``."""
     if value.n is None or value.precision is Precision.UNKNOWN:
         return "?"
     if value.precision is Precision.EXACT:
@@ -207,16 +207,16 @@ def count(value: Count) -> str:
 
 
 def place(of: Origin) -> str:
-    """A database as ``host:port/name``, with the context by which it was opened."""
+    """Return a database as ``host:port/name``, with the context that it was opened with."""
     port = "" if of.port is None else f":{of.port}"
     return f"{of.host}{port}/{of.database}" + (f" (@{of.context})" if of.context else "")
 
 
 def only(what: str) -> str:
-    """That a list is cut: ``what`` alone was looked at."""
-    return f"only {what} were looked at"
+    """Return the note for a truncated read, which read only ``what``."""
+    return f"only {what} were read"
 
 
 def plain(text: str) -> str:
-    """Words of this module in ASCII (``≈`` as ``~``, ``µs`` as ``us``). Not for text from a database."""
-    return text.translate(_PLAIN)
+    """Return text of this module in ASCII: ``≈`` as ``~``, ``µs`` as ``us``. Not for text from a database."""
+    return to_ascii(text)

@@ -15,8 +15,8 @@ import pexpect
 import pytest
 
 from console.cli import output, tables
+from console.text import formatting
 from queries.model import Count, Detail, Findings, Page, Phase, Precision
-from queries.read.payload import cropped
 from tests.command import ROOT, environment, unstick
 from tests.servers import PostgresServer
 
@@ -187,7 +187,7 @@ def test_columns_line_up_whatever_is_in_them() -> None:
     rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
     lines = list(tables.table(rows))
     assert lines[1].startswith("␛[31m")
-    assert {tables.cells(line[:-1]) for line in lines} == {7}
+    assert {formatting.width(line[:-1]) for line in lines} == {7}
 
 
 def test_counts_are_honest() -> None:
@@ -263,8 +263,8 @@ def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: in
     child.expect(pexpect.EOF)
     lines = str(child.before).replace("\r", "").splitlines()
     assert len(lines) > 10
-    assert all(tables.cells(line) <= width for line in lines if not line.startswith("There is more"))
-    assert all(line == cropped(line, width) for line in lines if not line.startswith("There is more"))
+    assert all(formatting.width(line) <= width for line in lines if not line.startswith("There is more"))
+    assert all(line == formatting.crop(line, width) for line in lines if not line.startswith("There is more"))
 
 
 def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: Path) -> None:

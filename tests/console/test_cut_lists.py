@@ -16,7 +16,7 @@ from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.servers import PostgresServer
 
-ONLY = "only 500 users were looked at"
+ONLY = "only 500 users were read"
 
 
 @pytest.fixture(autouse=True)

@@ -32,8 +32,8 @@ SECONDS = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e10, 1e10
         (1e300, ">999y"),
         (-0.5, "0s"),
         (-200, "-3m"),
-        (math.inf, "∞"),
-        (-math.inf, "-∞"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
         (math.nan, "?"),
     ],
 )
@@ -55,7 +55,7 @@ def test_age(seconds: float | None, says: str) -> None:
         (59.97, "1m00s"),
         (65, "1m05s"),
         (-1, "<0s"),
-        (math.inf, "∞"),
+        (math.inf, "inf"),
     ],
 )
 def test_duration(seconds: float | None, says: str) -> None:
@@ -70,7 +70,7 @@ def test_duration(seconds: float | None, says: str) -> None:
         (-12, "12s late"),
         (-0.2, "0s late"),
         (math.inf, "never"),
-        (-math.inf, "∞ late"),
+        (-math.inf, "inf late"),
         (math.nan, "?"),
     ],
 )
@@ -192,7 +192,6 @@ def test_short_numbers_are_short(number: int) -> None:
 def test_plain_is_ascii() -> None:
     for word in (
         formatting.NONE,
-        "∞",
         formatting.duration(1e-6),
         formatting.count(Count(phase=Phase.DONE, n=5, precision=Precision.ESTIMATED)),
     ):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.text.payload import describe, render, size
 from queries.model import Payload
-from queries.read.payload import cropped, describe, render, size
 
 
 def whole(data: bytes | str) -> Payload:
@@ -153,12 +153,6 @@ def test_lines_are_capped_and_the_cap_is_marked() -> None:
 
 def test_text_keeps_its_lines_and_shows_its_escapes() -> None:
     assert render(whole("a\tb\r\n\x1b[31mred\rlate\n\nend\n"), 80) == ["a   b", "␛[31mred␍late", "", "end"]
-
-
-def test_wide_characters_count_as_two_cells() -> None:
-    assert cropped("日本語", 6) == "日本語"
-    assert cropped("日本語", 5) == "日本…"
-    assert cropped("日本語", 4) == "日…"
 
 
 @pytest.mark.parametrize(

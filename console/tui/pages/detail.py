@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console.text import drawings, formatting
+from console.text import drawings, formatting, payload
 from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, table, wrapped
 from queries.contract.spec import Kind, Status
 from queries.model import AuditLogEntry, Detail, Finding, Node, Proof, ScanRequired, Section
-from queries.read import payload
 from queries.safe_text import safe_text
 
 MOST = 4 * 1024 * 1024  # bytes of a stored value that are fetched: to lay out more would keep keys waiting

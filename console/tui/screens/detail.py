@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from console.text import payload
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import detail as pages
@@ -11,7 +12,6 @@ from console.tui.pages.lines import BLANK, Line, heading, wrapped
 from console.tui.screens.base import PageScreen, bindings
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry, Detail, Node
-from queries.read import payload
 from queries.read.reader import HEAD
 
 

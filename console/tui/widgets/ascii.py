@@ -1,8 +1,4 @@
-"""For terminals and fonts without the glyphs: everything the console draws of its own accord, in ASCII.
-
-Works on what is about to be sent, so borders and scrollbars are covered too. Each glyph becomes one character: nothing
-moves. Dead letters of any script stay what they are.
-"""
+"""Line filter for terminals and fonts without the console's signs."""
 
 from __future__ import annotations
 
@@ -10,42 +6,14 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-_GLYPHS = {
-    "─━▔▁═": "-",
-    "│┃▏▎▍▌▋▊▉▐┆": "|",
-    "╭╮╰╯┌┐└┘├┤┬┴┼": "+",
-    "▂▃▄▅▆▇█": "#",
-    "●•": "*",
-    "○": "o",
-    "▸›►→": ">",
-    "▾↓": "v",
-    "↑": "^",
-    "←": "<",
-    "…": "~",
-    "·": ".",
-    "–—": "-",
-    "✓": "+",
-    "✗": "x",
-    "■": "#",
-    "◆": "=",
-    "◷": "@",
-    "⊘": "/",
-    "≈": "~",
-    "∞": "8",
-    "µ": "u",
-    "⌫": "<",
-}
-_PICTURES = {chr(0x2400 + number): "?" for number in range(0x22)}  # of control characters
-TABLE = str.maketrans({glyph: plain for glyphs, plain in _GLYPHS.items() for glyph in glyphs} | _PICTURES)
+from console.text.ascii import to_ascii
 
 
 class AsciiFilter(LineFilter):
-    """Translates every segment of a line."""
+    """Replace signs in each segment just before it is sent, borders and scrollbars included."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
-            segment
-            if segment.text.isascii()
-            else Segment(segment.text.translate(TABLE), segment.style, segment.control)
+            segment if segment.text.isascii() else Segment(to_ascii(segment.text), segment.style, segment.control)
             for segment in segments
         ]

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from console.model.forest import EdgeRow, Row
 from console.text import formatting
-from console.tui.widgets.ascii import TABLE
+from console.text.ascii import TABLE
 from console.tui.widgets.columns import GAP, Layout, RenderContext
 from queries.model import Record
 from queries.safe_text import safe_text

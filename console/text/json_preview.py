@@ -1,6 +1,6 @@
-"""JSON laid out one value a line, by its tokens alone: nothing is parsed, so nothing is respelt, rounded or lost.
+"""Indent JSON by its tokens, one value per line, without parsing it into values.
 
-Reads as much as it is asked for, keeps its own stack (any depth will do), and follows a text that was cut off.
+Lines are produced lazily, nesting may be of any depth, and the text may be truncated.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _CUT_OFF = re.compile(
     _SPACE + r'("[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?|[-+.\w]{0,400}+)\Z', re.ASCII
 )
 
-# What may come next, by where we are. Values are named by their first character, any scalar by "0".
+# Tokens that may come next. A value is named by its first character, any scalar by "0".
 _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON = '{["0', '{["0]', '"', '"}', ":"
 _CLOSES = {"{": "}", "[": "]"}
 
 
 class NotJson(ValueError):
-    """The text is not JSON, as far as was looked at."""
+    """The part of the text that was read is not JSON."""
 
 
 def layout(text: str, whole: bool, width: int, show: Callable[[str, int], str]) -> Iterator[str]:
-    """The lines of ``text``, indented by two columns a level but never by more than half of ``width``.
+    """Yield the lines of ``text``, indented by two columns per level, at most by half of ``width``.
 
-    ``show`` writes a string or number for the columns that are left. Where ``whole`` is false the text may end
-    anywhere, and the last line ends in ``…``. Raises NotJson on the way, where that is found out.
+    ``show`` renders a string or number for the remaining columns. If ``whole`` is False the text may end anywhere,
+    and the last line ends in ``…``. Raises NotJson at the first token that is not JSON.
     """
     return _Layout(text, whole, width, show).lines()
 
@@ -90,7 +90,7 @@ class _Layout:
             self.awaits = _COLON if self.awaits in (_KEY, _FIRST_KEY) else self._after()
 
     def _after(self) -> str:
-        """A comma or the bracket that is due; at the outermost level nothing."""
+        """Return the tokens that may follow a value: a comma or the closing bracket, nothing at the outermost level."""
         return "," + _CLOSES[self.open[-1]] if self.open else ""
 
     def _close(self, token: str) -> Iterator[str]:
@@ -102,6 +102,6 @@ class _Layout:
         self.awaits = self._after()
 
     def _break(self) -> str:
-        """Ends the line and begins the next at its indent."""
+        """End the line and begin the next at its indent."""
         line, self.line = self.line, " " * min(2 * len(self.open), self.width // 2)
         return line

@@ -1,0 +1,37 @@
+"""ASCII replacements of the signs that the console draws, one character each so that nothing moves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SIGNS: Final = {
+    "─━▔▁═": "-",
+    "│┃▏▎▍▌▋▊▉▐┆": "|",
+    "╭╮╰╯┌┐└┘├┤┬┴┼": "+",
+    "▂▃▄▅▆▇█": "#",
+    "●•": "*",
+    "○": "o",
+    "▸›►→": ">",
+    "▾↓": "v",
+    "↑": "^",
+    "←⌫": "<",
+    "…": "~",
+    "·": ".",
+    "–—": "-",
+    "✓": "+",
+    "✗": "x",
+    "■": "#",
+    "◆": "=",
+    "◷": "@",
+    "⊘": "/",
+    "≈": "~",
+    "µ": "u",
+}
+_CONTROL_PICTURES: Final = {chr(0x2400 + number): "?" for number in range(0x22)}
+
+TABLE: Final = str.maketrans({sign: plain for signs, plain in _SIGNS.items() for sign in signs} | _CONTROL_PICTURES)
+
+
+def to_ascii(text: str) -> str:
+    """Return ``text`` with the console's own signs in ASCII. Letters of any script stay as they are."""
+    return text if text.isascii() else text.translate(TABLE)
