@@ -132,16 +132,16 @@ class Workspace:
         for found in detection.found:
             kept = before.get(found.full)
             if renew and kept is not None and kept.label == found.label:
-                kept.found = found
+                kept.variant.found = found
                 self.engines[found.label] = kept
                 continue
             settings = loader.merged(self._overrides.get(found.engine.name, {}), self._overrides.get(found.full, {}))
             reader = Reader(self.database, found, settings, read_only=self.read_only)
-            for option, value in kept.chosen.items() if kept is not None else ():
-                reader.choose(option, value)
+            for option, value in kept.variant.session_options.items() if kept is not None else ():
+                reader.variant.set_option(option, value)
             self.engines[found.label] = reader
         for reader in () if self._later else self.engines.values():
-            await reader.recognise()
+            await reader.variant.recognise()
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt

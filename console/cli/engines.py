@@ -73,7 +73,7 @@ async def _summary(reader: Reader) -> EngineSummary:
         label=reader.label,
         schema=reader.found.schema,
         title=spec.title,
-        notes=reader.notes,
+        notes=reader.variant.notes,
         about=spec.about,
         counts=counts,
         actions=tuple(actions),

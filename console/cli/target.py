@@ -113,6 +113,8 @@ def access_warnings(workspace: Workspace, reader: Reader) -> list[str]:
     elif found.denied:
         denied = ", ".join(found.denied)
         lines.append(f"{reader.label}: permission denied: the role {role} has no SELECT on {denied}")
-    if reader.unrecognised:
-        lines.append(f"{reader.label}: the variant of the engine could not be determined: {reader.unrecognised}")
+    if reader.variant.unrecognised:
+        lines.append(
+            f"{reader.label}: the variant of the engine could not be determined: {reader.variant.unrecognised}"
+        )
     return lines

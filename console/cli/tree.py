@@ -137,7 +137,7 @@ async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, 
         return nodes
     cursor = None
     while len(nodes) < limit:
-        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), asked=allow_scan)
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), allow_scan=allow_scan)
         found.note(page, reader.label, parent.kind)
         nodes += page.nodes
         cursor = page.cursor

@@ -284,7 +284,7 @@ class NodeList:
 
     async def _children(self, parent_id: str, cursor: str | None, *, allow_scan: bool = False) -> Page | None:
         reader = self._reader()
-        return None if reader is None else await reader.children(parent_id, cursor, PAGE, asked=allow_scan)
+        return None if reader is None else await reader.children(parent_id, cursor, PAGE, allow_scan=allow_scan)
 
     def _start_window(self, parent_id: str | None, page: Page) -> Change:
         """Replace the children by a first page."""

@@ -1,4 +1,4 @@
-"""Which variant of an engine an engine is: options that its own data tell, or that the operator chose."""
+"""Variant of an engine in one schema: option values that its data show or the operator chose."""
 
 from __future__ import annotations
 
@@ -17,80 +17,89 @@ from queries.statement import Statement
 Rows = Sequence[Mapping[str, Any]]
 
 
-class Variant:
-    """An engine as it is here. ``settings`` are thresholds and options, as the operator's file has them."""
+class EngineVariant:
+    """An engine in one schema. ``settings`` are thresholds and options from the operator's configuration.
+
+    ``engine`` has the values of the options. ``session_options`` are options that the operator changed in this session.
+    ``unrecognised`` is the reason if the options could not be read, else "".
+    """
 
     def __init__(self, database: Database, found: Found, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
         self.engine = engines.with_limits(found.engine, settings)
         self.label = found.label
-        self.chosen: dict[str, str] = {}  # options that were given another value since
-        self._whys: dict[str, str] = {}  # option -> what its value was recognised by, or who chose it
+        self.session_options: dict[str, str] = {}
+        self.unrecognised = ""
+        self._reasons: dict[str, str] = {}  # by option: evidence for its value, or who chose it
         self._settings = settings
         self._recognised = False
-        self.unrecognised = ""  # why it could not be found out which variant this is
         for name in self.engine.spec.options.keys() & settings.keys():
             engine_options.check(self.engine, self.label, name, settings[name])
 
     @property
     def policies(self) -> str:
-        """Why rows may be hidden from this role, "" if none are."""
+        """Describe the row-level security policies that may hide rows from this role; "" without policies."""
         if not self.found.policies:
             return ""
         return f"policies on {', '.join(self.found.policies)} decide which rows this role sees and may change"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is known about the variant, and by what: one line an option."""
-        known = tuple(f"{name}: {self.engine.limits[name]} ({why})" for name, why in self._whys.items())
+        """One line for each option, with its value and the evidence for it, and one for row-level security."""
+        known = tuple(f"{name}: {self.engine.limits[name]} ({why})" for name, why in self._reasons.items())
         if self.found.policies:
             known = (*known, f"row-level security: {self.policies}")
-        return (*known, f"which variant this is was not found out: {self.unrecognised}") if self.unrecognised else known
+        if self.unrecognised:
+            known = (*known, f"the variant of the engine could not be determined: {self.unrecognised}")
+        return known
 
     async def recognise(self, *, again: bool = False) -> None:
-        """Let the engine's ``options.sql``, where it has one, tell which variant this is, unless the operator chose.
+        """Read the options from the engine's data with ``options.sql``. Options that the operator chose stay.
 
-        It is done before the first read, once. If it fails, the options keep their defaults, ``unrecognised`` tells
-        why, and ``again`` tries it again. Raises DatabaseError only for a connection that is lost.
+        Does nothing after the first success. After a failure the options keep their defaults, ``unrecognised`` has the
+        reason, and only ``again`` tries once more. Raises DatabaseError only if the connection is lost.
         """
         if self._recognised or (self.unrecognised and not again):
             return
-        statement_ = self._choose("options")
+        query = self.select("options")
         rows: Rows = ()
         try:
-            if statement_ is not None:
-                async with self.database.reading() as transaction:
-                    rows = await transaction.rows(statement_, self._values())
+            if query is not None:
+                async with self.database.reading_first(query) as source:
+                    rows = await source.rows(query, self.parameters())
             with readable("options.sql"):
-                self._recognise(rows)
+                self._take(rows)
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
             self.unrecognised = error.line
 
-    def _recognise(self, rows: Rows) -> None:
-        told = {r["name"]: r["value"] for r in rows if r["name"] not in self._settings and r["name"] not in self.chosen}
-        whys = {row["name"]: row["why"] if row["name"] in told else "as the settings say" for row in rows}
-        self._whys = {**whys, **dict.fromkeys(self.chosen, "chosen here")}
-        self.engine = engines.with_limits(self.engine, told)
+    def _take(self, rows: Rows) -> None:
+        fixed = self._settings.keys() | self.session_options.keys()
+        values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
+        reasons = {row["name"]: row["why"] if row["name"] in values else "as the settings say" for row in rows}
+        self._reasons = {**reasons, **dict.fromkeys(self.session_options, "chosen here")}
+        self.engine = engines.with_limits(self.engine, values)
         self._recognised, self.unrecognised = True, ""
 
-    def choose(self, option: str, value: str) -> None:
-        """Give an option another value from now on. Raises DatabaseError where there is no such option or value."""
+    def set_option(self, option: str, value: str) -> None:
+        """Change an option for this session. Raises DatabaseError for an unknown option or value."""
         engine_options.check(self.engine, self.label, option, value)
-        self.chosen[option] = value
-        self._whys[option] = "chosen here"
+        self.session_options[option] = value
+        self._reasons[option] = "chosen here"
         self.engine = engines.with_limits(self.engine, {option: value})
 
-    def _values(self, **more: Any) -> dict[str, Any]:
+    def parameters(self, **more: Any) -> dict[str, Any]:
+        """Return statement parameters: ``have`` (needs that are met), ``limits`` (thresholds, options) and ``more``."""
         return {"have": sorted(self.found.have), "limits": _json(self.engine.limits), **more}
 
-    def _choose(self, name: str, *, asked: bool = False, kind: str = "") -> Statement | None:
-        variants = self.engine.statements.get(name, ())
-        have = frozenset(self.engine.spec.needs) if asked else self.found.have
+    def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
+        """Return the statement ``name`` that this schema and server can run; None if there is no such statement."""
+        candidates = self.engine.statements.get(name, ())
+        have = frozenset(self.engine.spec.needs) if allow_scan else self.found.have
         version = self.database.server.version if self.database.server else 0
-        return engines.choose(variants, have, version, kind)
+        return engines.choose(candidates, have, version, kind)
 
 
 def _json(value: object) -> str:

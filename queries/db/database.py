@@ -162,6 +162,10 @@ class Transaction:
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
 
+    async def batch(self, queries: Sequence[BatchedQuery]) -> list[Sequence[Mapping[str, Any]]]:
+        """Run several statements. Raises DatabaseError."""
+        return [await self.rows(query.statement, query.values) for query in queries]
+
     async def _blockers(self, blocked: Statement) -> str:
         await self.control("ROLLBACK")
         await self.control(self._begin)
@@ -220,6 +224,30 @@ class Transaction:
                     await self._connection.execute(f"SET LOCAL statement_timeout = '{round(left * 1000) or 1}ms'")
 
 
+class Script:
+    """Reads that take one round trip for each call. Values are as in JSON; calls share no snapshot.
+
+    A batch that fails is repeated in a transaction: its error names the statement and the blocking session.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Run one statement with the parameters it names. Raises DatabaseError."""
+        return (await self.batch([BatchedQuery(statement, values)]))[0]
+
+    async def batch(self, queries: Sequence[BatchedQuery]) -> list[Sequence[Mapping[str, Any]]]:
+        """Run several statements. Raises DatabaseError."""
+        try:
+            return [*await self.database.batch(queries)] if queries else []
+        except (LostError, errors.UnreachableError):
+            raise
+        except DatabaseError:
+            async with self.database.reading(in_order=True) as transaction:
+                return await transaction.batch(queries)
+
+
 STANDBY = "this server is a standby: connect to the primary to change anything"
 FORBIDDEN = (
     "default_transaction_read_only is on, so this server is set to allow no changes. To change it anyway:"
@@ -239,6 +267,7 @@ class Database:
         self._connections: dict[str, asyncpg.Connection[Any]] = {}
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
+        self._scripted: set[str] = set()  # statements that were run as a script once
 
     async def batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         """Run several queries in one round trip and return their rows, with JSON values. Raises DatabaseError."""
@@ -281,6 +310,20 @@ class Database:
         begin = _begin_read(limit, in_order=in_order)
         async with self._transaction("read", begin, limit) as transaction:
             yield transaction
+
+    @contextlib.asynccontextmanager
+    async def reading_first(self, query: Statement) -> AsyncIterator[Transaction | Script]:
+        """Open a READ ONLY transaction, or a Script when ``query`` is run for the first time.
+
+        The first page of each engine then needs one round trip for each step instead of four. Later reads use
+        transactions: pg_stat_statements would get an entry for each set of a script's values.
+        """
+        if query.text in self._scripted:
+            async with self.reading(in_order=True) as transaction:
+                yield transaction
+        else:
+            self._scripted.add(query.text)
+            yield Script(self)
 
     @contextlib.asynccontextmanager
     async def writing(

@@ -19,7 +19,7 @@ def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) ->
     return Section(name=_name(key), title=title, drawn=drawn, columns=columns, rows=values)
 
 
-def stale_engines(key: str, title: str, why: ScanRequired | str) -> Section:
+def unread(key: str, title: str, why: ScanRequired | str) -> Section:
     """One that was not read, for what it would cost; or for what the server said."""
     scan_required = (
         why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), pages=0, ddl="")

@@ -1,4 +1,4 @@
-"""The one read path: a *which* file gives ids in order, ``nodes.sql`` gives those nodes, here they become records."""
+"""Read path: a *which* statement gives ids in order, ``nodes.sql`` reads these nodes, the reader makes records."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import Found
+from queries.contract.loader import Engine
 from queries.contract.spec import Action, FindingSpec
-from queries.contract.variant import Rows, Variant
+from queries.contract.variant import EngineVariant, Rows
 from queries.db.batched_query import BatchedQuery
-from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Transaction
+from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LostError, UnreachableError, UnreadableError, readable
+from queries.errors import DatabaseError, UnreadableError, readable
 from queries.model import (
     OPEN,
     Availability,
@@ -40,20 +41,24 @@ from queries.statement import Statement
 
 PAGE = 100
 FINDINGS = 200
-HIDDEN = "hidden rows"  # code of what is not looked for where row-level security hides rows
+HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
-HEAD = 65536  # bytes of a payload that are sent unless more is asked for
+HEAD = 65536  # bytes of a payload that are read by default
 
 
-class Reader(Variant):
-    """Reads one engine. ``label`` is its name in this database and the beginning of its nodes' ids."""
+Source = Transaction | Script
+
+
+class Reader:
+    """Reader of one engine. ``label`` is its name in this database, with which the ids of its nodes begin."""
 
     def __init__(
         self, database: Database, found: Found, settings: Mapping[str, object] | None = None, *, read_only: bool = False
     ) -> None:
-        super().__init__(database, found, settings or {})
+        self.database = database
+        self.variant = EngineVariant(database, found, settings or {})
         self.read_only = read_only
-        self._ahead: Page | None = None
+        self._first_page: Page | None = None
         self._labels = frozenset((found.label, found.full, found.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
@@ -62,64 +67,71 @@ class Reader(Variant):
         samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
+    @property
+    def label(self) -> str:
+        """Name of the engine in this database."""
+        return self.variant.label
+
+    @property
+    def found(self) -> Found:
+        """Detected tables, privileges and needs."""
+        return self.variant.found
+
+    @property
+    def engine(self) -> Engine:
+        """The engine with the option values of its variant."""
+        return self.variant.engine
+
     # Pages of nodes
 
     async def read_ahead(self) -> None:
-        """Read the first page of roots now; it is given to who asks for it first. Raises DatabaseError."""
-        self._ahead = await self.roots()
+        """Read the first page of roots and keep it for the next call of `roots`. Raises DatabaseError."""
+        self._first_page = await self.roots()
 
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
-        """The nodes at the top of the tree, from ``cursor`` on. Raises DatabaseError."""
-        ahead, self._ahead = self._ahead, None
+        """Read nodes at the top of the tree, after ``cursor``. Raises DatabaseError, like all reads here."""
+        ahead, self._first_page = self._first_page, None
         if ahead is not None and (cursor, page) == (None, PAGE):
             return ahead
-        which = self._choose("roots")
-        if which is not None and cursor is None and not self._recognised:
-            try:
-                return await self._first(which, page)
-            except (LostError, UnreachableError):
-                raise
-            except DatabaseError:
-                pass  # what cannot be read all at once is read one by one, which tells what is wrong
         return await self._page("roots", cursor, page)
 
     async def children(
-        self, parent_id: str, cursor: str | None = None, page: int = PAGE, *, asked: bool = False
+        self, parent_id: str, cursor: str | None = None, page: int = PAGE, *, allow_scan: bool = False
     ) -> Page:
-        """The nodes below one. Where that would scan a large table, ``Page.costly`` says so unless it was asked for."""
-        return await self._page("children", cursor, page, parent=self.local(parent_id), asked=asked)
+        """Read the children of a node. ``Page.scan_required`` is set if that needs a scan which is not allowed."""
+        return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
 
     async def live(self, cursor: str | None = None, page: int = PAGE) -> Page:
-        """Everything unfinished, most urgent first."""
+        """Read unfinished nodes, the most urgent first."""
         return await self._page("live", cursor, page)
 
     async def find(self, text: str, page: int = 50) -> Page:
-        """Nodes by id, by the beginning of one, or by text where that is cheap."""
+        """Find nodes by id, by the beginning of an id, or by text if an index serves that."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> DeadLetters:
-        """Dead letters, worst and oldest first, or those of these ids that are still there."""
+        """Read dead letters, worst and oldest first; with ``ids``, those of these that still exist."""
         local = None if ids is None else [self.local(i) for i in ids]
-        chosen = self._choose("dead")
+        chosen = self.variant.select("dead")
         async with self._reading() as transaction:
             if chosen is None:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await _now(transaction), scan_required=scan_required)
-            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, ids=local))
-            read = await self._told(transaction, rows, page)
+            rows = await transaction.rows(chosen, self.variant.parameters(cursor=cursor, page=page, ids=local))
+            read = await self._page_of(transaction, rows, page)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def nodes(self, ids: Iterable[str]) -> Page:
-        """These nodes as they are now, in this order; those that are gone are left out."""
+        """Read the current state of these nodes, in this order. Nodes that do not exist are omitted."""
         local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
 
     async def above(self, node: Node, known: Container[str] = (), most: int = PAGE) -> tuple[Node, ...]:
-        """What is above a node, from its parent up: so many levels, not beyond one whose id is ``known``."""
+        """Read the ancestors of a node, parent first: at most ``most``, and none above an id in ``known``."""
         found: list[Node] = []
         async with self._reading() as transaction:
             while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
@@ -130,13 +142,13 @@ class Reader(Variant):
         return tuple(found)
 
     async def counts(self) -> tuple[Count, ...]:
-        """How many nodes there are in each phase."""
-        await self.recognise(again=True)
+        """Count the nodes in each phase."""
+        await self.variant.recognise(again=True)
         async with self._reading() as transaction:
-            rows = await transaction.rows(self._need("counts"), self._values())
+            rows = await transaction.rows(self._need("counts"), self.variant.parameters())
         with readable("counts.sql"):
             counts = [msgspec.convert(dict(row), Count) for row in rows]
-        if self.found.policies:  # there are at least so many
+        if self.found.policies:  # policies may hide more
             least = Precision.CAPPED
             counts = [
                 msgspec.structs.replace(c, precision=least) if c.precision is Precision.EXACT else c for c in counts
@@ -146,18 +158,18 @@ class Reader(Variant):
     # Findings
 
     async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS) -> Findings:
-        """What one look can tell to be stuck, over all nodes or only these."""
+        """Run the findings that need one read, for all nodes or for ``ids``."""
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             at = await _now(transaction)
         found, skipped_findings, capped = await self._findings(local, page)
         if self.found.policies:
-            skipped_findings.append(SkippedFinding(engine=self.label, code=HIDDEN, why=self.policies))
+            skipped_findings.append(SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(found=tuple(found), at=at, skipped_findings=tuple(skipped_findings), capped=tuple(capped))
 
     async def sample(self) -> None:
-        """Take one look for the findings that need several."""
+        """Take one sample for the findings that compare several samples."""
         wanted = {w.spec.sample for w in self._watchers.values()}
         if not wanted:
             return
@@ -165,8 +177,8 @@ class Reader(Variant):
             at = await _now(transaction)
             seen = {}
             for name in filter(None, wanted):
-                chosen = self._choose(f"samples/{name}")
-                rows = await transaction.rows(chosen, self._values()) if chosen else []
+                chosen = self.variant.select(f"samples/{name}")
+                rows = await transaction.rows(chosen, self.variant.parameters()) if chosen else []
                 with readable(f"samples/{name}.sql"):
                     seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
         with readable("a sample"):
@@ -176,7 +188,7 @@ class Reader(Variant):
                 history.look(at, seen.get(history.name, ()))
 
     def watched(self) -> tuple[Finding, ...]:
-        """The findings that the looks so far add up to."""
+        """Return the findings that the samples so far show."""
         found = []
         for code, watcher in self._watchers.items():
             for node_id, watch in watcher.shown(self.engine.limits):
@@ -186,7 +198,7 @@ class Reader(Variant):
     # One node whole
 
     async def detail(self, node_id: str, size: int = HEAD) -> Detail | None:
-        """One node with its sections and findings; None where it does not exist. ``size`` caps payloads, in bytes."""
+        """Read a node with its sections and findings, and ``size`` bytes of each payload; None if it does not exist."""
         local = self.local(node_id)
         kind = split_id(node_id)[1]
         left = [key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
@@ -196,7 +208,7 @@ class Reader(Variant):
             sections.append(await self._section(transaction, key, local, size))
 
         def failed(key: str, why: str) -> None:
-            sections.append(detail_section.stale_engines(key, self.engine.statements[key][0].title, why))
+            sections.append(detail_section.unread(key, self.engine.statements[key][0].title, why))
 
         async with self._reading() as transaction:
             page = await self._nodes(transaction, [local])
@@ -218,15 +230,18 @@ class Reader(Variant):
     # Actions
 
     def actions(self, kind: str) -> tuple[Action, ...]:
-        """All actions for nodes of this kind, also those that cannot be done here."""
+        """Return all actions for this kind of node, including those that are not available here."""
         return self.engine.actions_of(kind)
 
     def availability(self, action: Action, node: Node | None = None, *, bulk: bool = False) -> Availability:
-        """Whether the action can be done here and now (to this node), and the reason if not."""
+        """Return if the action is available now (for ``node``), and the reason if not.
+
+        ``bulk``: for many nodes, which needs an index for some actions.
+        """
         if not action.writes:
             return Availability(ok=False, why=f"{action.support}: {action.why}")
-        if action.when and self.unrecognised:
-            return Availability(ok=False, why=f"which variant of the engine this is is not known: {self.unrecognised}")
+        if action.when and (why := self.variant.unrecognised):
+            return Availability(ok=False, why=f"the variant of the engine could not be determined: {why}")
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.why_read_only():
             return Availability(ok=False, why=why)
@@ -248,112 +263,100 @@ class Reader(Variant):
         return Availability(ok=True)
 
     async def existing(self, transaction: Transaction, ids: Iterable[str]) -> tuple[Node, ...]:
-        """Those of these nodes that are there, within a transaction that is under way."""
+        """Return the nodes of ``ids`` that exist, in a transaction that has begun."""
         return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
 
     def local(self, node_id: str) -> str:
-        """``kind:key`` of one of this engine's ids, whichever form of the label it has."""
+        """Return ``kind:key`` of an id of this engine, for each form of its label."""
         label, _, local = node_id.partition("/")
         return local if label in self._labels else node_id
 
-    # How it is done
+    # Statements and rows
 
     def _full(self, local: str) -> str:
         return f"{self.label}/{local}"
 
     @contextlib.asynccontextmanager
     async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Transaction]:
-        await self.recognise()
+        await self.variant.recognise()
         async with self.database.reading(limit, in_order=in_order) as transaction:
             yield transaction
 
     def _need(self, name: str) -> Statement:
-        chosen = self._choose(name)
+        chosen = self.variant.select(name)
         if chosen is None:
             raise DatabaseError(f"{self.label}: {name} cannot be read here.", self._scan_required(name).why)
         return chosen
 
     def _scan_required(self, name: str, kind: str = "") -> ScanRequired:
-        """The first unmet need of a statement, with what a scan would cost."""
+        """Return the first unmet need of a statement, and the cost of a scan."""
         variants = (s for s in self.engine.statements[name] if s.is_for(kind))
         unmet = next((n for s in variants for n in sorted(s.needs - self.found.have)), "")
         need = self.engine.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
         return ScanRequired(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
 
-    async def _page(self, which: str, cursor: str | None, page: int, *, asked: bool = False, **values: Any) -> Page:
+    async def _page(
+        self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
+    ) -> Page:
+        await self.variant.recognise()
         kind = values.get("parent", "").partition(":")[0]
-        chosen = self._choose(which, asked=asked, kind=kind)
+        chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
             async with self._reading() as transaction:
                 return Page(nodes=(), at=await _now(transaction), scan_required=self._scan_required(which, kind))
-        # An index on words or tags, which finding may use, can be read as a bitmap alone.
-        in_order = not asked and which != "find"
-        async with self._reading(ASKED_TIMEOUT if asked else READ_TIMEOUT, in_order=in_order) as transaction:
-            rows = await transaction.rows(chosen, self._values(cursor=cursor, page=page, **values))
-            return await self._told(transaction, rows, page)
+        # A text search may use an index that PostgreSQL can only read as a bitmap.
+        in_order = not allow_scan and which != "find"
+        reading = (
+            self.database.reading_first(chosen)
+            if which == "roots" and cursor is None
+            else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=in_order)
+        )
+        async with reading as source:
+            rows = await source.rows(chosen, self.variant.parameters(cursor=cursor, page=page, **values))
+            return await self._page_of(source, rows, page)
 
-    async def _told(self, transaction: Transaction, rows: Rows, page: int) -> Page:
-        """The nodes of a *which* file's rows. One without an id says, as its cursor, what alone was looked at.
+    async def _page_of(self, source: Source, rows: Rows, page: int) -> Page:
+        """Return the nodes of a *which* statement's rows. A row without id has, as its cursor, what was searched.
 
-        One that has a ``node``, a row of ``nodes.sql`` as jsonb, is not looked up again.
+        A row may have ``node``, a row of ``nodes.sql`` as jsonb. It is not read again.
         """
         named = [row for row in rows if row["id"] is not None]
         with readable("its rows"):
-            given = [msgspec.json.decode(row["node"]) for row in named if row.get("node") is not None]
-        read = await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)), given)
-        only = "".join(row["cursor"] for row in rows if row["id"] is None) or self._only
+            given = [_decoded(row["node"]) for row in named if row.get("node") is not None]
+        read = await self._nodes(source, list(dict.fromkeys(row["id"] for row in named)), given)
+        visible = "rows that policies show" if self.found.policies else ""
+        only = "".join(row["cursor"] for row in rows if row["id"] is None) or visible
         return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
 
-    async def _first(self, which: Statement, page: int) -> Page:
-        """The first roots, with which variant this is, in two or three round trips."""
-        options = self._choose("options")
-        if options is not None and "limits" in which.parameters:
-            self._recognise(*await self.database.batch([BatchedQuery(options, self._values())]))
-            options = None
-        values = self._values(cursor=None, page=page)
-        asked = [BatchedQuery(s, values) for s in (options, which) if s is not None]
-        now, *told, rows = await self.database.batch([BatchedQuery(statement("now")), *asked])
-        if not self._recognised:
-            self._recognise(told[0] if told else ())
-        local = [row["id"] for row in rows]
-        parts = [BatchedQuery(*part) for part in self._parts(local)]
-        answers = await self.database.batch(parts) if parts else []
-        read = self._read([row for answer in answers for row in answer], local, now[0]["now"])
-        cursor = rows[-1]["cursor"] if len(rows) == page else None
-        return msgspec.structs.replace(read, cursor=cursor, only=self._only)
-
-    @property
-    def _only(self) -> str:
-        return "rows that policies show" if self.found.policies else ""
-
-    async def _nodes(self, transaction: Transaction, local: Sequence[str], given: Rows = ()) -> Page:
-        rows, told = [*given], {row["id"] for row in given}
-        for chosen, values in self._parts([i for i in local if i not in told]):
-            rows += await transaction.rows(chosen, values)
-        return self._read(rows, local, rows[0]["now"] if rows else await _now(transaction))
-
-    def _parts(self, local: Sequence[str]) -> Sequence[tuple[Statement, dict[str, Any]]]:
-        """What is to be asked about these nodes: a statement for those of each sort, and with what values."""
-        parts: dict[str, tuple[Statement, list[str]]] = {}
-        for id_ in local:
-            chosen = self._choose("nodes", kind=id_.partition(":")[0])
-            if chosen is not None:  # else what nodes of this kind are made of is not there
-                parts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        return [(chosen, self._values(ids=ids, places=self._places.of(ids))) for chosen, ids in parts.values()]
-
-    def _read(self, rows: Rows, local: Sequence[str], at: float) -> Page:
-        # A key that was typed may be spelled otherwise than the server does: such a node comes last, and once.
+    async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
+        known = {row["id"] for row in given}
+        answers = await source.batch(self._queries([i for i in local if i not in known]))
+        rows = [*given, *(row for answer in answers for row in answer)]
+        at = float(rows[0]["now"]) if rows else await _now(source)
+        # The server may spell a key differently than the operator typed it. Such a node comes last, and once.
         found = {row["id"]: row for row in rows if isinstance(row["id"], str)}
         order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
+    def _queries(self, local: Sequence[str]) -> list[BatchedQuery]:
+        """Return the statements that read these nodes, one for each sort of node. Kinds without tables have none."""
+        sorts: dict[str, tuple[Statement, list[str]]] = {}
+        for id_ in local:
+            chosen = self.variant.select("nodes", kind=id_.partition(":")[0])
+            if chosen is not None:
+                sorts.setdefault(chosen.source, (chosen, []))[1].append(id_)
+        return [
+            BatchedQuery(chosen, self.variant.parameters(ids=ids, places=self._places.of(ids)))
+            for chosen, ids in sorts.values()
+        ]
+
     def _node(self, row: Mapping[str, Any]) -> Node:
-        """A row as a node. One with a bad value is shown by its id, in an unknown phase, with what is wrong with it."""
+        """Return a row as a node. A row with an invalid value becomes a node of unknown phase with the error."""
         self._places.note(row["id"], row.get("place"))
         try:
             with readable("its row"):
-                return self._whole(row)
+                return self._converted(row)
         except UnreadableError as error:
             return Node(
                 engine=self.label,
@@ -365,11 +368,13 @@ class Reader(Variant):
                 error=error.line,
             )
 
-    def _whole(self, row: Mapping[str, Any]) -> Node:
+    def _converted(self, row: Mapping[str, Any]) -> Node:
         values = {key: value for key, value in row.items() if key not in ("now", "place")}
         for key in ("id", "parent_id", "job_id"):
             values[key] = self._full(values[key]) if values[key] is not None else None
-        times = {key: None if row[key] is None else float(row[key]) for key in TIMES}  # JSON has no infinity
+        times = {
+            key: None if row[key] is None else float(row[key]) for key in TIMES
+        }  # as text in JSON, which has no infinity
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
     async def _findings(
@@ -380,18 +385,18 @@ class Reader(Variant):
         capped: list[str] = []
         left = [f for f in self.engine.spec.findings if not f.sample]
 
-        async def look(transaction: Transaction, spec: FindingSpec) -> None:
-            found.extend(await self._expected(transaction, spec, ids, page, skipped_findings, capped))
+        async def read(transaction: Transaction, spec: FindingSpec) -> None:
+            found.extend(await self._found(transaction, spec, ids, page, skipped_findings, capped))
 
         def failed(spec: FindingSpec, why: str) -> None:
             skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=why, failed=True))
 
         while left:
             async with self._reading() as transaction:
-                await in_turn(transaction, left, look, failed)
+                await in_turn(transaction, left, read, failed)
         return found, skipped_findings, capped
 
-    async def _expected(
+    async def _found(
         self,
         transaction: Transaction,
         spec: FindingSpec,
@@ -401,27 +406,26 @@ class Reader(Variant):
         capped: list[str],
     ) -> list[Finding]:
         key = f"findings/{spec.code}"
-        variants = self.engine.statements[key]
-        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in variants for i in ids):
+        candidates = self.engine.statements[key]
+        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
             return []
-        chosen = self._choose(key)
+        chosen = self.variant.select(key)
         if chosen is None and ids is not None:
-            chosen = next((s for s in variants if s.of_ids is not None and s.of_ids <= self.found.have), None)
+            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.have), None)
         if chosen is None:
-            scan_required = self._scan_required(key)
+            scan = self._scan_required(key)
             skipped_findings.append(
-                SkippedFinding(engine=self.label, code=spec.code, why=scan_required.why, ddl=scan_required.ddl or None)
+                SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None)
             )
             return []
-        findings_loaded = await transaction.rows(chosen, self._values(ids=ids, page=page + 1))
-        rows = [
-            row for row in findings_loaded if row["id"] is not None
-        ]  # a row without id: not everything was looked at
-        for row in findings_loaded:
-            if row["id"] is None and row["evidence"] is not None:  # a part that could not be read, and why
-                why = msgspec.json.decode(row["evidence"])["unread"]
-                skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
-        if len(rows) > page or any(row["id"] is None and row["evidence"] is None for row in findings_loaded):
+        every = await transaction.rows(chosen, self.variant.parameters(ids=ids, page=page + 1))
+        rows = [row for row in every if row["id"] is not None]
+        # A row without id: not everything was read. Its evidence, if any, names the part that could not be read.
+        partial = [row["evidence"] for row in every if row["id"] is None]
+        for evidence in filter(None, partial):
+            why = msgspec.json.decode(evidence)["unread"]
+            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
+        if len(rows) > page or None in partial:
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [
@@ -437,7 +441,7 @@ class Reader(Variant):
         evidence: dict[str, Any],
         row: Mapping[str, Any] | None = None,
     ) -> Finding:
-        """A finding. Its ``row`` may have a ``severity`` of its own, and say that nothing is to ``suggest`` here."""
+        """Return a finding. Its ``row`` may set ``severity``, and ``suggest`` to false for no suggested action."""
         row = {} if row is None else row
         suggested = spec.action if spec.action and row.get("suggest", True) else None
         action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
@@ -460,14 +464,19 @@ class Reader(Variant):
         )
 
     async def _section(self, transaction: Transaction, key: str, local: str, size: int) -> Section | None:
-        chosen, title = self._choose(key), self.engine.statements[key][0].title
+        chosen, title = self.variant.select(key), self.engine.statements[key][0].title
         if chosen is None:
-            return detail_section.stale_engines(key, title, self._scan_required(key))
-        rows = await transaction.rows(chosen, self._values(id=local, bytes=size))
+            return detail_section.unread(key, title, self._scan_required(key))
+        rows = await transaction.rows(chosen, self.variant.parameters(id=local, bytes=size))
         with readable(f"{key}.sql"):
             return detail_section.read(key, title, rows, chosen.drawn) if rows else None
 
 
-async def _now(transaction: Transaction) -> float:
-    rows = await transaction.rows(statement("now"), {})
+def _decoded(value: Any) -> Any:
+    """Return jsonb as Python values: a transaction reads it as text, a script as values."""
+    return msgspec.json.decode(value) if isinstance(value, str) else value
+
+
+async def _now(source: Source) -> float:
+    rows = await source.rows(statement("now"), {})
     return float(rows[0]["now"])

@@ -21,7 +21,8 @@ import asyncpg
 import msgspec
 
 from queries.contract.loader import Engine
-from queries.db.database import Transaction
+from queries.db.batched_query import BatchedQuery
+from queries.db.database import Script, Transaction
 from queries.read.reader import Reader
 from queries.statement import Statement
 
@@ -106,11 +107,17 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
         costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
         return await real(self, statement, values)
 
-    Transaction.rows = rows  # type: ignore[method-assign]
+    script = Script.batch
+
+    async def batch(self: Script, queries: Sequence[BatchedQuery]) -> list[Sequence[Mapping[str, Any]]]:
+        async with self.database.reading(in_order=True) as transaction:
+            return await transaction.batch(queries)
+
+    Transaction.rows, Script.batch = rows, batch  # type: ignore[method-assign]
     try:
         yield costs
     finally:
-        Transaction.rows = real  # type: ignore[method-assign]
+        Transaction.rows, Script.batch = real, script  # type: ignore[method-assign]
 
 
 async def automatic(reader: Reader, far: int) -> Costs:
@@ -126,7 +133,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
                 costs[name if name == statement else f"{name} [{statement}]"] = cost
         return result
 
-    await note("options", reader.recognise())
+    await note("options", reader.variant.recognise())
     nodes = []
     for which in ("roots", "live"):
         cursors = await _cursors(reader, which, far)
@@ -143,7 +150,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
             continue
         known.append(id_)
         below = next(k.children for k in reader.engine.spec.kinds if k.name == kind)
-        if below and reader._choose("children", kind=kind):
+        if below and reader.variant.select("children", kind=kind):
             cursors = await _cursors(reader, "children", far, reader.local(id_))
             for place, cursor in cursors.items():
                 page = await note(f"children of {kind} {place}", reader.children(id_, cursor))
@@ -153,7 +160,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
     await note("dead by id", reader.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
     await note("counts", reader.counts())
     findings = await note("findings", reader.findings())
-    failed = [each.why for each in findings.skipped_findings if reader._choose(f"findings/{each.code}")]
+    failed = [each.why for each in findings.skipped_findings if reader.variant.select(f"findings/{each.code}")]
     assert not failed, f"these broke off: {failed}"
     await note("sample", reader.sample())
     for kind, ids in kinds.items():
@@ -167,10 +174,10 @@ async def automatic(reader: Reader, far: int) -> Costs:
 
 async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> dict[str, str | None]:
     """Where a list is looked at: its beginning, and the places ``far`` and twice as far into it."""
-    chosen = reader._choose(which, kind=parent.partition(":")[0])
+    chosen = reader.variant.select(which, kind=parent.partition(":")[0])
     assert chosen is not None
-    values = reader._values(cursor=None, page=2 * far, parent=parent)
-    async with reader._reading(600) as transaction:
+    values = reader.variant.parameters(cursor=None, page=2 * far, parent=parent)
+    async with reader.database.reading(600, in_order=True) as transaction:
         rows = await transaction.rows(chosen, values)
     places: dict[str, str | None] = {"first": None}
     for name, place in (("middle", far), ("far", 2 * far)):

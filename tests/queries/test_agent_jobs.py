@@ -165,7 +165,7 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
     assert look.engine.limits["profile"] == profile
-    assert [n for n in look.notes if n.startswith(f"profile: {profile} (")]
+    assert [n for n in look.variant.notes if n.startswith(f"profile: {profile} (")]
     assert any(v.name == "mark_failed" for v in look.actions("job")) == (profile == "mirror")
     await workspace.close()
 
@@ -173,7 +173,7 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
 async def test_the_operators_word_goes_before_what_is_recognised(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.job("active")
     workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "mirror"}})
-    assert reader(workspace).notes == ("profile: mirror (as the settings say)",)
+    assert reader(workspace).variant.notes == ("profile: mirror (as the settings say)",)
     await workspace.close()
     with pytest.raises(DatabaseError, match="it is one of mirror, table"):
         await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "bull"}})
@@ -185,22 +185,22 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
     job = await agent_jobs_db.job()
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await node(workspace, f"job:{job}")).parent_id != f"{LABEL}/user:{ANNA}"
-    reader(workspace).choose("group", "user")
+    reader(workspace).variant.set_option("group", "user")
     assert local(await reader(workspace).roots()) == [f"user:{ANNA}"]
     assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
-    assert "group: user (chosen here)" in reader(workspace).notes
+    assert "group: user (chosen here)" in reader(workspace).variant.notes
     await workspace.look()
     assert reader(workspace).engine.limits["group"] == "user"
     for option, value in (("group", "planet"), ("colour", "red")):
         with pytest.raises(DatabaseError):
-            reader(workspace).choose(option, value)
+            reader(workspace).variant.set_option(option, value)
     await workspace.close()
 
 
 async def test_what_has_drifted_is_noted(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert "foreign key: missing (a job may name an agent that is gone)" in reader(workspace).notes
+    assert "foreign key: missing (a job may name an agent that is gone)" in reader(workspace).variant.notes
     await workspace.close()
 
 
@@ -218,7 +218,7 @@ async def test_trees_by_agent_and_by_user(agent_jobs_db: AgentJobsDb, mirror: Wo
         ended = 10 if status in ("completed", "failed") else None
         made = await agent_jobs_db.job(status, age=1000 - n * 10, agent=agent, user=owner, ended=ended)
         jobs.setdefault(agent if group == "agent" else owner, []).append(made)
-    reader(mirror).choose("group", group)
+    reader(mirror).variant.set_option("group", group)
     assert await all_of(mirror, None) == [f"{group}:{key}" for key in sorted(jobs)]
     for key, made in jobs.items():
         assert await all_of(mirror, f"{group}:{key}", 4) == [f"job:{j}" for j in reversed(made)]
@@ -250,7 +250,7 @@ async def test_a_list_tells_of_a_job_what_its_id_does(
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     job = await agent_jobs_db.connection.fetchrow("SELECT agent_id, job_id, id FROM jobs LIMIT 1")
     for group in ("agent", "user"):
-        reader(workspace).choose("group", group)
+        reader(workspace).variant.set_option("group", group)
         lists = [
             ((await reader(workspace).live()).nodes, 4),
             ((await reader(workspace).children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
@@ -358,7 +358,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
         assert page.scan_required is not None
         assert "jobs.user_id" in page.scan_required.why
-    assert reader(workspace).notes[0].startswith("profile: mirror (not looked for")
+    assert reader(workspace).variant.notes[0].startswith("profile: mirror (not looked for")
     assert {c.precision for c in await reader(workspace).counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
     await workspace.close()
 
@@ -463,7 +463,7 @@ async def test_whatever_statuses_a_users_jobs_have_each_is_found(agent_jobs_db: 
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
         workspace = await Workspace.open(agent_jobs_db.dsn)
-        assert f"there are {status} jobs" in reader(workspace).notes[0]
+        assert f"there are {status} jobs" in reader(workspace).variant.notes[0]
         await workspace.close()
         await agent_jobs_db.sql("DELETE FROM jobs WHERE status = $1", status)
 
@@ -613,7 +613,7 @@ async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJob
 async def test_frozen(agent_jobs_db: AgentJobsDb, mirror: Workspace, profile: str, says: str) -> None:
     for n in range(3):
         await agent_jobs_db.job(age=4000 + n, user=BERT if n else ANNA)
-    reader(mirror).choose("profile", profile)
+    reader(mirror).variant.set_option("profile", profile)
     (finding,) = await found(mirror, "queue_stalled")
     assert (finding.node_id, finding.severity) == (f"{LABEL}/queue:all", 9)
     assert says in finding.sentence

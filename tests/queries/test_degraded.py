@@ -116,11 +116,11 @@ async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: Agen
     workspace = await opened(agent_jobs_db.dsn, tmp_path, later=True)
     await agent_jobs_db.connection.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     jobs = reader(workspace, "agent_jobs")
-    await jobs.recognise()
-    assert jobs.unrecognised
+    await jobs.variant.recognise()
+    assert jobs.variant.unrecognised
     await agent_jobs_db.connection.execute("ROLLBACK")
     await jobs.counts()
-    assert not jobs.unrecognised
+    assert not jobs.variant.unrecognised
     assert jobs.engine.limits["profile"] == "table"
     await workspace.close()
 

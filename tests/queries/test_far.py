@@ -41,7 +41,7 @@ async def test_four_round_trips_to_the_first_rows(
     usual = await again.engines[engine].roots()
     assert page.nodes == usual.nodes, "the short way reads what the usual one does"
     assert page.cursor == usual.cursor
-    assert workspace.engines[engine].notes == again.engines[engine].notes
+    assert workspace.engines[engine].variant.notes == again.engines[engine].variant.notes
     assert workspace.server.version == again.server.version == server.version
     await workspace.close()
     await again.close()

@@ -76,7 +76,7 @@ async def nodes(reader: Reader) -> dict[str, Node]:
         if node.id not in found:
             found[node.id] = node
             if node.kind in parents:
-                ahead += (await reader.children(node.id, asked=True)).nodes
+                ahead += (await reader.children(node.id, allow_scan=True)).nodes
     return found
 
 

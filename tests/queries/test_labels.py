@@ -196,7 +196,7 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
         r.found.schema: (r.engine.limits["profile"], r.engine.limits["group"]) for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
-    assert all(any("as the settings say" in note for note in r.notes) for r in workspace.engines.values())
+    assert all(any("as the settings say" in note for note in r.variant.notes) for r in workspace.engines.values())
     await workspace.close()
 
 

@@ -224,7 +224,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert page.scan_required.pages == 1
     ddl = "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id, created_at, task_id)"
     assert page.scan_required.ddl == ddl
-    asked = await reader(workspace).children(node, asked=True)
+    asked = await reader(workspace).children(node, allow_scan=True)
     assert [n.id for n in asked.nodes] == [eternaltwin_db.id(task)]
     assert asked.scan_required is None
 

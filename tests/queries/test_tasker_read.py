@@ -154,7 +154,7 @@ async def test_a_pgmq_without_the_engine_s_queues_is_not_used(tasker_db: TaskerD
     data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     await tasker_db.write(data)
     assert tasker_db.reader.engine.limits["queue"] == "elsewhere"
-    assert "orchestration_step_results" in tasker_db.reader.notes[0]
+    assert "orchestration_step_results" in tasker_db.reader.variant.notes[0]
     assert {f.code for f in (await tasker_db.findings()).found} == set()
 
 
@@ -220,7 +220,7 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
     try:
         reader = workspace.engines["tasker"]
         assert reader.engine.limits["queue"] == "elsewhere"
-        assert "privileges" in reader.notes[0]
+        assert "privileges" in reader.variant.notes[0]
         found = await reader.findings()
         assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
         node = (await reader.nodes([tasker_db.task(made)])).nodes[0]

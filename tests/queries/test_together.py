@@ -56,7 +56,7 @@ async def walked(reader: Reader) -> list[Node]:
     for node in nodes:  # grows meanwhile
         kind = reader.engine.kind(node.kind)
         if kind and kind.children and len(nodes) < 300:
-            below = (await reader.children(node.id, page=5, asked=True)).nodes
+            below = (await reader.children(node.id, page=5, allow_scan=True)).nodes
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
     nodes += (await reader.live(page=50)).nodes
     nodes += [dead_letter.node for dead_letter in (await reader.dead(page=20)).dead_letters]

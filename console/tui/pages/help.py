@@ -80,7 +80,7 @@ def _engine(
     lines = [
         heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
         *wrapped(spec.about, width),
-        *(line for note in reader.notes for line in wrapped(note, width, "bold")),
+        *(line for note in reader.variant.notes for line in wrapped(note, width, "bold")),
         *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),
         BLANK,
     ]

@@ -310,7 +310,7 @@ class TreeScreen(PageScreen):
         if reader is None or not option:
             self.say("This engine has only one grouping.", "faint")
             return
-        reader.choose(option, value)
+        reader.variant.set_option(option, value)
         self._lists.pop((reader.label, ListKind.TREE), None)
         self._kind = ListKind.TREE
         self._switched()

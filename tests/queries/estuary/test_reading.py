@@ -51,7 +51,7 @@ async def test_it_is_recognised_as_upstream_has_it(database: str, server: Postgr
 
     for action, arguments in (("send", {"message": {"type": "shard_failed"}}), ("delete", {})):
         assert (await apply(workspace, action, task, **arguments))[0] == "changed"
-    assert workspace.engines[LABEL].notes[0].startswith("parents: random (flowid has the default")
+    assert workspace.engines[LABEL].variant.notes[0].startswith("parents: random (flowid has the default")
     await workspace.close()
     await estuary_db.connection.close()
 
@@ -410,7 +410,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     page = await r.children(estuary_db.id(parent))
     assert page.scan_required is not None
     assert page.scan_required.ddl.startswith("CREATE INDEX CONCURRENTLY")
-    assert [n.id for n in (await r.children(estuary_db.id(parent), asked=True)).nodes] == [estuary_db.id(child)]
+    assert [n.id for n in (await r.children(estuary_db.id(parent), allow_scan=True)).nodes] == [estuary_db.id(child)]
     findings = await r.findings()
     assert {u.code for u in findings.skipped_findings} == {"locked_by_a_dead_worker", "unread_inbox", "missing_child"}
     for task, code in ((orphaned, "locked_by_a_dead_worker"), (stale_engines, "unread_inbox")):
