@@ -94,7 +94,7 @@ class PostgresServer(Server):
         """Restart as a hot standby: ``pg_is_in_recovery()``, read-only, waiting for a primary that never comes."""
         self.halt("fast")
         (self.data / "standby.signal").touch()
-        self._own(self.data / "standby.signal")
+        self.chown(self.data / "standby.signal")
         self.start()
 
     def keep(self) -> None:
@@ -118,13 +118,13 @@ class PostgresServer(Server):
         replica.halt("fast")
         shutil.rmtree(replica.data)
         program = [
-            str(replica._programs / "pg_basebackup"),
+            str(replica.programs / "pg_basebackup"),
             *("-D", str(replica.data)),
             *("-d", self.dsn(), "--write-recovery-conf", "--checkpoint=fast"),
         ]
-        with replica._log() as log:
-            if replica._spawn(program, stdout=log, stderr=log).wait(60) != 0:
-                raise RuntimeError(replica._last_words())
+        with replica.open_log() as log:
+            if replica.spawn(program, stdout=log, stderr=log).wait(60) != 0:
+                raise RuntimeError(replica.log_tail())
         replica.password = self.password
         replica.start()
         return replica
@@ -133,7 +133,7 @@ class PostgresServer(Server):
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(source, target)
         for path in (target, *target.rglob("*")):
-            self._own(path)
+            self.chown(path)
 
     def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
         self._forget()
@@ -178,7 +178,7 @@ class PostgresServer(Server):
             self._loop.call_soon_threadsafe(admin.terminate)
 
 
-async def together(server: PostgresServer, *names: str) -> str:
+async def all_engines_database(server: PostgresServer, *names: str) -> str:
     """Return the DSN of a new database with the demo's data of these engines (none: all), each in its own schema."""
     dsn = server.fresh()
     for filler in ENGINES:

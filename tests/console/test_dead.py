@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Button
 
 from console.demo.tasker.data import Data
-from console.demo.tasker.shapes import complete, failed
+from console.demo.tasker.step_history import complete, failed
 from console.model import dead_letter_board
 from queries.model import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui

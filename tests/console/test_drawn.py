@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.demo.tasker.data import Data
-from console.demo.tasker.shapes import complete, failed
+from console.demo.tasker.step_history import complete, failed
 from console.demo.tasker.templates import Step, Template
 from console.text import formatting
 from console.tui.widgets.line_view import LineView

@@ -12,7 +12,7 @@ from console.demo.engine import connect
 from console.tui.widgets.line_view import LineView
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
-from tests.servers import PostgresServer, together
+from tests.servers import PostgresServer, all_engines_database
 
 LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
@@ -20,7 +20,7 @@ LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 @pytest.fixture
 async def five(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of all engines; nobody is at work."""
-    dsn = await together(server)
+    dsn = await all_engines_database(server)
     yield dsn
     server.drop(dsn)
 

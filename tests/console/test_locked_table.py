@@ -9,13 +9,13 @@ import asyncpg
 import pytest
 
 from tests.console.tui_driver import TuiDriver, run_tui
-from tests.servers import PostgresServer, together
+from tests.servers import PostgresServer, all_engines_database
 
 
 @pytest.fixture
 async def two(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of agent_jobs and eternaltwin; nobody is at work."""
-    dsn = await together(server, "agent_jobs", "eternaltwin")
+    dsn = await all_engines_database(server, "agent_jobs", "eternaltwin")
     yield dsn
     server.drop(dsn)
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker.data import CreatedTask, Data
 from queries.model import DryRun, Findings, Outcomes
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -56,11 +56,11 @@ class TaskerDb:
     # Names
 
     @staticmethod
-    def task(made: Made | UUID) -> str:
-        return f"{LABEL}/task:{made.id if isinstance(made, Made) else made}"
+    def task(made: CreatedTask | UUID) -> str:
+        return f"{LABEL}/task:{made.id if isinstance(made, CreatedTask) else made}"
 
     @staticmethod
-    def step(made: Made, name: str) -> str:
+    def step(made: CreatedTask, name: str) -> str:
         return f"{LABEL}/step:{made.steps[name]}"
 
     @staticmethod
@@ -90,15 +90,15 @@ class TaskerDb:
         """Return the tasks that the poller finds."""
         return {row[0] for row in await self.connection.fetch("SELECT task_uuid FROM get_next_ready_tasks(50)")}
 
-    async def status(self, made: Made) -> str:
+    async def status(self, made: CreatedTask) -> str:
         return str(await self.value("SELECT execution_status FROM get_task_execution_context($1)", made.id))
 
-    async def ready_steps(self, made: Made) -> set[UUID]:
+    async def ready_steps(self, made: CreatedTask) -> set[UUID]:
         sql = "SELECT workflow_step_uuid FROM get_step_readiness_status($1, NULL) WHERE ready_for_execution"
         return {row[0] for row in await self.connection.fetch(sql, made.id)}
 
-    async def state(self, made: Made | UUID) -> str | None:
-        key = made.id if isinstance(made, Made) else made
+    async def state(self, made: CreatedTask | UUID) -> str | None:
+        key = made.id if isinstance(made, CreatedTask) else made
         sql = "SELECT to_state FROM task_transitions WHERE task_uuid = $1 AND most_recent"
         return await self.value(sql, key) or None
 

@@ -10,7 +10,7 @@ from random import Random
 import asyncpg
 
 from console.demo.agent_jobs import AgentJobs
-from console.demo.agent_jobs.executor import Bull, Claim, Poller
+from console.demo.agent_jobs.executor import Claim, Poller, RedisQueue
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
@@ -29,7 +29,7 @@ CHANGED = Outcome.CHANGED
 
 @both_versions
 async def test_a_row_comes_after_the_enqueuing_and_ends_once(agent_jobs_db: AgentJobsDb) -> None:
-    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
+    bull, agent = RedisQueue(agent_jobs_db.connection), await agent_jobs_db.agent()
     numbers = [await bull.add(agent, ANNA, error=error) for error in (None, "File ingestion failed")]
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 2
     await bull.tick()
@@ -42,7 +42,7 @@ async def test_a_row_comes_after_the_enqueuing_and_ends_once(agent_jobs_db: Agen
 
 async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """A stalled job, a clock that is behind, a paused queue: the row's end never comes."""
-    bull, agent = Bull(agent_jobs_db.connection, skew=timedelta(seconds=-60)), await agent_jobs_db.agent()
+    bull, agent = RedisQueue(agent_jobs_db.connection, skew=timedelta(seconds=-60)), await agent_jobs_db.agent()
     await bull.add(agent, ANNA)
     await bull.add(agent, ANNA, stalls=True)
     await bull.tick()
@@ -58,7 +58,7 @@ async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspa
 
 
 async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
+    bull, agent = RedisQueue(agent_jobs_db.connection), await agent_jobs_db.agent()
     for _ in range(12):
         await bull.add(agent, ANNA)
     while await bull.tick() or await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'"):
@@ -77,7 +77,7 @@ async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror
 
 @both_versions
 async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    bull, agent = Bull(agent_jobs_db.connection), await agent_jobs_db.agent()
+    bull, agent = RedisQueue(agent_jobs_db.connection), await agent_jobs_db.agent()
     await bull.add(agent, ANNA)
     await bull.tick()
     job = await agent_jobs_db.value("SELECT id FROM jobs")
@@ -94,7 +94,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: Agen
 async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.sql(audit_log.ddl())
     rng = Random(5)
-    bull, agents = Bull(agent_jobs_db.connection), [await agent_jobs_db.agent() for _ in range(3)]
+    bull, agents = RedisQueue(agent_jobs_db.connection), [await agent_jobs_db.agent() for _ in range(3)]
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     tally: dict[tuple[str, Outcome], int] = {}
     for step in range(250):

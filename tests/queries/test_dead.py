@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from console.demo.tasker.data import Data
-from console.demo.tasker.shapes import complete, failed
+from console.demo.tasker.step_history import complete, failed
 from queries.contract import loader
 from queries.model import DeadLetter
 from queries.read.dead_letters import order

@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 
 from console.demo.engine import Connection
-from console.demo.eternaltwin import Busy, Eternaltwin
+from console.demo.eternaltwin import Eternaltwin, Simulation
 from console.demo.eternaltwin.data import make
 from console.demo.eternaltwin.kinds import KINDS, CannotPoll, poll
 from console.demo.eternaltwin.runner import Polled, Runner, Tick
@@ -353,7 +353,7 @@ async def test_restarting_a_done_job_from_its_initial_state_runs_it_to_its_end_a
 
 async def test_new_jobs_keep_arriving(db: Connection) -> None:
     worker = Eternaltwin().worker(db, 1)
-    assert isinstance(worker, Busy)
+    assert isinstance(worker, Simulation)
     for _ in range(30):
         await worker.tick()
     assert await db.fetchval("SELECT count(*) FROM job") == 2

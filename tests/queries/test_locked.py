@@ -17,7 +17,7 @@ from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import opened, reader
-from tests.servers import PostgresServer, both_versions, together
+from tests.servers import PostgresServer, all_engines_database, both_versions
 
 Lock = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
 COMMANDS = ("engines", "tree", "stuck", "dead")
@@ -42,7 +42,7 @@ async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
 @pytest.fixture
 async def five(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of all engines; nobody is at work."""
-    dsn = await together(server)
+    dsn = await all_engines_database(server)
     yield dsn
     server.drop(dsn)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import (
+from console.demo.tasker.step_history import (
     StepHistory,
     cancelled,
     claimed,
@@ -45,7 +45,7 @@ def refusal(outcomes: Outcomes, node: str) -> str:
     return why(outcomes, node)
 
 
-def blocked(data: Data, **more: Any) -> Made:
+def blocked(data: Data, **more: Any) -> CreatedTask:
     """Return an order whose card could not be charged."""
     steps = {
         "validate_cart": complete(900),
@@ -450,7 +450,7 @@ async def test_release_keeps_the_task_state_if_others_are_in_flight_and_requires
     tasker_db: TaskerDb, data: Data
 ) -> None:
     regions = {"sum_region_north": claimed(7200), "sum_region_south": claimed(7, retryable=False)}
-    made = data.task("nightly_ledger", ago=7200, steps={"open_books": complete(), **regions})
+    made = data.task("nightly_report", ago=7200, steps={"open_books": complete(), **regions})
     await tasker_db.write(data)
     outcomes = await tasker_db.do("release", tasker_db.step(made, "sum_region_north"))
     assert of(outcomes, "task_transitions") == []

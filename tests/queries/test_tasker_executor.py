@@ -12,12 +12,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from console.demo.tasker import Busy
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker import Simulation
+from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.orchestrator import Orchestrator
 from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.shapes import complete, enqueued, failed, pending, waiting
-from console.demo.tasker.stuck import make
+from console.demo.tasker.scenarios import make
+from console.demo.tasker.step_history import complete, enqueued, failed, pending, waiting
 from console.demo.tasker.worker import Worker
 from queries.actions import perform
 from queries.model import Outcome
@@ -239,7 +239,7 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
     await tasker_db.write(make(1))
     rng = Random(7)
     engine.worker._rng = rng
-    locked = Busy(engine.orchestrator._connection, rng)
+    locked = Simulation(engine.orchestrator._connection, rng)
     locked._orchestrator = engine.orchestrator
     stop = asyncio.Event()
 
@@ -320,5 +320,5 @@ async def _true(tasker_db: TaskerDb, changes: Any) -> None:
 
 def test_a_created_task_lists_its_steps() -> None:
     made = Data(1).task("refund")
-    assert isinstance(made, Made)
+    assert isinstance(made, CreatedTask)
     assert list(made.steps) == ["check_return", "refund_card", "notify_customer"]

@@ -13,9 +13,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import SQL, Protocol
-from console.demo.tasker.shapes import StepHistory, claimed, complete, failed, pending, waiting
+from console.demo.tasker.step_history import StepHistory, claimed, complete, failed, pending, waiting
 from queries.actions import perform
 from queries.model import Outcome
 from queries.write import transaction_mark
@@ -143,13 +143,13 @@ async def test_actions_and_engine_never_deadlock(tasker_db: TaskerDb, engines: l
         )
 
 
-def _id(tasker_db: TaskerDb, case: Case, made: Made, dead_letter: UUID | None) -> str:
+def _id(tasker_db: TaskerDb, case: Case, made: CreatedTask, dead_letter: UUID | None) -> str:
     if dead_letter:
         return tasker_db.dead_letter(dead_letter)
     return tasker_db.step(made, case.node) if case.node else tasker_db.task(made)
 
 
-async def _write(engine: Engine, rng: Random, case: Case, one: Made, *, after: float) -> None:
+async def _write(engine: Engine, rng: Random, case: Case, one: CreatedTask, *, after: float) -> None:
     """Write to a node as the engine may, after ``after`` seconds."""
     await asyncio.sleep(after)
     step = one.steps["refund_card"]
@@ -212,7 +212,7 @@ async def until_waiting(tasker_db: TaskerDb, query: str) -> None:
             await asyncio.sleep(0)
 
 
-def stuck(data: Data) -> Made:
+def stuck(data: Data) -> CreatedTask:
     return data.task("refund", state="blocked_by_failures", ago=900, steps={**DONE, "refund_card": failed(900)})
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from console.demo.tasker import Tasker
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import (
+from console.demo.tasker.scenarios import make
+from console.demo.tasker.step_history import (
     StepHistory,
     cancelled,
     claimed,
@@ -24,7 +25,6 @@ from console.demo.tasker.shapes import (
     reset,
     waiting,
 )
-from console.demo.tasker.stuck import make
 from console.demo.tasker.templates import Step, Template
 from console.text import graph
 from queries.contract import loader
@@ -246,7 +246,7 @@ async def tree(tasker_db: TaskerDb, parent: str) -> dict[str, Any]:
 
 @both_versions
 async def test_a_step_is_listed_once_under_its_deepest_parent(tasker_db: TaskerDb, data: Data) -> None:
-    order, report = data.task("fulfil_order"), data.task("nightly_ledger")
+    order, report = data.task("fulfil_order"), data.task("nightly_report")
     await tasker_db.write(data)
     under = (await tree(tasker_db, tasker_db.task(order)))["validate_cart"]
     flat = [title for branch in (under, *under.values()) for title in branch]
@@ -383,7 +383,7 @@ async def test_counts_live_and_find(demo: TaskerDb) -> None:
     for text in (task.id, f"task:{key}", key, key.replace("-", "")[:24], row[0], row[0][:13]):
         assert task.id in [n.id for n in (await demo.reader.find(text)).nodes], text
     assert {n.kind for n in (await demo.reader.find("odd")).nodes} == {"task"}, "a tag"
-    assert [n.title.split()[0] for n in (await demo.reader.find("nightly")).nodes] == ["nightly_ledger"]
+    assert [n.title.split()[0] for n in (await demo.reader.find("nightly")).nodes] == ["nightly_report"]
     assert (await demo.reader.find("'; DROP TABLE tasks; --")).nodes == ()
 
 
@@ -411,14 +411,14 @@ async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerD
                    " WHERE s.workflow_step_uuid = e.to_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
     await tasker_db.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
     ids = [tasker_db.task(made) for made in [*asked, bare]]
-    together = (await tasker_db.reader.nodes(ids)).nodes
+    all_engines_database = (await tasker_db.reader.nodes(ids)).nodes
     alone = [(await tasker_db.reader.nodes([i])).nodes[0] for i in ids]
-    assert together == tuple(alone)
-    assert [n.title.split(" · ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
-    assert together[1].error == "check_return: no stock"
-    assert together[2].due_at is not None
+    assert all_engines_database == tuple(alone)
+    assert [n.title.split(" · ")[1] for n in all_engines_database] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
+    assert all_engines_database[1].error == "check_return: no stock"
+    assert all_engines_database[2].due_at is not None
     live = (await tasker_db.reader.live(page=5)).nodes
-    assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
+    assert sorted(live, key=lambda n: n.id) == sorted(all_engines_database, key=lambda n: n.id)
 
 
 # Findings
@@ -501,7 +501,7 @@ BEYOND: list[tuple[str, str, float, dict[str, StepHistory], str, str]] = [
     ("refund", "steps_in_process", 240, {"check_return": complete(300)}, "", "nothing_in_flight"),
     ("refund", "waiting_for_dependencies", 2940, {"check_return": waiting(30, backoff=9000)}, "", "stale_soon"),
     (
-        "nightly_ledger",
+        "nightly_report",
         "waiting_for_dependencies",
         240 * 60 * 0.81,
         {"open_books": waiting(30, backoff=9000)},
@@ -604,7 +604,7 @@ async def test_more_failures_than_the_search_limit(
 
 async def test_a_template_s_lifecycle_overrides_the_thresholds(tasker_db: TaskerDb, data: Data) -> None:
     wide = data.task(
-        "nightly_ledger",
+        "nightly_report",
         state="waiting_for_dependencies",
         ago=70 * MINUTE,
         steps={"open_books": waiting(30, backoff=9000)},
@@ -893,4 +893,4 @@ async def test_the_demo_is_the_same_for_a_seed() -> None:
     assert (one.rows, one.messages) == (two.rows, two.messages)
     assert one.rows != other.rows
     assert Tasker.name == "tasker"
-    assert isinstance(one.task("refund"), Made)
+    assert isinstance(one.task("refund"), CreatedTask)

@@ -77,7 +77,7 @@ async def play(tui: TuiDriver) -> None:
     keep(tui, "audit")
 
     await tui.press("2")
-    await down_to(tui, r"blocked by fail\S* +nightly_ledger")
+    await down_to(tui, r"blocked by fail\S* +nightly_report")
     await tui.press("enter")
     await tui.wait_for("Steps  ", "merge_regions", "publish")
     keep(tui, "dag")

@@ -1,4 +1,4 @@
-"""Agent jobs in the demo: the mirror of a queue in Redis, and that queue going on."""
+"""Demo of agent_jobs: a table that mirrors a queue in Redis, and a simulation of that queue."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from random import Random
 from typing import Final
 
 from console.demo.agent_jobs.data import Data, error_of, make
-from console.demo.agent_jobs.executor import Bull
+from console.demo.agent_jobs.executor import RedisQueue
 from console.demo.engine import Connection, Engine
 
-ARRIVALS: Final = 2000  # so that a demo left alone over night does not grow without end
+ARRIVALS: Final = 2000  # limits the growth of a demo that runs over night
 TICKS_BETWEEN: Final = 4
-QUIET: Final = 5  # the agent whose old job waits gets no new ones, which would overtake it
+QUIET: Final = 5  # the agent of the old waiting job gets no new jobs, which would overtake it
 
 
 class AgentJobs(Engine):
-    """The engine as the demo has it."""
+    """The engine agent_jobs in the demo."""
 
     name = "agent_jobs"
 
     def __init__(self) -> None:
         self._data = Data(0)
-        self._bull: Bull | None = None
+        self._bull: RedisQueue | None = None
 
     async def fill(self, connection: Connection, seed: int) -> None:
         self._data = make(seed)
         await self._data.insert(connection)
 
-    def worker(self, connection: Connection, seed: int) -> Busy:
+    def worker(self, connection: Connection, seed: int) -> Simulation:
         first = self._data.next if self._bull is None else self._bull.next
-        self._bull = Bull(connection, first=first)
-        return Busy(self._bull, self._data, Random(seed))
+        self._bull = RedisQueue(connection, first=first)
+        return Simulation(self._bull, self._data, Random(seed))
 
 
-class Busy:
-    """The queue's workers, and users who upload a file every now and then."""
+class Simulation:
+    """The queue's workers, and users who sometimes upload a file."""
 
-    def __init__(self, bull: Bull, data: Data, rng: Random) -> None:
+    def __init__(self, bull: RedisQueue, data: Data, rng: Random) -> None:
         self._bull = bull
         self._data = data
         self._rng = rng

@@ -1,6 +1,6 @@
-"""The demo's jobs, as a mirror of a queue has them: pending, completed, failed, and never a started_at.
+"""Jobs of the demo, as a mirror of a queue shows them: pending, completed or failed, without a started_at.
 
-Why what is stuck on purpose stays so: nothing ever reads the table, and the queue in Redis knows nothing of these rows.
+The stuck jobs stay stuck because no process reads the table, and the queue in Redis does not contain these rows.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ ERRORS: Final = (
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values. Every choice comes from ``rng``."""
+    """Rows to insert. Every random choice uses ``rng``."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
         self.users = [self._id() for _ in range(USERS)]
         self.agents = [(self._id(), self.users[n % USERS], name) for n, name in enumerate(AGENTS)]
-        self.gone = self._id()  # an agent that was deleted when no foreign key took its jobs along
+        self.gone = self._id()  # an agent that was deleted while the foreign key was missing
         self.jobs: list[tuple[Any, ...]] = []
         self.next = 3811
 
@@ -52,14 +52,14 @@ class Data:
         error: str | None = None,
         number: int | None = None,
     ) -> None:
-        """A job made ``age`` seconds ago that ended ``took`` seconds later."""
+        """Add a job that was created ``age`` seconds ago and ended ``took`` seconds later."""
         agent_id, user = agent or self.rng.choice(self.agents)[:2]
         if number is None:
             number, self.next = self.next, self.next + 1
         self.jobs.append((self._id(), str(number), agent_id, user, status, error, age, took))
 
     async def insert(self, connection: Connection) -> None:
-        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
         async with connection.transaction():
             await connection.execute(SQL["lose_foreign_key"])
             await connection.execute(SQL["fill_agents"], *_columns(self.agents))
@@ -70,14 +70,14 @@ class Data:
 
 
 def make(seed: int) -> Data:
-    """All of the demo's rows for a seed."""
+    """Return all rows of the demo for a seed."""
     data = Data(seed)
     ages = sorted((data.rng.uniform(2 * MINUTE, 20 * DAY) for _ in range(JOBS)), reverse=True)
     for age in ages:
         failed = data.rng.random() < 0.03
         error = error_of(data.rng, data.users[0]) if failed else None
         data.job("failed" if failed else "completed", age, took=data.rng.uniform(4, 45), error=error)
-    for n in range(5):  # of one agent, whose later jobs have ended: these rows' ends were lost
+    for n in range(5):  # later jobs of the same agent have ended: completion not recorded
         data.job("pending", 6 * HOUR - n * 20, agent=data.agents[0][:2])
     data.job("completed", 5 * HOUR, agent=data.agents[0][:2], took=21)
     data.job("pending", 25 * MINUTE, agent=(data.agents[5][0], data.agents[5][1]))
@@ -86,7 +86,7 @@ def make(seed: int) -> Data:
     data.job("completed", 9 * DAY, took=6 * DAY, number=17)
     data.job("completed", 90, took=15, number=1)
     data.job("completed", 40 * DAY, agent=(data.gone, data.users[1]), took=20)
-    # An agent's rows must not be overtaken by what the others' clocks say: the one waiting for long is its newest.
+    # The job that waits for long must be the newest of its agent; a newer one would have overtaken it.
     waits = data.agents[5][0]
     data.jobs = [row for row in data.jobs if row[2] != waits or row[4] == "pending" or row[6] > HOUR]
     data.next = 2
@@ -94,7 +94,7 @@ def make(seed: int) -> Data:
 
 
 def error_of(rng: Random, user: UUID) -> str:
-    """What a failed job's error reads like."""
+    """Return an error message for a failed job."""
     mutex = f"Failed to acquire mutex for user {user} after 50 retries"
     return rng.choice((mutex, *ERRORS))
 

@@ -1,11 +1,12 @@
-"""The executors: the queue in Redis of which the table is a mirror, and one that polls the table itself.
+"""Executors of agent_jobs: a queue in Redis that the table mirrors, and an executor that polls the table.
 
-The mirror knows two moments. Put into the queue, a job gets its row: where that INSERT fails, it runs without one. At
-its end comes one UPDATE by the job's number in the queue, whatever the row says by then: where that fails, or the job
-stalls twice and Redis ends it, the row stays pending. Nobody ever reads the table to find work.
+The mirror is written at two moments. The application inserts the row after it puts a job into the queue; if the INSERT
+fails, the job runs without a row. At the end, the application updates the row by the job's number in the queue, without
+a check of the row's status. The row stays pending if this UPDATE fails, or if the job stalls twice and Redis ends it.
+No process reads the table to find work.
 
-An executor that polls the table is not known, only the shape of the table: this one takes the oldest pending job, and
-ends it only if it still is the one that it took.
+No real executor that polls the table is known, only the table's columns. The one here takes the oldest pending job, and
+ends it only if the row still shows its own claim.
 """
 
 from __future__ import annotations
@@ -25,42 +26,42 @@ SQL: Final = Statements(files("console.demo.agent_jobs").joinpath("statements.sq
 CONCURRENCY: Final = 2
 
 
-class Queued(Record):
-    """A job as Redis has it. ``error``: how it will end, if badly. ``stalls``: its worker dies twice."""
+class QueuedJob(Record):
+    """A job in Redis. ``error`` is the message if it will fail; ``stalls`` means its worker dies twice."""
 
     number: str
     error: str | None = None
     stalls: bool = False
 
 
-class Bull:
-    """A queue in Redis with its workers, as far as the table can tell. ``skew``: its clock against the server's."""
+class RedisQueue:
+    """A queue in Redis with its workers. ``skew`` is the difference of its clock to the server's."""
 
     def __init__(self, connection: Connection, *, first: int = 1, skew: timedelta = timedelta()) -> None:
         self._connection = connection
         self.next = first
         self._skew = skew
-        self._waiting: deque[Queued] = deque()
-        self._active: list[Queued] = []
-        self.paused = False  # for all workers, until one starts
-        self.swallowed = 0  # errors of the database that nobody hears of
+        self._waiting: deque[QueuedJob] = deque()
+        self._active: list[QueuedJob] = []
+        self.paused = False  # for all workers
+        self.swallowed = 0  # errors of the database that the application ignores
 
     async def add(self, agent: UUID, user: UUID, *, error: str | None = None, stalls: bool = False) -> str:
-        """Put a job into the queue, then write its row. Returns its number."""
-        job = Queued(number=str(self.next), error=error, stalls=stalls)
+        """Put a job into the queue, insert its row, and return its number."""
+        job = QueuedJob(number=str(self.next), error=error, stalls=stalls)
         self.next += 1
         self._waiting.append(job)
         await self._write("insert", job.number, agent, user)
         return job.number
 
     def flush(self) -> None:
-        """Redis is emptied: what waits is lost, and numbers begin again."""
+        """Empty Redis: waiting jobs are lost, and numbers restart at 1."""
         self._waiting.clear()
         self._active.clear()
         self.next = 1
 
     async def tick(self) -> int:
-        """End what is active, then take what waits. Returns how many have ended."""
+        """End active jobs, then start waiting ones; return the number of ended jobs."""
         active, self._active = self._active, []
         for job in active:
             if not job.stalls:
@@ -69,8 +70,8 @@ class Bull:
             self._active.append(self._waiting.popleft())
         return len(active)
 
-    async def end(self, job: Queued) -> None:
-        """Write a job's end, by its number, over whatever is there."""
+    async def end(self, job: QueuedJob) -> None:
+        """Record the end of a job by its number, without a check of the row's status."""
         at: datetime = await self._connection.fetchval(SQL["clock"])
         await self._write("end", job.number, "failed" if job.error else "completed", job.error, at + self._skew)
 
@@ -82,7 +83,7 @@ class Bull:
 
 
 class Claim(Record):
-    """A job that an executor of the table has taken, and when."""
+    """A job that the executor has claimed, and the time of the claim."""
 
     id: UUID
     at: datetime
@@ -94,15 +95,15 @@ class Poller:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.ended: list[UUID] = []
-        self.lost: list[UUID] = []  # taken away while it was at it
+        self.lost: list[UUID] = []  # another process took the job away during its execution
 
     async def claim(self) -> Claim | None:
-        """Take the oldest pending job; None where there is none."""
+        """Claim the oldest pending job; return None if no job is pending."""
         row = await self._connection.fetchrow(SQL["claim"])
         return Claim(id=row["id"], at=row["started_at"]) if row else None
 
     async def finish(self, claim: Claim, error: str | None = None) -> bool:
-        """End a job. False where it is not ours any more."""
+        """End a job; return False if the claim was lost."""
         status = "failed" if error else "completed"
         mine = await self._connection.fetchval(SQL["finish"], claim.id, claim.at, status, error) is not None
         (self.ended if mine else self.lost).append(claim.id)

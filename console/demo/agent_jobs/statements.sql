@@ -1,11 +1,11 @@
--- What the demo's agent jobs and their data say to the database. Unqualified: the search_path decides.
+-- Statements of the demo's agent_jobs. Names are unqualified: the search_path names the schema.
 
 -- name: insert
--- $1 number in the queue, $2 agent, $3 user: after the job was put into the queue in Redis
+-- $1 number in the queue, $2 agent, $3 user: after the job is in the queue in Redis
 INSERT INTO jobs (job_id, agent_id, user_id, status) VALUES ($1, $2, $3, 'pending');
 
 -- name: end
--- $1 number in the queue, $2 status, $3 error or NULL, $4 the worker's clock. Whatever the row says by then.
+-- $1 number in the queue, $2 status, $3 error or NULL, $4 the worker's clock. No check of the row's status.
 UPDATE jobs SET status = $2, error = coalesce($3, error), completed_at = $4, updated_at = now() WHERE job_id = $1;
 
 -- name: clock
@@ -18,7 +18,7 @@ WHERE id = (SELECT id FROM jobs WHERE status = 'pending' ORDER BY created_at, id
 RETURNING id, started_at;
 
 -- name: finish
--- $1 a job, $2 when it was claimed, $3 status, $4 error. Nothing where it was taken away meanwhile.
+-- $1 a job, $2 when it was claimed, $3 status, $4 error. No row if the claim was lost.
 UPDATE jobs SET status = $3, error = $4, completed_at = clock_timestamp(), updated_at = clock_timestamp()
 WHERE id = $1 AND status = 'active' AND started_at = $2
 RETURNING id;
@@ -38,5 +38,5 @@ FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text
      AS r (id, number, agent, owner, status, error, age, took);
 
 -- name: lose_foreign_key
--- What running the set-up of agents again does to a database: the key goes, and never comes back.
+-- A second run of the agents' set-up drops the foreign key and does not create it again.
 ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey;

@@ -1,4 +1,4 @@
-"""Estuary in the demo: its tasks, and executors that go on with them."""
+"""Demo of estuary: its tasks, and executors that poll them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from console.demo.estuary import kinds
 from console.demo.estuary.data import make
 from console.demo.estuary.executor import SQL, Executor
 
-ARRIVALS: Final = 300  # so that a demo left alone over night does not grow without end
+ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
 TICKS_BETWEEN: Final = 16
 
 
 class Estuary(Engine):
-    """The engine as the demo has it."""
+    """The engine estuary in the demo."""
 
     name = "estuary"
 
@@ -26,13 +26,13 @@ class Estuary(Engine):
     async def fill(self, connection: Connection, seed: int) -> None:
         await make(seed, await connection.fetchval(SQL["clock"])).insert(connection)
 
-    def worker(self, connection: Connection, seed: int) -> Busy:
+    def worker(self, connection: Connection, seed: int) -> Simulation:
         self._workers += 1
-        return Busy(connection, Random(f"{seed}/{self._workers}"))
+        return Simulation(connection, Random(f"{seed}/{self._workers}"))
 
 
-class Busy:
-    """The engine's two kinds of process, with their own types and timeouts, and users who ask for something new."""
+class Simulation:
+    """The engine's two kinds of process, each with its types and timeout, and users who create tasks."""
 
     def __init__(self, connection: Connection, rng: Random) -> None:
         self._connection = connection
@@ -42,7 +42,12 @@ class Busy:
         self._executors = (
             Executor(connection, rng, types=agent, timeout=300.0, permits=5),
             Executor(
-                connection, rng, types=[kinds.DATA_PLANE], timeout=60.0, permits=1, lasts=lambda rng: rng.randint(2, 9)
+                connection,
+                rng,
+                types=[kinds.DATA_PLANE],
+                timeout=60.0,
+                permits=1,
+                poll_ticks=lambda rng: rng.randint(2, 9),
             ),
         )
 
@@ -54,7 +59,7 @@ class Busy:
 
 
 async def arrive(connection: Connection, rng: Random) -> None:
-    """Something new: a publication or a discovery is queued, or a sum is asked for."""
+    """Create a task: a publication, a discovery or a FIBONACCI sum."""
     type_ = rng.choice((kinds.PUBLICATIONS, kinds.DISCOVERS, kinds.FIBONACCI))
     message = {"value": rng.randint(4, 6)} if type_ == kinds.FIBONACCI else {"type": "queued"}
     async with connection.transaction():

@@ -1,8 +1,8 @@
-"""The demo's tasks: nearly all controllers asleep, a few of every type at work, and at least one of everything stuck.
+"""Tasks of the demo: most controllers are suspended, some tasks of every type run, and each way to be stuck occurs.
 
-Why what is stuck on purpose stays so while the executors work: no executor takes EVOLUTIONS or TENANT_CONTROLLER, as in
-the engine's own agent before it learnt them; poison is never read; zombies, heartbeats of the wrong kind and unread
-inboxes are not due; and what fails each poll fails again.
+The stuck tasks stay stuck while the executors work. No executor takes EVOLUTIONS or TENANT_CONTROLLER, like an old
+version of the engine's agent. No poll can read a poison message. Tasks locked by a dead worker, with wrong heartbeats
+or with unread inboxes are not due. A task that fails a poll fails the next one as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLLECTIONS: Final = (
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values. Choices come from ``rng``; ids tell when they were made."""
+    """Rows to insert. Every random choice uses ``rng``; an id contains its creation time."""
 
     def __init__(self, seed: int, now: float) -> None:
         self.rng = Random(seed)
@@ -44,7 +44,7 @@ class Data:
         self.odd: list[tuple[str, str]] = []
 
     def id(self, age: float, shard: int = 1) -> str:
-        """An id made so many seconds ago."""
+        """Return an id as of ``age`` seconds ago."""
         millis = round((self._now - age - 1_600_000_000) * 1000)
         digits = f"{millis << 23 | self.rng.randrange(8192) << 10 | shard:016x}"
         return ":".join(digits[i : i + 2] for i in range(0, 16, 2))
@@ -61,7 +61,7 @@ class Data:
         inbox: list[Any] | None = None,
         inbox_next: list[Any] | None = None,
     ) -> str:
-        """A task: ``due`` in so many seconds (None: suspended), its heartbeat ``beat`` seconds old (None: idle)."""
+        """Add a task, ``due`` in seconds (None: suspended), with a heartbeat ``beat`` seconds old (None: idle)."""
         task_id = self.id(age)
         boxes = (json.dumps(box) if box else None for box in (inbox, inbox_next))
         raw = json.dumps(state) if state is not None else None
@@ -69,7 +69,7 @@ class Data:
         return task_id
 
     def controller(self, *, age: float | None = None, **columns: Any) -> str:
-        """A LIVE_SPEC_CONTROLLER with its spec. Its parent is the random id that the engine leaves there."""
+        """Add a LIVE_SPEC_CONTROLLER with its spec. The engine writes a random id as its parent."""
         made = age or self.rng.uniform(1, 400) * DAY
         done = self.rng.randint(1, 4000)
         counts = {
@@ -84,7 +84,7 @@ class Data:
         return task
 
     async def insert(self, connection: Connection) -> None:
-        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
         async with connection.transaction():
             for name, rows in (("tasks", self.tasks), ("specs", self.specs), ("planes", self.planes)):
                 await connection.execute(SQL[f"fill_{name}"], *(list(column) for column in zip(*rows, strict=True)))
@@ -92,7 +92,7 @@ class Data:
 
 
 def make(seed: int, now: float) -> Data:
-    """All of the demo's rows for a seed, ``now`` being the server's clock."""
+    """Return all rows of the demo for a seed. ``now`` is the server's time."""
     data = Data(seed, now)
     for part in (_controllers, _planes, _handlers, _alerts, _trees, _failing, _unserved, _by_hand, _waiting):
         part(data)

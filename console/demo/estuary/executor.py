@@ -1,9 +1,9 @@
-"""An executor, as the engine's processes are: it takes what is due, keeps a heartbeat while it polls, and persists.
+"""Executor of estuary: take due tasks, renew their heartbeats during a poll, and persist the outcome.
 
-It takes tasks of its types that are due and whose heartbeat is older than the timeout (an idle task's is of the year 1)
-by writing a heartbeat of its own. While a poll lasts it renews that every half timeout, but only where it still is what
-it wrote; where it is not, the poll is broken off. At the end everything a poll comes to is written in one transaction,
-and the heartbeat goes. A poll that fails writes nothing: the task is tried again when its heartbeat has run out.
+The executor takes due tasks of its types whose heartbeat is older than the timeout; an idle task's heartbeat is in the
+year 1. It takes a task by writing a heartbeat. During a poll, it renews the heartbeat every half timeout. If the
+heartbeat is not the one that it wrote, the executor cancels the poll. At the end, one transaction writes the outcome
+and resets the heartbeat. A failed poll writes nothing: the task is polled again after the heartbeat times out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ SQL: Final = Statements(files("console.demo.estuary").joinpath("statements.sql")
 log = logging.getLogger(__name__)
 
 
-class Held:
-    """A task that this executor holds, as it was when it was taken. ``beat`` is when its heartbeat was written last."""
+class HeldTask:
+    """A task that the executor has taken, with its row at that time.
+
+    ``beat`` is the time of the last heartbeat.
+    """
 
     def __init__(self, row: Any, now: float, ticks: int) -> None:
         self.id: str = row["task_id"]
@@ -37,15 +40,15 @@ class Held:
         self.ticks = ticks
 
 
-class Vanished(Exception):
-    """A task was not there to be persisted; the whole poll is undone."""
+class TaskVanished(Exception):
+    """The task is gone, so its poll cannot be persisted. The transaction is rolled back."""
 
 
 class Executor:
-    """One process on one connection. ``tick`` drives it.
+    """A process of the engine on one connection, driven by ``tick``.
 
-    A poll lasts ``lasts(rng)`` ticks. ``on_take`` sees a task taken, ``on_end`` one let go and what became of its poll:
-    ``persisted``, ``failed``, ``cancelled`` or ``vanished``, with its outcome.
+    A poll takes ``poll_ticks(rng)`` ticks. ``on_take`` is called for each task taken. ``on_end`` is called for each
+    task released, with the end (``persisted``, ``failed``, ``cancelled`` or ``vanished``) and the outcome.
     """
 
     def __init__(
@@ -56,21 +59,21 @@ class Executor:
         types: Collection[int] = tuple(kinds.POLLS),
         timeout: float = 300.0,
         permits: int = 4,
-        lasts: Callable[[Random], int] = lambda rng: rng.randint(1, 3),
-        on_take: Callable[[Held], None] = lambda held: None,
-        on_end: Callable[[Held, str, kinds.Outcome | None], None] = lambda held, end, outcome: None,
+        poll_ticks: Callable[[Random], int] = lambda rng: rng.randint(1, 3),
+        on_take: Callable[[HeldTask], None] = lambda held: None,
+        on_end: Callable[[HeldTask, str, kinds.Outcome | None], None] = lambda held, end, outcome: None,
     ) -> None:
         self._connection = connection
         self._rng = rng
         self._types = sorted(types)
         self.timeout = timeout
         self._permits = permits
-        self._lasts = lasts
+        self._poll_ticks = poll_ticks
         self._on_take, self._on_end = on_take, on_end
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, HeldTask] = {}
 
     async def tick(self) -> int:
-        """Renew heartbeats, end polls whose time has come, take what is due. Returns how many polls were persisted."""
+        """Renew heartbeats, end polls, take due tasks; return the number of persisted polls."""
         now = await self._connection.fetchval(SQL["clock"])
         persisted = 0
         for held in list(self.held.values()):
@@ -83,41 +86,41 @@ class Executor:
         return persisted
 
     async def take(self, free: int) -> None:
-        """Take so many tasks, longest due first."""
+        """Take at most ``free`` tasks, longest due first."""
         if free <= 0:
             return
         for row in await self._connection.fetch(SQL["dequeue"], self._types, self.timeout, free):
             now = await self._connection.fetchval(SQL["clock"])
-            held = Held(row, now, self._lasts(self._rng))
+            held = HeldTask(row, now, self._poll_ticks(self._rng))
             self.held[held.id] = held
             self._on_take(held)
 
-    async def beat(self, held: Held) -> bool:
-        """Renew a heartbeat. False where it is not the one that was written: the poll must be broken off."""
+    async def beat(self, held: HeldTask) -> bool:
+        """Renew a heartbeat; return False if another process has changed it. The poll must then be cancelled."""
         renewed = await self._connection.fetchval(SQL["beat"], held.id, held.heartbeat)
         held.heartbeat = renewed or held.heartbeat
         held.beat = await self._connection.fetchval(SQL["clock"])
         return renewed is not None
 
-    async def poll(self, held: Held) -> bool:
-        """Poll a task and persist what comes of it. False where the poll fails."""
+    async def poll(self, held: HeldTask) -> bool:
+        """Poll a task and persist the outcome; return False if the poll fails."""
         try:
             state = json.loads(held.state) if held.state is not None else None
             outcome = kinds.POLLS[held.type](state, kinds.decode(held.inbox, held.type), self._rng)
         except (kinds.CannotPoll, KeyError, TypeError, AttributeError) as reason:
-            log.info("task %s will be retried after its heartbeat has run out: %s", held.id, reason)
+            log.info("task %s will be retried after its heartbeat times out: %s", held.id, reason)
             self._end(held, "failed")
             return False
         try:
             async with self._connection.transaction():
                 await self._persist(held, outcome)
-        except Vanished:
+        except TaskVanished:
             self._end(held, "vanished", outcome)
             return False
         self._end(held, "persisted", outcome)
         return True
 
-    async def _persist(self, held: Held, outcome: kinds.Outcome) -> None:
+    async def _persist(self, held: HeldTask, outcome: kinds.Outcome) -> None:
         send = self._connection.execute
         if outcome.spawn is not None:
             child = await self._connection.fetchval(SQL["new_id"])
@@ -131,17 +134,17 @@ class Executor:
         state = None if outcome.done or outcome.state is None else json.dumps(outcome.state)
         idle = await self._connection.fetchval(SQL["persist"], held.id, rest, state, sleep)
         if idle is None:
-            raise Vanished(held.id)
+            raise TaskVanished(held.id)
         if outcome.done:
             if held.parent is not None:
                 await send(SQL["send"], held.parent, held.id, None)
             await send(SQL["finish"], held.id)
 
-    async def _alive(self, held: Held, now: float) -> bool:
-        """Renew what is due for it. A heartbeat that could not be renewed in time is given up."""
+    async def _alive(self, held: HeldTask, now: float) -> bool:
+        """Renew the heartbeat if it is old; return False if it was lost or is too old to renew."""
         age = now - held.beat
         return age < 0.75 * self.timeout and (age < 0.5 * self.timeout or await self.beat(held))
 
-    def _end(self, held: Held, end: str, outcome: kinds.Outcome | None = None) -> None:
+    def _end(self, held: HeldTask, end: str, outcome: kinds.Outcome | None = None) -> None:
         self.held.pop(held.id, None)
         self._on_end(held, end, outcome)

@@ -1,7 +1,7 @@
-"""The demo's task types: what one poll of a task comes to. Pure; no database, no clock.
+"""Task types of the demo: pure functions that compute the outcome of a poll, without database or clock.
 
-Types, messages and states are the engine's. A FIBONACCI task spawns two smaller ones, adds up what they send, counts
-their ends, and sends its sum to its own parent: the only type that makes trees.
+Types, messages and states are the engine's. A FIBONACCI task spawns two smaller tasks, adds up the values that they
+send, counts their ends, and sends the sum to its parent. It is the only type that builds trees.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ ZERO: Final = "00:00:00:00:00:00:00:00"
 DATA_PLANE, LIVE_SPEC, PUBLICATIONS, DISCOVERS, EVOLUTIONS = 1, 2, 3, 4, 5
 MIGRATION, NOTIFICATIONS, TENANT_ALERTS, MOVEMENT_ALERTS, TENANT, FIBONACCI = 8, 9, 10, 11, 12, 32767
 
-Messages = list[tuple[str, Any]]  # sender, and what was sent; None is an EOF
+Messages = list[tuple[str, Any]]  # sender and message; None is an EOF
 
 
 class CannotPoll(Exception):
-    """The poll fails: nothing is written, and the task is tried again when its heartbeat has run out."""
+    """The poll fails and writes nothing. The engine polls the task again after its heartbeat times out."""
 
 
 class Spawn(Record):
-    """A new task, child of the one that is polled, with its first message."""
+    """A new child of the polled task, with its first message."""
 
     type: int
     message: Any
 
 
 class Outcome(Record):
-    """What a poll comes to. ``sleep`` None suspends, ``done`` ends the task, ``rest`` are the messages left unread."""
+    """Outcome of a poll.
+
+    ``sleep`` None suspends the task, ``done`` ends it, ``rest`` are the unread messages.
+    """
 
     state: Any
     sleep: float | None = None
@@ -46,7 +49,7 @@ Poll = Callable[[Any, Messages, Random], Outcome]
 
 
 def decode(inbox: list[str | None] | None, type_: int) -> Messages:
-    """The messages of an inbox. Raises CannotPoll where one of them is none, or none of the type's."""
+    """Return the messages of an inbox. Raises CannotPoll if one is malformed or of another type."""
     messages: Messages = []
     for element in inbox or []:
         parts = json.loads(element) if element is not None else None
@@ -66,7 +69,7 @@ def _controller(state: Any, messages: Messages, rng: Random) -> Outcome:
         "total_successes": counts["total_successes"] + 1,
     }
     if state and state.get("next_at") == "now":
-        return Outcome(state=new, sleep=0.0)  # a fault: it asks to be polled at once, without end
+        return Outcome(state=new, sleep=0.0)  # a deliberate fault: the task asks for an immediate poll each time
     return Outcome(state=new, sleep=rng.uniform(10, 600) if rng.random() < 0.8 else None)
 
 
@@ -93,7 +96,7 @@ def _data_plane(state: Any, messages: Messages, rng: Random) -> Outcome:
 
 
 def _migration(state: Any, messages: Messages, rng: Random) -> Outcome:
-    """It reads one message, and only while it has no migration; whatever comes later stays unread."""
+    """Read one message while the state has no migration. Later messages stay unread."""
     if not (state or {}).get("migration_id"):
         if not messages or messages[0][1] is None:
             return Outcome(state=state, rest=messages[1:])
@@ -102,7 +105,7 @@ def _migration(state: Any, messages: Messages, rng: Random) -> Outcome:
 
 
 def _notification(state: Any, messages: Messages, rng: Random) -> Outcome:
-    """It mails that an alert fired, and ends with the mails of its resolution; between the two it reads nothing."""
+    """Mail that an alert fired; end when it is resolved. In between, read no messages."""
     fired = (state or {}).get("fired_completed")
     if any(message == {"event": "resolved"} for _, message in messages):
         return Outcome(state=None, done=True)

@@ -1,10 +1,10 @@
--- What the demo's estuary executors and its data say to the database. Unqualified: the search_path decides.
+-- Statements of the demo's estuary. Names are unqualified: the search_path names the schema.
 
 -- name: clock
 SELECT extract(epoch FROM now())::float8;
 
 -- name: dequeue
--- $1 types, $2 timeout in seconds, $3 free places. wake_at stays as it is, inbox_next is not read.
+-- $1 types, $2 timeout in seconds, $3 limit. Does not change wake_at and does not read inbox_next.
 WITH picked AS (
     SELECT task_id FROM tasks
     WHERE task_type = ANY ($1::int2[]) AND wake_at < now() AND heartbeat < now() - make_interval(secs => $2::float8)
@@ -18,12 +18,12 @@ RETURNING tasks.task_id::text, task_type, parent_id::text, inbox::text[] AS inbo
           heartbeat::text AS heartbeat;
 
 -- name: beat
--- $1 a task, $2 the heartbeat that this executor wrote last. No row: somebody else has changed it.
+-- $1 a task, $2 the heartbeat that this executor wrote last. No row if another process has changed it.
 UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8 AND heartbeat::text = $2 RETURNING heartbeat::text;
 
 -- name: persist
--- $1 a task, $2 what it left unread, $3 its new state, $4 seconds until the next poll, NULL for none. There is no guard
--- but the task's existence.
+-- $1 a task, $2 unread messages, $3 new state, $4 seconds until the next poll or NULL. The only guard is that the task
+-- exists.
 UPDATE tasks SET
     heartbeat = '0001-01-01T00:00:00Z',
     inbox = $2::text[]::json[] || inbox_next,
@@ -34,7 +34,7 @@ WHERE task_id = $1::text::macaddr8
 RETURNING wake_at IS NULL;
 
 -- name: finish
--- $1 a task that is done, if nothing came meanwhile.
+-- $1 a task that is done. No row if a message arrived in the meantime.
 DELETE FROM tasks WHERE task_id = $1::text::macaddr8 AND wake_at IS NULL;
 
 -- name: new_id
@@ -49,7 +49,7 @@ SELECT create_task($1::text::macaddr8, $2::int2, $3::text::macaddr8);
 SELECT send_to_task($1::text::macaddr8, $2::text::macaddr8, $3::text::json);
 
 -- name: queue
--- $1 a type. As the engine's trigger does: a row without parent_id, which the domain's default fills in, and its message.
+-- $1 a type. Like the engine's trigger: the INSERT omits parent_id, so the domain's default supplies it.
 WITH made AS (INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), $1::int2) RETURNING task_id)
 SELECT task_id::text FROM made;
 

@@ -1,4 +1,4 @@
-"""Eternaltwin in the demo: its jobs, and a runner that goes on with them."""
+"""Demo of eternaltwin: its jobs, and a runner that polls their tasks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from console.demo.eternaltwin.data import make
 from console.demo.eternaltwin.kinds import KINDS, State, encode, new_id
 from console.demo.eternaltwin.runner import SQL, Runner
 
-ARRIVALS: Final = 300  # so that a demo left alone over night does not grow without end
+ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
 TICKS_BETWEEN: Final = 24
 
 
 class Eternaltwin(Engine):
-    """The engine as the demo has it."""
+    """The engine eternaltwin in the demo."""
 
     name = "eternaltwin"
 
@@ -28,14 +28,14 @@ class Eternaltwin(Engine):
         await make(seed).insert(connection)
         self._filled_at = await connection.fetchval(SQL["clock"])
 
-    def worker(self, connection: Connection, seed: int) -> Busy:
-        self._workers += 1  # one that replaces another must not make the same ids again
+    def worker(self, connection: Connection, seed: int) -> Simulation:
+        self._workers += 1  # a replacement must not generate the same ids
         rng = Random(f"{seed}/{self._workers}")
-        return Busy(connection, Runner(connection, rng, blind_before=self._filled_at), rng)
+        return Simulation(connection, Runner(connection, rng, blind_before=self._filled_at), rng)
 
 
-class Busy:
-    """The runner, and users who ask for a new job every now and then."""
+class Simulation:
+    """The runner, and users who sometimes create a job."""
 
     def __init__(self, connection: Connection, runner: Runner, rng: Random) -> None:
         self._connection = connection
@@ -51,7 +51,7 @@ class Busy:
 
 
 async def arrive(connection: Connection, rng: Random) -> None:
-    """A user asks for an archive: a new job with its root task, both created at one time."""
+    """Create a job with its root task, as a user who asks for an archive."""
     kind = rng.choice(("ArchiveHammerfestUser", "ArchiveDinoparcUser", "ArchiveTwinoidUser"))
     user = {"server": "hammerfest.fr", "id": str(rng.randint(100, 999_999))}
     state: State = {"user": user, "phase": KINDS[kind].phases[0].name, "retries": 0, "spawn": rng.randint(1, 4)}

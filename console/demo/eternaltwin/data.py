@@ -1,8 +1,8 @@
-"""The demo's jobs: most at work, some done, and at least one of everything that can be stuck.
+"""Jobs of the demo: most are running, some are done, and each way to be stuck occurs at least once.
 
-Why what is stuck on purpose stays so while the runner works: a lost wakeup has nothing that would wake it; overdue
-timers are older than the runner, which overlooks such (``Runner.blind_before``); starved and outdated tasks are of
-kinds or versions that its code does not know; a spinning task's phase never ends.
+The stuck tasks stay stuck while the runner works. After a lost wakeup, no timer and no child wakes the task. The
+runner ignores timers that are older than itself (``Runner.blind_before``). Its code does not know the kinds or versions
+of starved and outdated tasks. The phase of a spinning task never ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SERVERS: Final = ("hammerfest.fr", "hammerfest.es", "hfest.net", "en.dinoparc.co
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values. Every choice comes from ``rng``."""
+    """Rows to insert. Every random choice uses ``rng``."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -36,11 +36,11 @@ class Data:
         self.odd_timers: list[tuple[UUID, str]] = []
 
     def user(self) -> State:
-        """Whose account a task is about."""
+        """Return the account that a task archives."""
         return {"server": self.rng.choice(SERVERS), "id": str(self.rng.randint(100, 999_999))}
 
     def job(self, age: float, initial: State | bytes) -> UUID:
-        """A job, ``age`` seconds old."""
+        """Add a job, ``age`` seconds old."""
         job_id = new_id(self.rng)
         creator = self.rng.choice(self.users)[0] if self.rng.random() < 0.7 else None
         self.jobs.append((job_id, age, creator, initial if isinstance(initial, bytes) else encode(initial)))
@@ -62,7 +62,10 @@ class Data:
         output: object = None,
         task_id: UUID | None = None,
     ) -> UUID:
-        """A task. ``polled`` is seconds ago (None: never; -1: some time ago), ``due`` seconds until its timer fires."""
+        """Add a task, last polled ``polled`` seconds ago (None: never; -1: random).
+
+        ``due`` is the number of seconds until its timer fires.
+        """
         task_id = task_id or new_id(self.rng)
         ago = self.rng.uniform(0.01, 0.3) * age if polled == -1 else polled
         steps = self.rng.randint(1, 40) if revision is None else revision
@@ -77,13 +80,13 @@ class Data:
         return task_id
 
     def single(self, kind: str, state: State | bytes, *, age: float, **rest: Any) -> UUID:
-        """A job of one task."""
+        """Add a job of one task."""
         return self.task(self.job(age, state), kind, state, age=age, **rest)
 
     def family(
         self, root: State, children: int, *, age: float, status: str, child: Callable[[UUID, UUID, int], UUID]
     ) -> UUID:
-        """A root that awaits (or, Complete, awaited) so many children, each made by ``child(job, parent, number)``."""
+        """Add a job whose root task awaits children. ``child(job, parent, number)`` adds each of them."""
         root_id = new_id(self.rng)
         job = self.job(age, {**root, "phase": "FetchProfile", "spawn": children})
         ids = [str(child(job, root_id, number)) for number in range(1, children + 1)]
@@ -92,7 +95,7 @@ class Data:
         return self.task(job, "ArchiveHammerfestUser", state, age=age, status=status, output=output, task_id=root_id)
 
     async def insert(self, connection: Connection) -> None:
-        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
         async with connection.transaction():
             for name, rows in (
                 ("users", self.users),
@@ -107,7 +110,7 @@ class Data:
 
 
 def make(seed: int) -> Data:
-    """All of the demo's rows for a seed."""
+    """Return all rows of the demo for a seed."""
     data = Data(seed)
     for part in (_done, _working, _watching, _sleeping, _wide, _chains, _stuck, _leftovers, _odd):
         part(data)
@@ -220,7 +223,7 @@ def _stuck(data: Data) -> None:
         3,
         2,
         5,
-    ):  # lost wakeup: nothing is left to wake the root. Woken by hand, it runs on and completes
+    ):  # lost wakeup: no timer or child wakes the root. After the action wake, it continues and completes
         data.family(
             {"user": data.user(), "retries": 0},
             children,
@@ -231,7 +234,7 @@ def _stuck(data: Data) -> None:
     for late in (20 * MINUTE, 3 * HOUR, 9 * HOUR):  # overdue timer
         state = {"user": data.user(), "phase": "Store", "retries": 3}
         data.single("ArchiveDinoparcUser", state, age=late + HOUR, polled=late + 5, due=-late)
-    for hours in (2.0, 26.0):  # starved: no code for this kind, so it is never polled
+    for hours in (2.0, 26.0):  # starved: the runner has no code for this kind and never polls it
         state = {"user": data.user(), "phase": "FetchItems", "retries": 0}
         data.single(
             "ArchivePopotamoUser", state, age=hours * HOUR, status="Available", polled=None, revision=0, version=1
@@ -247,7 +250,7 @@ def _stuck(data: Data) -> None:
     state = {"user": data.user(), "phase": "Render", "polls": 5_391, "retries": 0}  # compute-bound
     spent = (5_391 * 2.4, 5_391 * 2.412)
     data.single("ArchiveTwinoidUser", state, age=DAY, status="Available", polled=0.4, revision=5_391, spent=spent)
-    for days in (19, 20, 21, 40):  # written by an older version of the code, which today's cannot read
+    for days in (19, 20, 21, 40):  # an older version of the code wrote the state; the runner cannot read it
         state = {"user": {"id": data.rng.randint(1, 999)}, "step": 2}
         data.single(
             "ArchiveDinoparcUser", state, age=(days + 1) * DAY, status="Available", polled=days * DAY, version=1
@@ -257,7 +260,7 @@ def _stuck(data: Data) -> None:
 def _leftovers(data: Data) -> None:
     state: State = {"phase": "Deliver", "to": "user7@example.org"}
     data.single("SendEmail", state, age=5 * HOUR, status="Complete", output={"sent": True}, due=8 * HOUR)
-    for children, due in ((1, 2 * DAY), (2, None)):  # the root is complete, yet somebody still waits below it
+    for children, due in ((1, 2 * DAY), (2, None)):  # the root is complete, but a child still waits
 
         def waiting(job: UUID, parent: UUID, number: int, due: float | None = due) -> UUID:
             state = {"phase": "FetchPage", "retries": 0, "parent": str(parent), "part": number}
@@ -269,7 +272,7 @@ def _leftovers(data: Data) -> None:
 
 
 def _odd(data: Data) -> None:
-    """What a console must be able to show: bytes that are no text, text that is no picture, and values at the ends."""
+    """Add states and times that are hard to show: invalid text, escape sequences, extreme values."""
     texts: tuple[bytes, ...] = (
         b'{"phase":"FetchBank","title":"\\u001b[31mred\\u001b[0m \\u0007 bell, \\r\\n and \\u202Ereversed"}',
         b"plain text with \x1b[2J\x1b[H\x1b]0;title\x07 raw escape sequences \x9b31m",
@@ -300,6 +303,6 @@ def _odd(data: Data) -> None:
 
 
 def _large() -> bytes:
-    """A state of some 10 MB."""
+    """Return a state of about 10 MB."""
     pages = ",".join(f'{{"page":{n},"html":"<p>{n * 7919:0180d}</p>"}}' for n in range(48_000))
     return f'{{"phase":"FetchBank","pages":[{pages}]}}'.encode()

@@ -1,8 +1,8 @@
-"""The demo's task kinds: what one poll of a task does to its state. Pure; no database, no clock.
+"""Task kinds of the demo: pure functions that compute a poll's new state, without database or clock.
 
-The engine's real kinds are not known. These are plausible for a project that archives old games: a task walks through
-phases, sleeps between requests, spawns children and waits for them. States are JSON; the tree of a job is written
-nowhere else than in them (``parent``, ``children``).
+The engine's real kinds are not known. These ones are plausible for a project that archives old games: a task goes
+through phases, sleeps between requests, spawns children and waits for them. States are JSON. Only the states contain
+the tree of a job (``parent``, ``children``).
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ State = dict[str, Any]
 
 
 class CannotPoll(Exception):
-    """The code does not know the task's kind or version, or cannot read its state. The task stays as it is."""
+    """The code does not know the task's kind or version, or cannot read its state. The task does not change."""
 
 
 class Phase(Record):
-    """One step of a kind. ``cpu`` and ``wait`` are a poll's seconds inside and outside await points, on average."""
+    """A phase of a kind. ``cpu`` and ``wait`` are a poll's mean seconds of computing and of waiting."""
 
     name: str
     cpu: float = 0.004
     wait: float = 0.2
     polls: int = 1
-    nap: tuple[float, float] | None = None  # sleeps between so many seconds afterwards
-    spawns: str | None = None  # a kind; how many is in the state, under `spawn`
+    nap: tuple[float, float] | None = None  # range of seconds to sleep afterwards
+    spawns: str | None = None  # a kind; the state's `spawn` is the number of children
     awaits: bool = False  # stays Blocked, without a timer, until every child is complete
-    spins: bool = False  # a fault: it neither changes its state nor ever goes on
-    rare: bool = False  # only a task born in this phase is ever in it
+    spins: bool = False  # a deliberate fault: the state never changes
+    rare: bool = False  # only a task created in this phase is ever in it
 
 
 class Kind(Record):
-    """A kind as the running code knows it: one version, phases in order."""
+    """A kind that the running code knows: its version and its phases in order."""
 
     version: int
     phases: tuple[Phase, ...]
 
 
 class Child(Record):
-    """A task to be inserted with the poll that spawns it."""
+    """A task that a poll spawns."""
 
     id: UUID
     kind: str
@@ -53,7 +53,7 @@ class Child(Record):
 
 
 class Step(Record):
-    """What one poll comes to. ``cpu`` and ``poll`` are the seconds it took, ``sleep`` those until its timer fires."""
+    """Outcome of a poll. ``cpu`` and ``poll`` are its seconds, ``sleep`` those until the timer fires."""
 
     status: str
     state: bytes
@@ -62,7 +62,7 @@ class Step(Record):
     poll: float = 0
     sleep: float | None = None
     children: tuple[Child, ...] = ()
-    parent: UUID | None = None  # whom a completion wakes
+    parent: UUID | None = None  # the task that a completion wakes
 
 
 KINDS: Final[dict[str, Kind]] = {
@@ -106,16 +106,16 @@ KINDS: Final[dict[str, Kind]] = {
     "SendEmail": Kind(version=2, phases=(Phase(name="Compose", cpu=0.01), Phase(name="Deliver", wait=0.9))),
     "Sleep": Kind(version=1, phases=(Phase(name="Sleep", nap=(5, 40), wait=0), Phase(name="Awake", wait=0))),
 }
-RETRY: Final = 0.08  # how often a request fails and is tried again after a short sleep
+RETRY: Final = 0.08  # share of requests that fail and are retried after a short sleep
 
 
 def encode(state: object) -> bytes:
-    """A state or output as the engine stores it."""
+    """Encode a state or output as the engine stores it."""
     return msgspec.json.encode(state)
 
 
 def decode(state: bytes) -> State:
-    """A state as the code reads it. CannotPoll where it is not such JSON."""
+    """Decode a state. Raises CannotPoll if it is not a JSON object."""
     try:
         value = msgspec.json.decode(state)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -126,12 +126,12 @@ def decode(state: bytes) -> State:
 
 
 def new_id(rng: Random) -> UUID:
-    """A version 4 UUID from ``rng``."""
+    """Return a version 4 UUID from ``rng``."""
     return UUID(int=rng.getrandbits(128), version=4)
 
 
 def phase_of(kind: str, version: int, state: State) -> Phase:
-    """The phase a task is in. CannotPoll where this code does not know it."""
+    """Return the phase of a task. Raises CannotPoll if this code does not know it."""
     known = KINDS.get(kind)
     if known is None:
         raise CannotPoll(f"no such kind: {kind}")
@@ -144,7 +144,7 @@ def phase_of(kind: str, version: int, state: State) -> Phase:
 
 
 def children_of(state: State) -> list[UUID]:
-    """The tasks this one spawned, as its state remembers them. CannotPoll where they are not ids."""
+    """Return the ids of the children in a state. Raises CannotPoll if they are not ids."""
     try:
         return [UUID(child) for child in state.get("children", [])]
     except (TypeError, ValueError, AttributeError) as error:
@@ -152,7 +152,7 @@ def children_of(state: State) -> list[UUID]:
 
 
 def poll(task_id: UUID, kind: str, version: int, raw: bytes, unfinished: int, rng: Random) -> Step:
-    """One poll of a task of whose children ``unfinished`` are not complete. CannotPoll where it makes no sense."""
+    """Poll a task with ``unfinished`` incomplete children. Raises CannotPoll if its state is invalid."""
     state = decode(raw)
     phase = phase_of(kind, version, state)
     children_of(state)
@@ -184,7 +184,7 @@ def _go_on(task_id: UUID, kind: Kind, phase: Phase, state: State, rng: Random) -
     children = _spawn(task_id, phase, state, rng)
     after = kind.phases[kind.phases.index(phase) + 1 :]
     following = next((later for later in after if not later.rare), None)
-    if following is None and state.get("watch"):  # a watcher starts over instead of completing
+    if following is None and state.get("watch"):  # a watcher restarts instead of completing
         following = kind.phases[0]
     if following is None:
         parent = state.get("parent")

@@ -1,10 +1,9 @@
-"""The executor: a single runner that goes forward in ticks, as the engine's schema implies.
+"""Executor of eternaltwin: a single runner that works in ticks, as the engine's schema implies.
 
-A tick is a moment and a random salt. It takes the timers that are due, deletes them and makes their tasks Available,
-in one transaction; then it polls each task that was Available, least recently polled first, once. A poll reads the
-row without a lock, computes the new state, and writes it in one transaction with whatever belongs to it - children,
-a timer, the parent's wake-up - but only if the revision is still the one it read. If not, somebody else was faster
-and the step is thrown away without a word.
+A tick is a time and a random salt. In one transaction, it deletes the due timers and makes their tasks Available. Then
+it polls each Available task once, least recently polled first. A poll reads the row without a lock and computes the new
+state. One transaction writes the state, the children, a timer and the parent's wake-up, but only if the revision has
+not changed since the poll read it. Otherwise the runner discards the step without a message.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ log = logging.getLogger(__name__)
 
 
 class Tick(NamedTuple):
-    """When, and which of the ticks in that millisecond."""
+    """Time of a tick, and a salt that distinguishes the ticks of a millisecond."""
 
     time: datetime
     salt: int
 
 
 class Polled(NamedTuple):
-    """A task as a poll read it, and how many of its children are not complete."""
+    """A task as a poll read it. ``unfinished`` is the number of its incomplete children."""
 
     task_id: UUID
     job_id: UUID
@@ -48,10 +47,10 @@ class Polled(NamedTuple):
 
 
 class Runner:
-    """One runner on one connection. ``tick`` drives it; ``read`` and ``write`` are the halves of a poll.
+    """A runner on one connection, driven by ``tick``. ``read`` and ``write`` are the halves of a poll.
 
-    ``blind_before`` is a fault for the demo: timers that fell due before then are never taken. ``on_poll`` sees
-    every task that is about to be polled. ``misses`` counts the steps that were thrown away.
+    ``blind_before`` is a deliberate fault for the demo: the runner never takes timers that were due before that time.
+    ``on_poll`` is called before each poll. ``misses`` counts the discarded steps.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Runner:
         self.misses = 0
 
     async def tick(self, at: datetime | None = None) -> int:
-        """One tick, at the server's time or ``at``. Returns how many steps were written."""
+        """Run a tick at the server's time or at ``at``; return the number of steps written."""
         tick = Tick(at or await self._connection.fetchval(SQL["clock"]), self._rng.randrange(65536))
         await self._take_timers(tick)
         written = 0
@@ -84,7 +83,7 @@ class Runner:
         return written
 
     async def read(self, task_id: UUID) -> Polled | None:
-        """What a poll starts from. None where the task is gone or no longer Available."""
+        """Read the task for a poll; return None if it is gone or no longer Available."""
         row = await self._connection.fetchrow(SQL["read"], task_id)
         if row is None:
             return None
@@ -97,7 +96,7 @@ class Runner:
         return Polled(*task, unfinished)
 
     async def write(self, polled: Polled, tick: Tick) -> bool:
-        """The other half: compute the step and write it. False where it was thrown away or the code cannot poll it."""
+        """Compute the step and write it; return False if it was discarded or the code cannot poll the task."""
         try:
             step = kinds.poll(polled.task_id, polled.kind, polled.version, polled.state, polled.unfinished, self._rng)
         except kinds.CannotPoll as reason:
@@ -138,7 +137,7 @@ class Runner:
     def _refuse(self, task_id: UUID, reason: kinds.CannotPoll) -> None:
         if task_id not in self._refused:
             self._refused.add(task_id)
-            log.info("task %s is left as it is: %s", task_id, reason)
+            log.info("task %s is ignored: %s", task_id, reason)
 
 
 def _columns(children: Iterable[kinds.Child]) -> list[list[Any]]:

@@ -1,32 +1,32 @@
--- What the demo's eternaltwin executor and its data say to the database. Unqualified: the search_path decides.
+-- Statements of the demo's eternaltwin. Names are unqualified: the search_path names the schema.
 
 -- name: clock
 SELECT now()::timestamptz(3);
 
 -- name: take_timers
--- $1 the tick's time, $2 a time before which timers are overlooked, or NULL. Served by task_timer's primary key.
+-- $1 the tick's time, $2 a time before which timers are ignored, or NULL. Served by task_timer's primary key.
 DELETE FROM task_timer
 WHERE deadline <= $1 AND deadline > coalesce($2::timestamptz, '-infinity')
 RETURNING task_id;
 
 -- name: wake
--- $1 ids of tasks whose timer fired or whose child completed. A task that waits for nothing is left alone.
+-- $1 ids of tasks whose timer fired or whose child completed. Only Blocked tasks change.
 UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[]) AND status = 'Blocked';
 
 -- name: available
--- $1 how many. The partial index's own order: least recently polled first, never polled last.
+-- $1 limit. The order of the partial index: least recently polled first, never polled last.
 SELECT task_id FROM task WHERE status = 'Available' ORDER BY polled_at LIMIT $1;
 
 -- name: read
--- $1 a task. No lock: whoever writes in the meantime raises the revision.
+-- $1 a task. No lock: a concurrent write raises the revision.
 SELECT task_id, job_id, kind, kind_version, revision, state FROM task WHERE task_id = $1 AND status = 'Available';
 
 -- name: unfinished
--- $1 ids. How many of these tasks are not yet complete.
+-- $1 ids. Counts the tasks that are not yet complete.
 SELECT count(*) FROM task WHERE task_id = ANY ($1::uuid[]) AND status <> 'Complete';
 
 -- name: write
--- One step's result, if nobody else wrote since revision $2 was read. $3, $4: the tick. $8, $9: seconds.
+-- Result of a step, if the revision is still $2. $3, $4: the tick. $8, $9: seconds.
 UPDATE task
 SET revision = revision + 1,
     polled_at = row($3::timestamptz, $4::int4)::job_tick,
@@ -86,7 +86,7 @@ INSERT INTO task_timer (deadline, task_id)
 SELECT now() + make_interval(secs => r.due), r.id FROM unnest($1::uuid[], $2::float8[]) AS r (id, due);
 
 -- name: odd_job
--- $1 a job, $2 text of its creation time: what the type holds goes beyond what most programs can show
+-- $1 a job, $2 text of its creation time, which can be beyond the range of most programs
 UPDATE job SET created_at = $2::text::timestamptz WHERE job_id = $1;
 
 -- name: odd_task

@@ -1,4 +1,4 @@
-"""Tasker in the demo: an orchestrator, workers of its namespaces, its queues, and shoppers who ask for more."""
+"""Demo of tasker: an orchestrator, a worker, queues, and customers who create tasks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from uuid import UUID
 from console.demo.engine import Connection, Engine
 from console.demo.tasker.orchestrator import Orchestrator
 from console.demo.tasker.protocol import REQUESTS, SQL
-from console.demo.tasker.stuck import make
+from console.demo.tasker.scenarios import make
 from console.demo.tasker.templates import TEMPLATES, UNSERVED
 from console.demo.tasker.worker import Worker
 
-ARRIVALS: Final = 300  # so that a demo left alone over night does not grow without end
+ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
 TICKS_BETWEEN: Final = 16
 
 
 class Tasker(Engine):
-    """The engine as the demo has it, its queues in the same database."""
+    """The engine tasker in the demo, with its queues in the same database."""
 
     name = "tasker"
 
@@ -35,13 +35,13 @@ class Tasker(Engine):
         await make(seed).insert(connection)
         await connection.execute(SQL["grants"])
 
-    def worker(self, connection: Connection, seed: int) -> Busy:
-        self._workers += 1  # one that replaces another must not make the same ids again
-        return Busy(connection, Random(f"tasker/{seed}/{self._workers}"))
+    def worker(self, connection: Connection, seed: int) -> Simulation:
+        self._workers += 1  # a replacement must not generate the same ids
+        return Simulation(connection, Random(f"tasker/{seed}/{self._workers}"))
 
 
-class Busy:
-    """The engine's parts in turn, on one connection."""
+class Simulation:
+    """The orchestrator and the worker in turn, on one connection."""
 
     def __init__(self, connection: Connection, rng: Random) -> None:
         served = sorted({t.namespace for t in TEMPLATES} - UNSERVED)
@@ -59,7 +59,7 @@ class Busy:
         return await self._orchestrator.tick() + await self._worker.tick()
 
     async def _arrive(self) -> None:
-        """A shopper orders something, or sends it back."""
+        """Request a task, as a customer who orders or returns something."""
         asked = self._rng.choice([t for t in TEMPLATES if t.namespace == "shop"])
         await self._orchestrator.send(
             REQUESTS,

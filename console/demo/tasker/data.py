@@ -1,9 +1,10 @@
-"""Rows for the engine's tables, as the engine would have written them; every choice comes from one seed.
+"""Builder of rows for tasker's tables, as the engine writes them.
 
     made = data.task("fulfil_order", state="blocked_by_failures", steps={"charge_card": failed()}, rest=complete())
     made.id, made.steps["charge_card"]
 
-Ids are UUID v7 whose order is that of the ages; they count from a fixed day, so that a seed gives the same ones always.
+Every random choice uses one seed. Ids are UUID v7 in the order of the ages. They count from a fixed day, so that a
+seed always gives the same ids.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from uuid import UUID
 
 from console.demo.engine import Connection
 from console.demo.tasker.protocol import SQL
-from console.demo.tasker.shapes import Past, StepHistory, pending
+from console.demo.tasker.step_history import Past, StepHistory, pending
 from console.demo.tasker.templates import TEMPLATES, Template
 from console.demo.tasker.worker import envelope
 from queries.model import Record
@@ -26,8 +27,8 @@ DAY_ONE: Final = 1_767_225_600_000  # 2026-01-01, in milliseconds
 BEFORE: Final = ("pending", "initializing", "enqueuing_steps", "steps_in_process", "evaluating_results")
 
 
-class Made(Record):
-    """A task that will be written, and its steps by name."""
+class CreatedTask(Record):
+    """A task of the builder, with its steps by name."""
 
     id: UUID
     steps: dict[str, UUID]
@@ -36,7 +37,7 @@ class Made(Record):
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values."""
+    """Rows to insert."""
 
     def __init__(self, seed: int, templates: Sequence[Template] = TEMPLATES) -> None:
         self.rng = Random(f"tasker/{seed}")
@@ -59,8 +60,8 @@ class Data:
         self.rows["names"] = [(self.id(YEAR), name, YEAR) for name in names]
 
     def id(self, age: float) -> UUID:
-        """A UUID v7 as of so many seconds ago."""
-        self._made = (self._made + 1) & 0xFFF  # so that those of one moment keep their order
+        """Return a UUID v7 as of ``age`` seconds ago."""
+        self._made = (self._made + 1) & 0xFFF  # keeps the order of ids of the same time
         at = (DAY_ONE - round(age * 1000)) & ((1 << 48) - 1)
         bits = (at << 80) | (7 << 76) | (self._made << 64) | (2 << 62) | self.rng.getrandbits(62)
         return UUID(int=bits)
@@ -78,12 +79,16 @@ class Data:
         context: object = None,
         tags: Sequence[str] = (),
         current: bool = True,
-    ) -> Made:
-        """A task in ``state`` since ``ago`` seconds. Steps not named are ``rest``. Not ``current``: a broken chain."""
+    ) -> CreatedTask:
+        """Add a task that has been in ``state`` for ``ago`` seconds.
+
+        ``steps`` gives histories by name; the other steps get ``rest``. ``current=False`` leaves the task without a
+        most recent transition.
+        """
         template = self._templates[name]
         born = max(age or 0, ago + 60)
         task, correlation = self.id(born), UUID(int=self.rng.getrandbits(128), version=4)
-        told = json.dumps(context if context is not None else {"order_id": self.rng.randint(10_000, 99_999)})
+        context_json = json.dumps(context if context is not None else {"order_id": self.rng.randint(10_000, 99_999)})
         self.rows["tasks"].append(
             (
                 task,
@@ -93,7 +98,7 @@ class Data:
                 priority,
                 correlation,
                 None,
-                told,
+                context_json,
                 json.dumps(list(tags)),
             )
         )
@@ -104,15 +109,15 @@ class Data:
         for step in template.steps:
             shape = (steps or {}).get(step.name) or (None if step.made_by else rest or pending(born))
             if shape is None:
-                continue  # no decision has created it
+                continue  # the decision step has not created it
             ids[step.name] = self._step(task, step.name, shape, born, step.max_attempts)
         pairs = [(up, s.name) for s in template.steps for up in s.after if s.name in ids and up in ids]
         self.rows["edges"] += [(ids[up], ids[down], born) for up, down in pairs]
-        return Made(id=task, steps=ids, queue=f"worker_{template.namespace}_queue", correlation=correlation)
+        return CreatedTask(id=task, steps=ids, queue=f"worker_{template.namespace}_queue", correlation=correlation)
 
     def dead_letter(
         self,
-        made: Made,
+        made: CreatedTask,
         *,
         was: str = "waiting_for_dependencies",
         reason: str = "staleness_timeout",
@@ -121,14 +126,16 @@ class Data:
         note: str | None = None,
         by: str | None = None,
     ) -> UUID:
-        """A dead letter about a task."""
+        """Add a dead letter of a task."""
         dead_letter = self.id(age)
         decided = None if decision == "pending" else age / 2
         self.rows["dead_letters"].append((dead_letter, made.id, was, reason, age, decision, decided, note, by))
         return dead_letter
 
-    def message(self, made: Made, step: str, *, age: float = 1, reads: int = 0, queue: str | None = None) -> None:
-        """A message about a step, in the queue of its workers or another."""
+    def message(
+        self, made: CreatedTask, step: str, *, age: float = 1, reads: int = 0, queue: str | None = None
+    ) -> None:
+        """Add a message about a step to its worker queue, or to ``queue``."""
         body = {"task_uuid": str(made.id), "step_uuid": str(made.steps[step]), "correlation_id": str(made.correlation)}
         self.messages.append((queue or made.queue, body, age, reads))
 
@@ -168,14 +175,14 @@ class Data:
             row: tuple[Any, ...] = (self.id(ago), key, was, state, number, last, ago)
             if table == "task_states":
                 row = (*row, self._orchestrator)
-            told = dict(metadata)
+            data = dict(metadata)
             if table == "step_states" and state == "in_progress":
-                told["worker_uuid"] = str(self._orchestrator)
-            self.rows[table].append((*row, json.dumps(told)))
+                data["worker_uuid"] = str(self._orchestrator)
+            self.rows[table].append((*row, json.dumps(data)))
             was = state
 
     async def insert(self, connection: Connection) -> None:
-        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
         async with connection.transaction():
             await connection.execute("SET LOCAL TimeZone = 'UTC'")
             for name, rows in self.rows.items():

@@ -1,9 +1,9 @@
-"""An orchestrator: takes requests in, hands ready steps out, takes results in, ends tasks; and looks for stale ones.
+"""Orchestrator of tasker: create tasks, enqueue ready steps, process results, end tasks, detect stale tasks.
 
-It finds work by messages and by the poller (``get_next_ready_tasks``). Late results of a task that has ended, or is
-blocked, move nothing. A task whose result has come in while another step is in flight rests in ``evaluating_results``
-until the next result. Steps created by a decision have no transition until they are enqueued. A request that does not
-parse is not acknowledged, so it comes back after each visibility timeout.
+It finds work by messages and by the poller (``get_next_ready_tasks``). A late result of an ended or blocked task
+changes no state. If a result arrives while another step is in flight, the task stays in ``evaluating_results`` until
+the next result. Steps that a decision creates have no transition until they are enqueued. The orchestrator does not
+acknowledge a request that it cannot parse, so the request is delivered again after each visibility timeout.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ def parses(body: dict[str, Any]) -> bool:
     metadata, asked = body.get("metadata"), body.get("task_request")
     if not isinstance(metadata, dict) or not isinstance(asked, dict) or not isinstance(body.get("request_id"), str):
         return False
-    told = isinstance(metadata.get("requested_at"), str) and isinstance(metadata.get("requester"), str)
+    required = isinstance(metadata.get("requested_at"), str) and isinstance(metadata.get("requester"), str)
     custom = isinstance(metadata.get("custom"), dict) and metadata.get("priority") in PRIORITIES
-    return told and custom and all(asked.get(field) is not None for field in REQUIRED)
+    return required and custom and all(asked.get(field) is not None for field in REQUIRED)
 
 
 class Orchestrator(Protocol):
-    """One orchestrator. ``thresholds`` are the staleness detector's minutes for each state, and hours in all."""
+    """An orchestrator.
+
+    ``thresholds`` belong to the staleness detector: minutes in each of three states, and hours in total.
+    """
 
     def __init__(
         self,
@@ -54,7 +57,7 @@ class Orchestrator(Protocol):
         self._ticks = 0
 
     async def tick(self) -> int:
-        """One round; returns how many tasks it touched."""
+        """Do a bounded amount of work; return the number of tasks that changed."""
         self._ticks += 1
         touched = 0
         for queue, take in ((REQUESTS, self._request), (RESULTS, self._result), (FINALIZATIONS, self._finalization)):
@@ -69,11 +72,11 @@ class Orchestrator(Protocol):
         return touched
 
     async def sweep(self) -> int:
-        """The staleness detector's round."""
+        """Run the staleness detector; return the number of tasks that it dead-lettered."""
         return int(await self._connection.fetchval(SQL["stale"], *self._thresholds))
 
     async def discover(self, task: UUID, state: str) -> bool:
-        """Go on with a task that the poller found."""
+        """Continue a task that the poller found."""
         if state == "pending":
             if not await self._go(task, "pending", "initializing", "Start"):
                 return False
@@ -85,7 +88,7 @@ class Orchestrator(Protocol):
         return await self._evaluate(task, "evaluating_results")
 
     async def _request(self, body: dict[str, Any]) -> bool:
-        """A new task with its steps and edges; nothing where one with the same identity is there."""
+        """Create a task with its steps and edges, unless a task with the same identity exists."""
         if not parses(body):
             return False
         asked = body["task_request"]
@@ -120,7 +123,7 @@ class Orchestrator(Protocol):
         return True
 
     async def _create(self, task: UUID, steps: Sequence[Step]) -> list[asyncpg.Record]:
-        """Insert steps with their edges, without any transition."""
+        """Insert steps with their edges, without transitions."""
         columns = ([s.name for s in steps], [s.max_attempts for s in steps], [s.retryable for s in steps])
         rows = await self._connection.fetch(SQL["insert_steps"], task, *columns)
         pairs = [(up, s.name) for s in steps for up in s.after]
@@ -137,7 +140,7 @@ class Orchestrator(Protocol):
                 await self._create(task, known.made(name, self._rng.choice(choices)))
 
     async def _result(self, body: dict[str, Any]) -> bool:
-        """Take a step's result in, and see what its task needs then."""
+        """Process the result of a step, then evaluate its task."""
         task, step = UUID(body["task_uuid"]), UUID(body["step_uuid"])
         row = await self._connection.fetchrow(SQL["step"], step)
         if row is None or row["results"] is None:
@@ -171,7 +174,10 @@ class Orchestrator(Protocol):
             await self._connection.execute(SQL["failed"], step)
 
     async def _finalization(self, body: dict[str, Any]) -> bool:
-        """Fatal for a blocked task, an error for one that is in another state than this wants: it comes back then."""
+        """Process a finalization message; return False if the task's state does not fit.
+
+        The queue then delivers the message again. A blocked task becomes a failed one.
+        """
         task = UUID(body["task_uuid"])
         state = await self.task_state(task)
         if state == "blocked_by_failures":
@@ -192,14 +198,14 @@ class Orchestrator(Protocol):
             return await self._go(task, state, "blocked_by_failures", "PermanentFailure")
         if status == "has_ready_steps":
             return await self._enqueue(task, state, "ReadyStepsFound")
-        if status == "all_complete" or state == "initializing":  # without ready steps it counts as a task without steps
+        if status == "all_complete" or state == "initializing":  # the engine takes it for a task without steps
             return await self._complete(task, state)
         if status == "processing":
-            return True  # it rests here until the next result
+            return True  # the task stays here until the next result
         return await self._go(task, state, "waiting_for_dependencies", "NoDependenciesReady")
 
     async def _enqueue(self, task: UUID, state: str, event: str) -> bool:
-        """Hand the ready steps out: states first, then the message about each."""
+        """Enqueue the ready steps: for each, the transition and then the message."""
         if not await self._go(task, state, "enqueuing_steps", event):
             return False
         queue = await self.queue_of(task)
@@ -215,7 +221,7 @@ class Orchestrator(Protocol):
         return await self._go(task, "enqueuing_steps", "steps_in_process", "StepsEnqueued")
 
     async def _complete(self, task: UUID, state: str) -> bool:
-        """The final writer: it locks the task, and asks no table of transitions whether it may."""
+        """Complete a task under its row lock, without a check of the transition rules."""
         try:
             async with self._connection.transaction():
                 await self._connection.execute(SQL["complete_locks"], task)

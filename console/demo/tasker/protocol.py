@@ -1,8 +1,8 @@
-"""How the engine writes: blind transitions, flags in statements of their own, messages after that.
+"""The engine's write protocol: unguarded transitions, then flags in separate statements, then messages.
 
-A transition reads the next number, leaves the current row behind and inserts its successor, in one transaction; the
-state it starts from was read before. Nothing compares. Whoever overlaps loses against the unique index on the current
-row (`Overtaken`), whoever merely comes in between is overwritten.
+In one transaction, a transition reads the next number, marks the current row as not current, and inserts its successor.
+The engine reads the state before that transaction and does not compare it again. Of two overlapping transitions, the
+second violates the unique index on the current row (`Overtaken`). A transition that ends in between is overwritten.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ Overtaken = (asyncpg.UniqueViolationError, asyncpg.LockNotAvailableError)
 
 
 class Protocol:
-    """What orchestrator and worker have in common, on one connection. ``overtaken`` counts lost transitions."""
+    """Base class of orchestrator and worker, on one connection. ``overtaken`` counts lost transitions."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.overtaken = 0
 
     async def ready(self) -> None:
-        """The engine's connections are in UTC, whatever the server says: its times have no zone."""
+        """Set the session to UTC, because the engine's timestamps have no time zone."""
         await self._connection.execute("SET TimeZone = 'UTC'")
 
     async def task_state(self, task: UUID) -> str:
-        """No row reads as pending."""
+        """Return the state of a task; a task without a row is pending."""
         return await self._connection.fetchval(SQL["task_state"], task) or "pending"
 
     async def step_state(self, step: UUID) -> str:
         return await self._connection.fetchval(SQL["step_state"], step) or "pending"
 
     async def move_task(self, task: UUID, was: str | None, to: str, event: str, processor: UUID | None) -> bool:
-        """One transition of a task, without another look. False where somebody overlapped."""
+        """Write a transition of a task, unguarded; return False if another one overlapped."""
         metadata = json.dumps({"event": event})
         return await self._move("task", task, was, to, metadata, processor)
 
     async def move_step(self, step: UUID, was: str | None, to: str, event: object, **more: Any) -> bool:
-        """One transition of a step, without another look. False where somebody overlapped."""
+        """Write a transition of a step, unguarded; return False if another one overlapped."""
         return await self._move("step", step, was, to, json.dumps({"event": json.dumps(event), **more}))
 
     async def send(self, queue: str, **body: Any) -> None:
@@ -64,7 +64,7 @@ class Protocol:
         await self._connection.execute(SQL["archive"], queue, message)
 
     async def queue_of(self, task: UUID) -> str:
-        """Where the workers of the task's namespace read."""
+        """Return the queue that the workers of the task's namespace read."""
         return str(await self._connection.fetchval(SQL["queue_of"], task))
 
     async def _move(

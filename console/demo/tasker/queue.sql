@@ -1,6 +1,6 @@
--- A stand-in for the extension pgmq, which the engine keeps its messages in: the same schema, tables, columns and
--- functions, as far as engine and console use them, in SQL alone so that any server can have it. As there, a queue's
--- table has the lower-cased name while pgmq.meta keeps the name as it was given.
+-- Replacement for the extension pgmq, which stores the engine's messages. It has the schema, tables, columns and
+-- functions that the engine and the console use, in plain SQL, so that it works on any server. As in pgmq, the table of
+-- a queue has a lower-case name, and pgmq.meta keeps the original name.
 
 CREATE SCHEMA pgmq;
 
@@ -64,7 +64,7 @@ BEGIN
     RETURN gone IS NOT NULL;
 END $$;
 
--- The engine's own part, in its schema: a message, and a word to whoever listens.
+-- The engine's own function, in its schema: send a message and notify the listeners.
 CREATE FUNCTION pgmq_send_with_notify(queue_name text, message jsonb, delay_seconds integer DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- What the demo's tasker engine and its data say to the database. Unqualified: the search_path decides.
+-- Statements of the demo's tasker. Names are unqualified: the search_path names the schema.
 
 -- name: clock
 SELECT now()::timestamp;
@@ -10,8 +10,8 @@ SELECT to_state FROM task_transitions WHERE task_uuid = $1 AND most_recent;
 SELECT to_state FROM workflow_step_transitions WHERE workflow_step_uuid = $1 AND most_recent;
 
 -- name: task_next
--- The engine reads the next number, leaves the current row behind and adds its successor; what the current state was
--- it has read before, outside of this transaction, and does not look again.
+-- The engine reads the next number, marks the current row as not current, and inserts its successor. It has read the
+-- current state before, outside this transaction, and does not check it again.
 SELECT coalesce(max(sort_key), 0) + 1 FROM task_transitions WHERE task_uuid = $1;
 
 -- name: task_leave
@@ -107,7 +107,7 @@ ON CONFLICT (identity_hash) DO NOTHING
 RETURNING task_uuid;
 
 -- name: insert_steps
--- $1 task, $2 names, $3 limits of attempts, $4 whether they may be tried again
+-- $1 task, $2 names, $3 limits of attempts, $4 true if retryable
 INSERT INTO workflow_steps (task_uuid, named_step_uuid, max_attempts, retryable, created_at, updated_at)
 SELECT $1, n.named_step_uuid, r.max_attempts, r.retryable, now(), now()
 FROM unnest($2::text[], $3::int4[], $4::bool[]) WITH ORDINALITY AS r (name, max_attempts, retryable, n)
@@ -203,14 +203,14 @@ JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid;
 SELECT to_regclass('pgmq.meta');
 
 -- name: aged
--- $1 message, $2 age in seconds, $3 how often it was read; the table's name is put in
+-- $1 message, $2 age in seconds, $3 number of reads. The caller replaces QUEUE with the table's name.
 UPDATE pgmq."QUEUE" SET enqueued_at = now() - make_interval(secs => $2), read_ct = $3 WHERE msg_id = $1;
 
 -- name: queues
 SELECT pgmq.create('worker_' || name || '_queue') FROM task_namespaces;
 
 -- name: grants
--- The queues lie in a schema of their own; the demo's roles, where they are, may use it.
+-- The queues have their own schema. Grant its use to the demo's roles, if they exist.
 DO $$ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'operator')
        AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'viewer') THEN

@@ -1,6 +1,6 @@
-"""The demo's templates: what each task is made of, and how its handlers do. Pure data.
+"""Templates of the demo: the steps of each task, and the chances of their handlers.
 
-A step's chances are those of one attempt: to fail so that it is worth trying again, and to fail for good.
+``flaky`` is the chance that an attempt fails and can be retried, ``fatal`` that it fails permanently.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Step(Record):
 
 
 class Template(Record):
-    """A named task in one version."""
+    """A version of a named task."""
 
     namespace: str
     name: str
@@ -46,10 +46,10 @@ class Template(Record):
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """As the engine stores it, as far as anybody reads it here."""
+        """The fields of the engine's format that the console reads."""
         steps = [{"name": s.name, "dependencies": list(s.after)} for s in self.steps]
-        told: dict[str, Any] = {"name": self.name, "version": self.version, "steps": steps}
-        return told | ({"lifecycle": dict(self.lifecycle)} if self.lifecycle else {})
+        fields: dict[str, Any] = {"name": self.name, "version": self.version, "steps": steps}
+        return fields | ({"lifecycle": dict(self.lifecycle)} if self.lifecycle else {})
 
 
 TEMPLATES: Final = (
@@ -90,7 +90,7 @@ TEMPLATES: Final = (
     ),
     Template(
         namespace="reports",
-        name="nightly_ledger",
+        name="nightly_report",
         version="2.0.1",
         lifecycle={"max_waiting_for_dependencies_minutes": 240, "max_steps_in_process_minutes": 120},
         steps=(
@@ -121,9 +121,9 @@ TEMPLATES: Final = (
 )
 
 STEPS: Final = {s.name: s for t in TEMPLATES for s in t.steps}
-UNSERVED: Final = frozenset({"legacy"})  # nobody runs workers for it
+UNSERVED: Final = frozenset({"legacy"})  # no worker serves it
 
 
 def template(namespace: str, name: str, version: str) -> Template | None:
-    """The template of that name, as the orchestrator knows it."""
+    """Return the template with this name and version, or None."""
     return next((t for t in TEMPLATES if (t.namespace, t.name, t.version) == (namespace, name, version)), None)

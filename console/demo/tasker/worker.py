@@ -1,7 +1,7 @@
-"""A worker: claims steps from the queues of its namespaces, runs their handlers, hands their results in.
+"""Worker of tasker: claim steps from the queues of its namespaces, run their handlers, send the results.
 
-Claim, flag and acknowledgement are three writes; the message is gone before the handler starts. A message about a step
-that cannot be claimed is not acknowledged and comes back.
+Claim, flag and acknowledgement are three writes. The message is deleted before the handler starts. The worker does not
+acknowledge a message whose step cannot be claimed, so the queue delivers it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from console.demo.tasker.templates import STEPS, Step
 
 
 class Worker(Protocol):
-    """One worker. ``tick`` takes up to ``batch`` messages of each queue and goes on with what it has claimed."""
+    """A worker. ``tick`` reads up to ``batch`` messages of each queue and continues the claimed steps."""
 
     def __init__(self, connection: Connection, rng: Random, namespaces: Iterable[str], *, batch: int = 4) -> None:
         super().__init__(connection)
@@ -29,7 +29,7 @@ class Worker(Protocol):
         self.claimed: dict[UUID, int] = {}  # step -> ticks until its handler is done
 
     async def tick(self) -> int:
-        """One round; returns how many steps were claimed or handed in."""
+        """Do a bounded amount of work; return the number of steps claimed or ended."""
         touched = 0
         for queue in self._queues:
             for message, body in await self.read(queue, self._batch):
@@ -42,7 +42,7 @@ class Worker(Protocol):
         return touched
 
     async def claim(self, queue: str, message: int, step: UUID) -> bool:
-        """Take a step. False where its state forbids that; the message stays then."""
+        """Claim a step; return False and keep the message if its state forbids that."""
         state = await self.step_state(step)
         if state not in ("enqueued", "pending"):
             return False
@@ -55,7 +55,7 @@ class Worker(Protocol):
         return True
 
     async def hand_in(self, step: UUID) -> bool:
-        """Write the handler's result, unless the step was taken away meanwhile: then it is lost."""
+        """Write the handler's result. The result is lost if the step is no longer in progress."""
         row = await self._connection.fetchrow(SQL["step"], step)
         if row is None or await self.step_state(step) != "in_progress":
             return False
@@ -66,8 +66,8 @@ class Worker(Protocol):
             if good
             else ("enqueued_as_error_for_orchestration", "EnqueueAsErrorForOrchestration")
         )
-        told = {"worker_uuid": str(self._id), "correlation_id": str(row["correlation_id"])}
-        if not await self.move_step(step, "in_progress", to, {"type": type_, "data": result}, **told):
+        metadata = {"worker_uuid": str(self._id), "correlation_id": str(row["correlation_id"])}
+        if not await self.move_step(step, "in_progress", to, {"type": type_, "data": result}, **metadata):
             return False
         await self._connection.execute(SQL["handed_in"], step, json.dumps(result))
         await self.send(RESULTS, task_uuid=row["task_uuid"], step_uuid=step, correlation_id=row["correlation_id"])
@@ -77,7 +77,7 @@ class Worker(Protocol):
         return STEPS.get(name) or Step(name=name)
 
     def _run(self, step: UUID, spec: Step) -> dict[str, Any]:
-        """What the handler comes to."""
+        """Return a random result of the handler."""
         luck = self._rng.random()
         spent = round(spec.ticks * self._rng.uniform(300, 700))
         return envelope(
@@ -90,7 +90,7 @@ class Worker(Protocol):
 
 
 def envelope(step: UUID, spent: int, worker: str, error: str | None, *, retryable: bool = True) -> dict[str, Any]:
-    """A result as the engine stores it."""
+    """Return a result in the engine's format."""
     fault: dict[str, Any] = {
         "message": error,
         "error_type": "HandlerError",
@@ -109,7 +109,7 @@ def envelope(step: UUID, spent: int, worker: str, error: str | None, *, retryabl
 
 
 def message(name: str, rng: Random) -> str:
-    """What a failing handler says; ids and numbers differ, so that only folding them shows what is the same."""
+    """Return an error message. Ids and numbers vary, to test the grouping of errors."""
     host = f"10.0.{rng.randrange(256)}.{rng.randrange(256)}"
     return rng.choice(
         (

@@ -1,4 +1,4 @@
-"""uni2work in the demo: its queue, and two instances that work on it, one of which takes nothing any more."""
+"""Demo of uni2work: its queue, an instance that executes jobs, and an instance that hangs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from console.demo.engine import Connection, Engine
 from console.demo.uni2work.data import FAILING, Data, make, usual
 from console.demo.uni2work.executor import SQL, Instance, Job, JobFailed
 
-ARRIVALS: Final = 4000  # so that a demo left alone over night does not grow without end
-AT_ONCE: Final = 3
+ARRIVALS: Final = 4000  # limits the growth of a demo that runs over night
+MAX_JOBS: Final = 3
 TICKS_BETWEEN_CRON: Final = 40
 
 
 class Uni2work(Engine):
-    """The engine as the demo has it."""
+    """The engine uni2work in the demo."""
 
     name = "uni2work"
 
@@ -27,13 +27,13 @@ class Uni2work(Engine):
         self._data = make(seed)
         await self._data.insert(connection)
 
-    def worker(self, connection: Connection, seed: int) -> Busy:
+    def worker(self, connection: Connection, seed: int) -> Simulation:
         self._workers += 1
-        return Busy(connection, self._data, Random(f"{seed}/{self._workers}"))
+        return Simulation(connection, self._data, Random(f"{seed}/{self._workers}"))
 
 
-class Busy:
-    """An instance at work, the jobs that its users and its cron make, and signs of life of another that hangs."""
+class Simulation:
+    """A working instance, new jobs of users and cron, and cron records of an instance that hangs."""
 
     def __init__(self, connection: Connection, data: Data, rng: Random) -> None:
         self._connection = connection
@@ -54,10 +54,10 @@ class Busy:
         begun, self._begun = self._begun, []
         done = sum([await instance.perform(job) for job in begun])
         for row in await self._connection.fetch(SQL["offered"]):
-            # A row that is queued is locked for a tick, so that what is at work can be seen.
+            # Each job stays locked for a tick, so that the console can show running jobs.
             job = await instance.lock(row["id"])
             self._begun += [job] if job else []
-            if len(self._begun) >= AT_ONCE and self._rng.random() < 0.8:
+            if len(self._begun) >= MAX_JOBS and self._rng.random() < 0.8:
                 break
         return done
 

@@ -1,7 +1,7 @@
-"""The demo's queue: most of it flowing, and at least one of everything that can be stuck.
+"""Queue of the demo: most jobs are executed, and at least one job is stuck in each possible way.
 
-Why what is stuck on purpose stays so while the instances work: nobody takes over the lock of an instance that is gone,
-a job of an unknown kind is left where it is, and one that always fails comes back.
+The stuck jobs stay stuck while the instances work: no instance takes over a lock of another one, every instance
+ignores jobs of an unknown kind, and a job that always fails stays in the queue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Content = dict[str, Any]
 
 
 class Data:
-    """Rows to be inserted, as columns of plain values. Every choice comes from ``rng``."""
+    """Rows to insert. Every random choice uses ``rng``."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -43,16 +43,16 @@ class Data:
     def job(
         self, content: object, age: float, *, holder: UUID | None = None, held: float | None = None, cron: bool = False
     ) -> None:
-        """A queued row, ``age`` seconds old, locked for ``held`` seconds."""
+        """Add a queued job, ``age`` seconds old, locked for ``held`` seconds."""
         creator = self.rng.choice((self.alive, self.gone)) if age > HOUR else self.alive
         self.jobs.append((_text(content), creator, age, holder, held, cron))
 
     def executed(self, content: object, age: float, instance: UUID) -> None:
-        """A record of a last execution, so many seconds ago."""
+        """Add the record of a last execution, ``age`` seconds ago."""
         self.cron.append((_text(content), age, instance))
 
     async def insert(self, connection: Connection) -> None:
-        """Write everything in one transaction, so that all ages count from one ``now()``."""
+        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
         self.jobs.sort(key=lambda row: -row[2])  # ids are given in the order of creation
         async with connection.transaction():
             for name, rows in (("jobs", self.jobs), ("cron", self.cron), ("buckets", self.buckets)):
@@ -70,7 +70,7 @@ FAILING: Final = "Hilfe: Abgabe nicht möglich"
 
 
 def make(seed: int) -> Data:
-    """All of the demo's rows for a seed."""
+    """Return all rows of the demo for a seed."""
     data = Data(seed)
     for part in (_flowing, _orphaned, _slow, _stuck, _cron, _buckets):
         part(data)
@@ -78,13 +78,13 @@ def make(seed: int) -> Data:
 
 
 def notification(rng: Random) -> Content:
-    """One mail to one person."""
+    """Return a job that sends a mail to one person."""
     inner = {"notification": rng.choice(NOTIFICATIONS), "submission": rng.randint(80_000, 99_999)}
     return {"job": "send-notification", "recipient": rng.randint(1, 9_000), "notification": inner}
 
 
 def usual(rng: Random) -> Content:
-    """A job as users and cron make them."""
+    """Return a job as users and cron create it."""
     some: tuple[Content, ...] = (
         {"job": "queue-notification", "notification": {"notification": "sheet-active", "sheet": rng.randint(1, 2_000)}},
         {"job": "send-course-communication", "course": rng.randint(1, 300), "sender": rng.randint(1, 9_000)},

@@ -1,9 +1,9 @@
-"""The executor: instances of one application that share a queue and know nothing of each other but its locks.
+"""Executor of uni2work: instances of one application that share a queue and see only each other's locks.
 
-An instance offers every row to its workers, oldest first. A worker locks a row in a SERIALIZABLE transaction - a lock
-of another instance is respected for ever, an old one of its own is taken over - and then does the job: either in one
-SERIALIZABLE transaction with the row's deletion, or first the job and then the deletion. Success deletes the row and,
-for cron's jobs, records the execution. Failure takes the lock away and leaves the row for the next flush.
+An instance offers every row to its workers, oldest first. A worker locks a row in a SERIALIZABLE transaction. It
+never takes over a lock of another instance, but it takes over an old lock of its own instance. Then it executes the
+job, either in one SERIALIZABLE transaction with the row's deletion, or before the deletion. Success deletes the row
+and, for cron jobs, records the execution. Failure releases the lock and leaves the row for the next flush.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SQL: Final = Statements(files("console.demo.uni2work").joinpath("statements.sql"
 CONTENTION: Final = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 STALE: Final = 300.0  # seconds after which an instance takes over a lock of its own
 TRIES: Final = 5
-# The kinds that the running code can read; those in ATOMIC are done in one transaction with the row's deletion.
+# Kinds that the code can read. A job in ATOMIC runs in one transaction with the row's deletion.
 ATOMIC: Final = frozenset({"distribute-corrections", "queue-notification", "prune-session-files", "prune-invitations"})
 KINDS: Final = ATOMIC | {
     "send-notification",
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 class Job(Record):
-    """A row that this instance has locked."""
+    """A row that the instance has locked."""
 
     id: int
     content: str
@@ -53,7 +53,7 @@ class Job(Record):
 
     @property
     def kind(self) -> str:
-        """The kind of the job. ValueError where the code cannot read it."""
+        """The kind of the job. Raises ValueError if the code cannot read it."""
         content = msgspec.json.decode(self.content)
         kind = content.get("job") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
@@ -65,14 +65,14 @@ Work = Callable[[Job], Awaitable[None]]
 
 
 async def nothing(_: Job) -> None:
-    """A job that succeeds without an effect that the database would know."""
+    """Execute a job that succeeds and has no effect on the database."""
 
 
 class Instance:
-    """One instance on one connection.
+    """An instance of the application on one connection.
 
-    ``work`` raises JobFailed where a job fails. ``aborted`` counts jobs that the database broke off: what they did
-    outside of it is then done again. ``done`` counts executions by row.
+    ``work`` executes a job and raises JobFailed if it fails. ``aborted`` counts jobs whose transaction the database
+    aborted; they run again, effects outside the database included. ``done`` counts executions by row.
     """
 
     def __init__(self, connection: Connection, uuid: UUID, *, work: Work = nothing) -> None:
@@ -84,7 +84,7 @@ class Instance:
         self._invalid: set[int] = set()
 
     async def flush(self, most: int = 1000) -> int:
-        """Offer every row to a worker, do at most so many jobs. Returns how many succeeded."""
+        """Offer every row to a worker and execute at most ``most`` jobs; return the number of successes."""
         succeeded = tried = 0
         for job_id in [row["id"] for row in await self._connection.fetch(SQL["offered"])]:
             job = await self.lock(job_id)
@@ -96,7 +96,7 @@ class Instance:
         return succeeded
 
     async def lock(self, job_id: int) -> Job | None:
-        """Lock a row. None where it is gone, locked, or nothing the code can read."""
+        """Lock a row; return None if it is gone, locked or not readable by the code."""
         for _ in range(TRIES):
             try:
                 async with self._connection.transaction(isolation="serializable"):
@@ -112,20 +112,20 @@ class Instance:
         if (row["lock_instance"], row["lock_time"]) != (None, None):
             if row["lock_instance"] != self.uuid or not row["stale"]:
                 return None
-            log.warning("job %s: taking over a stale lock of our own", job_id)
+            log.warning("job %s: taking over a stale lock of this instance", job_id)
         job = Job(id=job_id, content=row["content"], write_last_exec=row["write_last_exec"])
         try:
             _ = job.kind
         except ValueError as reason:
             if job_id not in self._invalid:
                 self._invalid.add(job_id)
-                log.info("job %s is left as it is: %s", job_id, reason)
+                log.info("job %s is ignored: %s", job_id, reason)
             return None
         await self._connection.execute(SQL["lock"], job_id, self.uuid)
         return job
 
     async def perform(self, job: Job) -> bool:
-        """Do a job that is locked. False where it failed: then its row is unlocked again."""
+        """Execute a locked job. On failure, release the lock and return False."""
         try:
             if job.kind in ATOMIC:
                 async with self._connection.transaction(isolation="serializable"):
@@ -153,11 +153,11 @@ class Instance:
             await self._connection.execute(SQL["record"], job.content, self.uuid)
 
     async def queue(self, content: dict[str, Any], *, cron: bool = False) -> int | None:
-        """Insert a row. Returns its id; None where cron has queued the same already."""
+        """Insert a row and return its id, or None if cron has queued the same job already."""
         text = msgspec.json.encode(content).decode()
         job: int | None = await self._connection.fetchval(SQL["queue"], text, self.uuid, cron)
         return job
 
 
 class JobFailed(Exception):
-    """A job ended with an exception. Nothing of that reaches the database: it is in the application's log."""
+    """A job failed with an exception. Only the application's log records it, not the database."""

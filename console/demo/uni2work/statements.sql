@@ -1,7 +1,7 @@
--- What the demo's uni2work instances and their data say to the database. Unqualified: the search_path decides.
+-- Statements of the demo's uni2work. Names are unqualified: the search_path names the schema.
 
 -- name: offered
--- Every row, as a flush offers it to the workers.
+-- Every row, in the order of a flush.
 SELECT id FROM queued_job ORDER BY creation_time, id;
 
 -- name: look
@@ -15,11 +15,11 @@ FROM queued_job WHERE id = $1;
 UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1;
 
 -- name: unlock
--- $1 a row, $2 the instance that failed at it: it stays, for the next flush
+-- $1 a row, $2 the instance that failed. The row stays for the next flush.
 UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1 AND lock_instance = $2;
 
 -- name: delete
--- $1 a row: its job has succeeded
+-- $1 a row whose job has succeeded
 DELETE FROM queued_job WHERE id = $1;
 
 -- name: record
@@ -28,7 +28,7 @@ INSERT INTO cron_last_exec (job, "time", instance) VALUES ($1::text::jsonb, now(
 ON CONFLICT (job) DO UPDATE SET "time" = excluded."time", instance = excluded.instance;
 
 -- name: queue
--- $1 content, $2 the instance, $3 whether cron makes it, which queues nothing that it has queued already
+-- $1 content, $2 the instance, $3 true for cron, which queues a job only once
 INSERT INTO queued_job (content, creation_instance, creation_time, write_last_exec)
 SELECT $1::text::jsonb, $2, now(), $3
 WHERE NOT ($3 AND EXISTS (SELECT FROM queued_job WHERE content = $1::text::jsonb AND write_last_exec)) RETURNING id;
@@ -56,5 +56,5 @@ SELECT r.ident, r.value, now() - make_interval(secs => r.age)
 FROM unnest($1::text[], $2::int8[], $3::float8[]) AS r (ident, value, age);
 
 -- name: odd_times
--- What the columns hold goes beyond what most programs can show. $1 content of a row, then texts of its times.
+-- Values beyond the range of most programs. $1 content of a row, $2 creation time as text
 UPDATE queued_job SET creation_time = $2::text::timestamptz WHERE content = $1::text::jsonb;

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.estuary import Busy, Estuary, kinds
+from console.demo.estuary import Estuary, Simulation, kinds
 from console.demo.estuary.data import make
 from console.demo.estuary.executor import Executor
 from queries.workspace import Workspace
@@ -32,7 +32,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[Es
 
 
 def executor(connection: Any, **options: Any) -> Executor:
-    return Executor(connection, Random(1), lasts=lambda rng: 1, **options)
+    return Executor(connection, Random(1), poll_ticks=lambda rng: 1, **options)
 
 
 @both_versions
@@ -43,7 +43,7 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Estu
     assert found == {f.code for f in r.engine.spec.findings if not f.sample}
     statuses = {n.status for n in (await r.live(None, 1000)).nodes}
     assert statuses == {s.native for s in r.engine.spec.statuses}
-    worker = Busy(estuary_db.connection, Random(1))
+    worker = Simulation(estuary_db.connection, Random(1))
     for _ in range(8):
         await worker.tick()
         await r.sample()

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.estuary.executor import Executor, Held
+from console.demo.estuary.executor import Executor, HeldTask
 from queries.actions import perform
 from queries.model import Outcome
 from queries.workspace import Workspace
@@ -30,13 +30,13 @@ class Engine:
         self.estuary_db = estuary_db
         self.ends: list[tuple[str, str]] = []
 
-        def end(held: Held, how: str, outcome: object) -> None:
+        def end(held: HeldTask, how: str, outcome: object) -> None:
             self.ends.append((held.id, how))
 
-        self.one = Executor(one, Random(1), lasts=lambda rng: 1, on_end=end)
-        self.two = Executor(two, Random(2), lasts=lambda rng: 1, on_end=end)
+        self.one = Executor(one, Random(1), poll_ticks=lambda rng: 1, on_end=end)
+        self.two = Executor(two, Random(2), poll_ticks=lambda rng: 1, on_end=end)
 
-    async def taken(self, task: str) -> Held:
+    async def taken(self, task: str) -> HeldTask:
         """The task in the hands of the first executor."""
         await self.one.take(9)
         return self.one.held[task]

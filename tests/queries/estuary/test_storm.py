@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 
 from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor, Held
+from console.demo.estuary.executor import Executor, HeldTask
 from queries.actions import perform
 from queries.model import DryRun, Node, Outcome, Phase
 from queries.workspace import Workspace
@@ -63,17 +63,17 @@ class Storm:
     def executor(self, connection: Any, number: int) -> Executor:
         return Executor(
             connection, Random(number), timeout=TIMEOUT, permits=3, types=[kinds.LIVE_SPEC, kinds.FIBONACCI],
-            lasts=lambda rng: rng.randint(0, 9),
+            poll_ticks=lambda rng: rng.randint(0, 9),
             on_take=lambda held: self.taken(number, held), on_end=self.ended,
         )  # fmt: skip
 
-    def taken(self, number: int, held: Held) -> None:
+    def taken(self, number: int, held: HeldTask) -> None:
         """No task is in two hands: whoever had it has let go, or is older than the timeout and may not write again."""
         before = self.holders.get(held.id)
         assert before is None or held.id not in before.held, f"{held.id} is polled by two"
         self.holders[held.id] = self.executors[number]
 
-    def ended(self, held: Held, end: str, outcome: kinds.Outcome | None) -> None:
+    def ended(self, held: HeldTask, end: str, outcome: kinds.Outcome | None) -> None:
         self.holders.pop(held.id, None)
         self.ends[end] += 1
         assert end != "vanished", f"a poll of {held.id} lost its row"

@@ -39,7 +39,7 @@ async def quick(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
 async def executor(estuary: str) -> AsyncIterator[Executor]:
     """An executor at work every tenth of a second."""
     connection = await asyncpg.connect(estuary, server_settings={"TimeZone": "UTC"})
-    executor = Executor(connection, Random(1), timeout=TIMEOUT, lasts=lambda rng: 1)
+    executor = Executor(connection, Random(1), timeout=TIMEOUT, poll_ticks=lambda rng: 1)
 
     async def work() -> None:
         while True:

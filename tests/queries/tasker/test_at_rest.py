@@ -8,7 +8,16 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import StepHistory, claimed, complete, enqueued, failed, handed_in, pending, waiting
+from console.demo.tasker.step_history import (
+    StepHistory,
+    claimed,
+    complete,
+    enqueued,
+    failed,
+    handed_in,
+    pending,
+    waiting,
+)
 from queries.model import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
@@ -24,7 +33,7 @@ REGIONS[WEST] = complete(15 * MINUTE)
 @both_versions
 @pytest.mark.parametrize("shape", [claimed(20 * MINUTE), enqueued(20 * MINUTE), handed_in(50)])
 async def test_with_a_step_in_flight_it_is_healthy(tasker_db: TaskerDb, data: Data, shape: StepHistory) -> None:
-    made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps={**REGIONS, NORTH: shape})
+    made = data.task("nightly_report", state="evaluating_results", ago=15 * MINUTE, steps={**REGIONS, NORTH: shape})
     for queue in (None, RESULTS):
         data.message(made, NORTH, reads=1, queue=queue)
     await tasker_db.write(data)
@@ -37,7 +46,7 @@ async def test_with_a_step_in_flight_it_is_healthy(tasker_db: TaskerDb, data: Da
 
 
 async def test_without_a_step_in_flight_it_is_stuck(tasker_db: TaskerDb, data: Data) -> None:
-    made = data.task("nightly_ledger", state="evaluating_results", ago=15 * MINUTE, steps=REGIONS)
+    made = data.task("nightly_report", state="evaluating_results", ago=15 * MINUTE, steps=REGIONS)
     await tasker_db.write(data)
     task = tasker_db.task(made)
     assert (task, "orchestrator_gone") in await tasker_db.codes()
@@ -50,7 +59,7 @@ async def test_without_a_step_in_flight_it_is_stuck(tasker_db: TaskerDb, data: D
 async def test_the_demo_s_engine_leaves_it_there_until_the_next_result(
     tasker_db: TaskerDb, data: Data, engine: Engine
 ) -> None:
-    made = data.task("nightly_ledger", state="waiting_for_dependencies", ago=60, steps={"open_books": complete(90)})
+    made = data.task("nightly_report", state="waiting_for_dependencies", ago=60, steps={"open_books": complete(90)})
     await tasker_db.write(data)
     await engine.run(2)
     slow = made.steps[NORTH]
@@ -81,7 +90,7 @@ async def test_a_task_that_no_poller_finds_is_moved(
     tasker_db: TaskerDb, data: Data, engine: Engine, case: Any, ago: float
 ) -> None:
     action, step, shape, arguments = case
-    made = data.task("nightly_ledger", state="evaluating_results", ago=ago, steps={**REGIONS, step: shape})
+    made = data.task("nightly_report", state="evaluating_results", ago=ago, steps={**REGIONS, step: shape})
     await tasker_db.write(data)
     assert outcomes_of(await tasker_db.do(action, tasker_db.step(made, step), **arguments)) == {
         tasker_db.step(made, step): Outcome.CHANGED
@@ -97,7 +106,7 @@ async def test_the_result_of_a_step_in_flight_continues_the_task(
     tasker_db: TaskerDb, data: Data, engine: Engine, state: str
 ) -> None:
     made = data.task(
-        "nightly_ledger",
+        "nightly_report",
         state=state,
         ago=60,
         steps={**REGIONS, WEST: handed_in(5), NORTH: claimed(45 * MINUTE)},
@@ -124,7 +133,7 @@ async def test_the_last_step_ends_the_task(tasker_db: TaskerDb, data: Data) -> N
 
 async def test_a_remaining_failure_blocks_the_task_as_in_the_engine(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task(
-        "nightly_ledger",
+        "nightly_report",
         state="evaluating_results",
         ago=120,
         steps={**REGIONS, WEST: failed(60), NORTH: claimed(45 * MINUTE)},

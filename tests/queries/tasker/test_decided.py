@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from console.demo.tasker.data import Data
-from console.demo.tasker.shapes import cancelled, claimed, complete, failed, pending, reset, waiting
-from console.demo.tasker.stuck import make
+from console.demo.tasker.scenarios import make
+from console.demo.tasker.step_history import cancelled, claimed, complete, failed, pending, reset, waiting
 from queries.model import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
@@ -80,7 +80,7 @@ async def test_a_decision_holds_until_the_task_fails_again(tasker_db: TaskerDb, 
 )
 async def test_steps_of_a_decided_task_have_no_findings(tasker_db: TaskerDb, data: Data, shape: Any, code: str) -> None:
     steps = {"sum_region_north": failed(HOUR), "sum_region_east": shape}
-    made = data.task("nightly_ledger", state="blocked_by_failures", ago=HOUR, steps=steps)
+    made = data.task("nightly_report", state="blocked_by_failures", ago=HOUR, steps=steps)
     await tasker_db.write(data)
     assert (tasker_db.step(made, "sum_region_east"), code) in await tasker_db.codes()
     await tasker_db.do("give_up", tasker_db.task(made))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import Data, Made
+from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import REQUESTS, RESULTS
-from console.demo.tasker.shapes import StepHistory, cancelled, claimed, complete, failed, unwritten
+from console.demo.tasker.step_history import StepHistory, cancelled, claimed, complete, failed, unwritten
 from queries.model import Outcome, Phase
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
@@ -19,7 +19,7 @@ MINUTE, HOUR = 60.0, 3600.0
 DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
 
 
-def decided(data: Data, restock: StepHistory, **options: Any) -> Made:
+def decided(data: Data, restock: StepHistory, **options: Any) -> CreatedTask:
     """Return a task whose decision chose ``restock``; ``credit_customer`` waits for it."""
     steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
     return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)

@@ -6,7 +6,7 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.shapes import StepHistory, complete, failed, handed_in, pending, unwritten, waiting
+from console.demo.tasker.step_history import StepHistory, complete, failed, handed_in, pending, unwritten, waiting
 from tests.db.tasker import TaskerDb
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
@@ -64,7 +64,7 @@ async def test_tasks_that_are_not_due_are_not_found(tasker_db: TaskerDb, data: D
     )
     data.task("refund", state="waiting_for_dependencies", ago=70 * MINUTE, steps={"check_return": pending(2 * HOUR)})
     data.task(
-        "nightly_ledger",
+        "nightly_report",
         state="waiting_for_dependencies",
         ago=40 * MINUTE,
         steps={"open_books": complete(HOUR), "sum_region_east": failed(HOUR)},

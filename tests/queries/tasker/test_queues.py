@@ -11,7 +11,7 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import cancelled, claimed, enqueued, handed_in
+from console.demo.tasker.step_history import cancelled, claimed, enqueued, handed_in
 from console.demo.tasker.templates import TEMPLATES, Step, Template
 from queries.model import Outcome
 from queries.workspace import Workspace

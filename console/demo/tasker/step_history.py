@@ -1,4 +1,4 @@
-"""What a step of the demo's data has been through: the states with their ages, and the columns that go with them."""
+"""Histories of steps for the builder: states with their ages, and the matching columns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ CLAIM: Final = ("pending", "enqueued", "in_progress")
 
 
 class StepHistory(Record):
-    """A step. ``past`` are its states and seconds ago, the current one last; ``tried``, ``done`` are such too."""
+    """States of a step with their ages in seconds, the current state last.
+
+    ``tried`` and ``done`` are ages as well.
+    """
 
     past: Past
     attempts: int = 0
-    most: int | None = None  # None: as the template says
+    most: int | None = None  # None: the template's value
     retryable: bool = True
     at_work: bool = False
     done: float | None = None
@@ -26,44 +29,44 @@ class StepHistory(Record):
     spent: int | None = None  # milliseconds
     checkpoint: dict[str, Any] | None = None
     stamped: float | None = None  # age of the checkpoint
-    made: float | None = None  # age of a step that has no transition yet
+    made: float | None = None  # age of a step without a transition
 
 
 def pending(age: float = 600, **more: Any) -> StepHistory:
-    """Has not run."""
+    """Return a step that has not run."""
     return StepHistory(past=(("pending", age),), **more)
 
 
 def unwritten(age: float = 600, **more: Any) -> StepHistory:
-    """Made by a decision or a batch while the task ran. The engine writes its first transition when it enqueues it."""
+    """Return a step that a decision or a batch created. It has no transition until it is enqueued."""
     return StepHistory(past=(), made=age, **more)
 
 
 def enqueued(ago: float = 5) -> StepHistory:
-    """With the workers, not claimed."""
+    """Return a step in a worker queue, not yet claimed."""
     return StepHistory(past=(("pending", ago + 30), ("enqueued", ago)))
 
 
 def claimed(ago: float = 5, **more: Any) -> StepHistory:
-    """At a worker."""
+    """Return a step that a worker has claimed."""
     past = (("pending", ago + 30), ("enqueued", ago + 1), ("in_progress", ago))
     return StepHistory(past=past, **{"attempts": 1, "at_work": True, "tried": ago, **more})
 
 
 def handed_in(ago: float = 5, error: str | None = None) -> StepHistory:
-    """Its result waits for an orchestrator."""
+    """Return a step whose result waits for an orchestrator."""
     to = "enqueued_for_orchestration" if error is None else "enqueued_as_error_for_orchestration"
     return StepHistory(past=(*claimed(ago + 2).past, (to, ago)), attempts=1, tried=ago + 2, error=error, spent=1500)
 
 
 def complete(ago: float = 60, spent: int = 900) -> StepHistory:
-    """Done."""
+    """Return a completed step."""
     past = (*claimed(ago + 1 + spent / 1000).past, ("enqueued_for_orchestration", ago + 1), ("complete", ago))
     return StepHistory(past=past, attempts=1, tried=ago + 1, done=ago, spent=spent)
 
 
 def failed(ago: float = 60, attempts: int = 3, error: str = "503 from upstream", **more: Any) -> StepHistory:
-    """In error."""
+    """Return a permanently failed step."""
     past = (*claimed(ago + 3).past, ("enqueued_as_error_for_orchestration", ago + 1), ("error", ago))
     return StepHistory(past=past, **{"attempts": attempts, "tried": ago, "error": error, "spent": 2000, **more})
 
@@ -71,7 +74,7 @@ def failed(ago: float = 60, attempts: int = 3, error: str = "503 from upstream",
 def waiting(
     ago: float = 5, attempts: int = 1, backoff: int = 60, error: str = "connection reset", **more: Any
 ) -> StepHistory:
-    """In its backoff."""
+    """Return a failed step that waits for its backoff to end."""
     past = (*claimed(ago + 3).past, ("enqueued_as_error_for_orchestration", ago + 1), ("waiting_for_retry", ago))
     return StepHistory(
         past=past, **{"attempts": attempts, "tried": ago, "backoff": backoff, "error": error, "spent": 2000, **more}
@@ -79,7 +82,7 @@ def waiting(
 
 
 def reset(ago: float = 60, attempts: int = 3, **more: Any) -> StepHistory:
-    """Back to pending by the engine's own reset, which leaves the attempts used up."""
+    """Return a failed step after the engine's reset to pending, which does not reset its attempts."""
     return StepHistory(
         past=(*failed(ago + 60).past, ("pending", ago)), **{"attempts": attempts, "tried": ago + 60, **more}
     )

@@ -1,8 +1,8 @@
-"""The demo's tasks: most done or at work, and one at least of everything that can be stuck, and of every dead letter.
+"""Tasks of the demo: most are done or running, and each way to be stuck and each kind of dead letter occurs.
 
-Why what is stuck on purpose stays so while the engine works: orphaned claims are of no worker that lives; lost messages
-are in no queue; tasks out of sight, unfinished or left by an orchestrator are in states that no poller reads; nobody
-reads the queue of the namespace `legacy`. Only what an outage of the orchestrator left behind goes when one is at work.
+The stuck tasks stay stuck while the engine works. The worker of an orphaned claim does not exist. No queue contains the
+lost messages. No poller reads the states of tasks that an orchestrator left unfinished. No worker reads the queue of
+the namespace `legacy`. Only the tasks from an outage of the orchestrator continue when an orchestrator runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.shapes import (
+from console.demo.tasker.step_history import (
     StepHistory,
     cancelled,
     claimed,
@@ -34,7 +34,7 @@ ODD: Final = "\x1b[31mred\x1b[0m [bold]no markup[/bold] \u202eabc\u200b 収支 �
 
 
 def make(seed: int) -> Data:
-    """All of the demo's rows for a seed."""
+    """Return all rows of the demo for a seed."""
     data = Data(seed)
     for part in (_done, _working, _resting, _failed, _lost, _outage, _left, _flags, _dead_letters, _odd):
         part(data)
@@ -42,7 +42,7 @@ def make(seed: int) -> Data:
 
 
 def _done(data: Data) -> None:
-    for name in ("fulfil_order", "fulfil_order", "refund", "nightly_ledger", "newsletter"):
+    for name in ("fulfil_order", "fulfil_order", "refund", "nightly_report", "newsletter"):
         for _ in range(8):
             ago = data.rng.uniform(0.2, 200) * HOUR
             spent = data.rng.randint(300, 4000)
@@ -81,9 +81,9 @@ def _working(data: Data) -> None:
 
 
 def _resting(data: Data) -> None:
-    """Healthy, though it looks odd: results taken in while a branch goes on, and steps that have no transition yet."""
+    """Add healthy tasks in unusual states: a parallel branch still runs, or a step has no transition yet."""
     data.task(
-        "nightly_ledger",
+        "nightly_report",
         state="evaluating_results",
         ago=12 * MINUTE,
         age=HOUR,
@@ -107,14 +107,14 @@ def _resting(data: Data) -> None:
 
 
 def _outage(data: Data) -> None:
-    """What an orchestrator that was gone for a while has not taken up."""
+    """Add tasks that an orchestrator has not continued because of an outage."""
     data.task("refund", state="pending", ago=7 * MINUTE)
     made = data.task("refund", ago=6 * MINUTE, steps={"check_return": handed_in(6 * MINUTE)})
     data.message(made, "check_return", age=6 * MINUTE, queue=RESULTS)
 
 
 def _failed(data: Data) -> None:
-    """Failed for good; and reset by the engine's own means, which is not enough."""
+    """Add permanently failed tasks, and one whose reset did not make it retryable."""
     for hours in (0.3, 2, 9, 31):
         error = message("charge_card", data.rng)
         data.task(
@@ -144,7 +144,7 @@ def _failed(data: Data) -> None:
         "sum_region_north": complete(3.5 * HOUR),
         "sum_region_south": complete(3.4 * HOUR),
     }
-    data.task("nightly_ledger", state="blocked_by_failures", ago=2.9 * HOUR, steps={**books, **regions})
+    data.task("nightly_report", state="blocked_by_failures", ago=2.9 * HOUR, steps={**books, **regions})
     data.task(
         "fulfil_order",
         state="waiting_for_dependencies",
@@ -159,10 +159,10 @@ def _failed(data: Data) -> None:
 
 
 def _lost(data: Data) -> None:
-    """Claims and messages that nobody will come back to."""
+    """Add orphaned claims and lost messages."""
     for hours in (1.5, 20):
         data.task(
-            "nightly_ledger",
+            "nightly_report",
             ago=hours * HOUR,
             steps={
                 "open_books": complete(hours * HOUR + 60),
@@ -196,7 +196,7 @@ def _regions(ago: float) -> dict[str, StepHistory]:
 
 
 def _left(data: Data) -> None:
-    """Tasks that nobody looks at any more."""
+    """Add tasks in states that no poller reads."""
     for minutes in (70, 95):
         data.task(
             "refund",
@@ -216,7 +216,7 @@ def _left(data: Data) -> None:
         steps={"validate_cart": complete(30 * MINUTE), "reserve_stock": complete(25 * MINUTE)},
     )
     data.task(
-        "nightly_ledger",
+        "nightly_report",
         state="waiting_for_dependencies",
         ago=3.6 * HOUR,
         age=5 * HOUR,
@@ -244,7 +244,7 @@ def _flags(data: Data) -> None:
 
 
 def _dead_letters(data: Data) -> None:
-    """Dead letters of every decision, and of every reason."""
+    """Add dead letters with every decision and every reason."""
     for hours, reason in (
         (5, "staleness_timeout"),
         (26, "staleness_timeout"),
