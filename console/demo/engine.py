@@ -1,4 +1,6 @@
-"""Base classes of the demo's engines: a schema, data, and a worker that follows the engine's real protocol.
+"""Base classes of the demo's engines.
+
+An engine consists of a schema, data, and a worker that follows the engine's real protocol.
 
 Each engine is a package next to this module. It subclasses `Engine` and keeps its statements in a ``.sql`` file
 (`Statements`); ``console.demo.run.ENGINES`` lists it. An engine works in the first schema of the connection's
@@ -58,7 +60,7 @@ class Engine(ABC):
 
     @abstractmethod
     def worker(self, connection: Connection, seed: int) -> Worker:
-        """Return the executor of the demo. Its faults keep the deliberately stuck tasks stuck."""
+        """Return the demo's executor. Its faults keep the stuck tasks stuck."""
 
 
 class Statements:

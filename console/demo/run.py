@@ -1,4 +1,4 @@
-"""Start the demo's server, fill it, run the engines' workers, and remove everything at the end."""
+"""Start the demo's server, fill it, run the engines' workers, remove everything."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class Demo:
         return self.server.dsn(DATABASE)
 
     def role_dsn(self, role: str) -> str:
-        """Return a connection string for the role ``viewer`` or ``operator``. The password is the role's name."""
+        """Return a connection string for ``viewer`` or ``operator``.
+
+        The password is the role's name.
+        """
         return self.server.dsn(DATABASE, user=role, password=role)
 
     async def start(self, report: Progress = lambda _: None) -> Self:
@@ -116,8 +119,9 @@ class Demo:
 
 @contextlib.asynccontextmanager
 async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | None = None) -> AsyncIterator[str]:
-    """Run a demo during the context; yield its DSN. Raises DemoUnavailable if the server cannot run here.
+    """Run a demo during the context; yield its DSN.
 
+    Raises DemoUnavailable if the server cannot run here.
     ``pause_runner`` pauses the engines' workers after a second. ``report`` receives the progress; by default it goes
     to stderr in one line.
     """
@@ -171,7 +175,10 @@ def _one_line() -> Iterator[Progress]:
 
 
 async def _to_thread(work: Callable[[], None]) -> None:
-    """Run blocking work in a thread. A cancellation waits for its end, so that the clean-up knows what exists."""
+    """Run blocking work in a thread.
+
+    A cancellation waits for its end, so that the clean-up knows what exists.
+    """
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(running)

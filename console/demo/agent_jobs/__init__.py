@@ -1,4 +1,4 @@
-"""Demo of agent_jobs: a table that mirrors a queue in Redis, and a simulation of that queue."""
+"""Demo of agent_jobs: a mirror of a queue in Redis, and a simulated queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Jobs of the demo, as a mirror of a queue shows them: pending, completed or failed, without a started_at.
+"""Jobs of the demo, as a mirror of a queue in Redis shows them.
+
+They are pending, completed or failed, and have no started_at.
 
 The stuck jobs stay stuck because no process reads the table, and the queue in Redis does not contain these rows.
 """
@@ -59,7 +61,7 @@ class Data:
         self.jobs.append((self._id(), str(number), agent_id, user, status, error, age, took))
 
     async def insert(self, connection: Connection) -> None:
-        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
+        """Insert all rows in one transaction: all ages count from the same ``now()``."""
         async with connection.transaction():
             await connection.execute(SQL["lose_foreign_key"])
             await connection.execute(SQL["fill_agents"], *_columns(self.agents))

@@ -1,4 +1,4 @@
-"""Executors of agent_jobs: a queue in Redis that the table mirrors, and an executor that polls the table.
+"""Executors of agent_jobs: a queue in Redis, and an executor that polls the table.
 
 The mirror is written at two moments. The application inserts the row after it puts a job into the queue; if the INSERT
 fails, the job runs without a row. At the end, the application updates the row by the job's number in the queue, without
@@ -27,7 +27,10 @@ CONCURRENCY: Final = 2
 
 
 class QueuedJob(Record):
-    """A job in Redis. ``error`` is the message if it will fail; ``stalls`` means its worker dies twice."""
+    """A job in Redis.
+
+    ``error`` is the message of a job that will fail. ``stalls`` means that its worker dies twice.
+    """
 
     number: str
     error: str | None = None
@@ -35,7 +38,7 @@ class QueuedJob(Record):
 
 
 class RedisQueue:
-    """A queue in Redis with its workers. ``skew`` is the difference of its clock to the server's."""
+    """A queue in Redis with its workers. ``skew`` is the offset of its clock."""
 
     def __init__(self, connection: Connection, *, first: int = 1, skew: timedelta = timedelta()) -> None:
         self._connection = connection

@@ -32,7 +32,7 @@ class Estuary(Engine):
 
 
 class Simulation:
-    """The engine's two kinds of process, each with its types and timeout, and users who create tasks."""
+    """The engine's two kinds of process, and users who create tasks."""
 
     def __init__(self, connection: Connection, rng: Random) -> None:
         self._connection = connection

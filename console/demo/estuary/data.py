@@ -1,4 +1,4 @@
-"""Tasks of the demo: most controllers are suspended, some tasks of every type run, and each way to be stuck occurs.
+"""Tasks of the demo: suspended and running ones, and each way to be stuck.
 
 The stuck tasks stay stuck while the executors work. No executor takes EVOLUTIONS or TENANT_CONTROLLER, like an old
 version of the engine's agent. No poll can read a poison message. Tasks locked by a dead worker, with wrong heartbeats
@@ -33,7 +33,7 @@ COLLECTIONS: Final = (
 
 
 class Data:
-    """Rows to insert. Every random choice uses ``rng``; an id contains its creation time."""
+    """Rows to insert. Random choices use ``rng``; ids contain their creation time."""
 
     def __init__(self, seed: int, now: float) -> None:
         self.rng = Random(seed)
@@ -61,7 +61,10 @@ class Data:
         inbox: list[Any] | None = None,
         inbox_next: list[Any] | None = None,
     ) -> str:
-        """Add a task, ``due`` in seconds (None: suspended), with a heartbeat ``beat`` seconds old (None: idle)."""
+        """Add a task.
+
+        ``due`` is seconds from now (None: suspended), ``beat`` the age of the heartbeat (None: idle).
+        """
         task_id = self.id(age)
         boxes = (json.dumps(box) if box else None for box in (inbox, inbox_next))
         raw = json.dumps(state) if state is not None else None
@@ -69,7 +72,10 @@ class Data:
         return task_id
 
     def controller(self, *, age: float | None = None, **columns: Any) -> str:
-        """Add a LIVE_SPEC_CONTROLLER with its spec. The engine writes a random id as its parent."""
+        """Add a LIVE_SPEC_CONTROLLER with its spec.
+
+        The engine writes a random id as its parent.
+        """
         made = age or self.rng.uniform(1, 400) * DAY
         done = self.rng.randint(1, 4000)
         counts = {
@@ -84,7 +90,7 @@ class Data:
         return task
 
     async def insert(self, connection: Connection) -> None:
-        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
+        """Insert all rows in one transaction: all ages count from the same ``now()``."""
         async with connection.transaction():
             for name, rows in (("tasks", self.tasks), ("specs", self.specs), ("planes", self.planes)):
                 await connection.execute(SQL[f"fill_{name}"], *(list(column) for column in zip(*rows, strict=True)))

@@ -1,4 +1,4 @@
-"""Executor of estuary: take due tasks, renew their heartbeats during a poll, and persist the outcome.
+"""Executor of estuary: take due tasks, renew heartbeats, persist outcomes.
 
 The executor takes due tasks of its types whose heartbeat is older than the timeout; an idle task's heartbeat is in the
 year 1. It takes a task by writing a heartbeat. During a poll, it renews the heartbeat every half timeout. If the
@@ -41,7 +41,7 @@ class HeldTask:
 
 
 class TaskVanished(Exception):
-    """The task is gone, so its poll cannot be persisted. The transaction is rolled back."""
+    """The task is gone. The transaction that persists its poll is rolled back."""
 
 
 class Executor:
@@ -73,7 +73,7 @@ class Executor:
         self.held: dict[str, HeldTask] = {}
 
     async def tick(self) -> int:
-        """Renew heartbeats, end polls, take due tasks; return the number of persisted polls."""
+        """Renew heartbeats, end polls, take due tasks; return the number of polls."""
         now = await self._connection.fetchval(SQL["clock"])
         persisted = 0
         for held in list(self.held.values()):
@@ -96,7 +96,10 @@ class Executor:
             self._on_take(held)
 
     async def beat(self, held: HeldTask) -> bool:
-        """Renew a heartbeat; return False if another process has changed it. The poll must then be cancelled."""
+        """Renew a heartbeat; return False if another process has changed it.
+
+        The poll must then be cancelled.
+        """
         renewed = await self._connection.fetchval(SQL["beat"], held.id, held.heartbeat)
         held.heartbeat = renewed or held.heartbeat
         held.beat = await self._connection.fetchval(SQL["clock"])
@@ -141,7 +144,7 @@ class Executor:
             await send(SQL["finish"], held.id)
 
     async def _alive(self, held: HeldTask, now: float) -> bool:
-        """Renew the heartbeat if it is old; return False if it was lost or is too old to renew."""
+        """Renew an old heartbeat; return False if it was lost or is too old."""
         age = now - held.beat
         return age < 0.75 * self.timeout and (age < 0.5 * self.timeout or await self.beat(held))
 

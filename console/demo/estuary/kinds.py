@@ -1,4 +1,4 @@
-"""Task types of the demo: pure functions that compute the outcome of a poll, without database or clock.
+"""Task types of the demo: pure functions that compute the outcome of a poll.
 
 Types, messages and states are the engine's. A FIBONACCI task spawns two smaller tasks, adds up the values that they
 send, counts their ends, and sends the sum to its parent. It is the only type that builds trees.
@@ -21,7 +21,10 @@ Messages = list[tuple[str, Any]]  # sender and message; None is an EOF
 
 
 class CannotPoll(Exception):
-    """The poll fails and writes nothing. The engine polls the task again after its heartbeat times out."""
+    """The poll fails and writes nothing.
+
+    The engine polls the task again after its heartbeat times out.
+    """
 
 
 class Spawn(Record):
@@ -49,7 +52,10 @@ Poll = Callable[[Any, Messages, Random], Outcome]
 
 
 def decode(inbox: list[str | None] | None, type_: int) -> Messages:
-    """Return the messages of an inbox. Raises CannotPoll if one is malformed or of another type."""
+    """Return the messages of an inbox.
+
+    Raises CannotPoll if a message is malformed or of another type.
+    """
     messages: Messages = []
     for element in inbox or []:
         parts = json.loads(element) if element is not None else None

@@ -1,4 +1,4 @@
-"""Jobs of the demo: most are running, some are done, and each way to be stuck occurs at least once.
+"""Jobs of the demo: running ones, ended ones, and each way to be stuck.
 
 The stuck tasks stay stuck while the runner works. After a lost wakeup, no timer and no child wakes the task. The
 runner ignores timers that are older than itself (``Runner.blind_before``). Its code does not know the kinds or versions
@@ -86,7 +86,10 @@ class Data:
     def family(
         self, root: State, children: int, *, age: float, status: str, child: Callable[[UUID, UUID, int], UUID]
     ) -> UUID:
-        """Add a job whose root task awaits children. ``child(job, parent, number)`` adds each of them."""
+        """Add a job whose root task awaits children.
+
+        ``child(job, parent, number)`` adds each child.
+        """
         root_id = new_id(self.rng)
         job = self.job(age, {**root, "phase": "FetchProfile", "spawn": children})
         ids = [str(child(job, root_id, number)) for number in range(1, children + 1)]
@@ -95,7 +98,7 @@ class Data:
         return self.task(job, "ArchiveHammerfestUser", state, age=age, status=status, output=output, task_id=root_id)
 
     async def insert(self, connection: Connection) -> None:
-        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
+        """Insert all rows in one transaction: all ages count from the same ``now()``."""
         async with connection.transaction():
             for name, rows in (
                 ("users", self.users),
@@ -272,7 +275,7 @@ def _leftovers(data: Data) -> None:
 
 
 def _odd(data: Data) -> None:
-    """Add states and times that are hard to show: invalid text, escape sequences, extreme values."""
+    """Add invalid text, escape sequences and extreme values."""
     texts: tuple[bytes, ...] = (
         b'{"phase":"FetchBank","title":"\\u001b[31mred\\u001b[0m \\u0007 bell, \\r\\n and \\u202Ereversed"}',
         b"plain text with \x1b[2J\x1b[H\x1b]0;title\x07 raw escape sequences \x9b31m",

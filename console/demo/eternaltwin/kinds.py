@@ -1,4 +1,4 @@
-"""Task kinds of the demo: pure functions that compute a poll's new state, without database or clock.
+"""Task kinds of the demo: pure functions that compute a poll's new state.
 
 The engine's real kinds are not known. These ones are plausible for a project that archives old games: a task goes
 through phases, sleeps between requests, spawns children and waits for them. States are JSON. Only the states contain
@@ -19,11 +19,14 @@ State = dict[str, Any]
 
 
 class CannotPoll(Exception):
-    """The code does not know the task's kind or version, or cannot read its state. The task does not change."""
+    """The code does not know the kind or version, or cannot read the state."""
 
 
 class Phase(Record):
-    """A phase of a kind. ``cpu`` and ``wait`` are a poll's mean seconds of computing and of waiting."""
+    """A phase of a kind.
+
+    ``cpu`` and ``wait`` are a poll's mean seconds of computing and of waiting.
+    """
 
     name: str
     cpu: float = 0.004
@@ -53,7 +56,10 @@ class Child(Record):
 
 
 class Step(Record):
-    """Outcome of a poll. ``cpu`` and ``poll`` are its seconds, ``sleep`` those until the timer fires."""
+    """Outcome of a poll.
+
+    ``cpu`` and ``poll`` are its seconds, ``sleep`` the seconds until the timer fires.
+    """
 
     status: str
     state: bytes
@@ -144,7 +150,7 @@ def phase_of(kind: str, version: int, state: State) -> Phase:
 
 
 def children_of(state: State) -> list[UUID]:
-    """Return the ids of the children in a state. Raises CannotPoll if they are not ids."""
+    """Return the children's ids in a state. Raises CannotPoll if they are not ids."""
     try:
         return [UUID(child) for child in state.get("children", [])]
     except (TypeError, ValueError, AttributeError) as error:
@@ -152,7 +158,10 @@ def children_of(state: State) -> list[UUID]:
 
 
 def poll(task_id: UUID, kind: str, version: int, raw: bytes, unfinished: int, rng: Random) -> Step:
-    """Poll a task with ``unfinished`` incomplete children. Raises CannotPoll if its state is invalid."""
+    """Poll a task with ``unfinished`` incomplete children.
+
+    Raises CannotPoll if its state is invalid.
+    """
     state = decode(raw)
     phase = phase_of(kind, version, state)
     children_of(state)

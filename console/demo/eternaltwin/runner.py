@@ -1,4 +1,4 @@
-"""Executor of eternaltwin: a single runner that works in ticks, as the engine's schema implies.
+"""Executor of eternaltwin: a single runner that works in ticks.
 
 A tick is a time and a random salt. In one transaction, it deletes the due timers and makes their tasks Available. Then
 it polls each Available task once, least recently polled first. A poll reads the row without a lock and computes the new
@@ -35,7 +35,7 @@ class Tick(NamedTuple):
 
 
 class Polled(NamedTuple):
-    """A task as a poll read it. ``unfinished`` is the number of its incomplete children."""
+    """A task as a poll read it. ``unfinished`` counts its incomplete children."""
 
     task_id: UUID
     job_id: UUID
@@ -47,8 +47,9 @@ class Polled(NamedTuple):
 
 
 class Runner:
-    """A runner on one connection, driven by ``tick``. ``read`` and ``write`` are the halves of a poll.
+    """A runner on one connection, driven by ``tick``.
 
+    ``read`` and ``write`` are the halves of a poll.
     ``blind_before`` is a deliberate fault for the demo: the runner never takes timers that were due before that time.
     ``on_poll`` is called before each poll. ``misses`` counts the discarded steps.
     """
@@ -72,7 +73,7 @@ class Runner:
         self.misses = 0
 
     async def tick(self, at: datetime | None = None) -> int:
-        """Run a tick at the server's time or at ``at``; return the number of steps written."""
+        """Run a tick at the server's time or ``at``; return the number of steps written."""
         tick = Tick(at or await self._connection.fetchval(SQL["clock"]), self._rng.randrange(65536))
         await self._take_timers(tick)
         written = 0
@@ -96,7 +97,7 @@ class Runner:
         return Polled(*task, unfinished)
 
     async def write(self, polled: Polled, tick: Tick) -> bool:
-        """Compute the step and write it; return False if it was discarded or the code cannot poll the task."""
+        """Compute the step and write it; return False if it was discarded."""
         try:
             step = kinds.poll(polled.task_id, polled.kind, polled.version, polled.state, polled.unfinished, self._rng)
         except kinds.CannotPoll as reason:

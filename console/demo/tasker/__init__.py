@@ -1,4 +1,4 @@
-"""Demo of tasker: an orchestrator, a worker, queues, and customers who create tasks."""
+"""Demo of tasker: an orchestrator, a worker, queues, and customers."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Data:
             was = state
 
     async def insert(self, connection: Connection) -> None:
-        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
+        """Insert all rows in one transaction: all ages count from the same ``now()``."""
         async with connection.transaction():
             await connection.execute("SET LOCAL TimeZone = 'UTC'")
             for name, rows in self.rows.items():

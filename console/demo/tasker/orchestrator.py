@@ -1,4 +1,4 @@
-"""Orchestrator of tasker: create tasks, enqueue ready steps, process results, end tasks, detect stale tasks.
+"""Orchestrator of tasker: create tasks, enqueue steps, process results, end tasks.
 
 It finds work by messages and by the poller (``get_next_ready_tasks``). A late result of an ended or blocked task
 changes no state. If a result arrives while another step is in flight, the task stays in ``evaluating_results`` until
@@ -26,7 +26,10 @@ REQUIRED: Final = ("name", "namespace", "version", "context", "initiator", "sour
 
 
 def parses(body: dict[str, Any]) -> bool:
-    """Return True if the engine can read this request. Its metadata has no optional field."""
+    """Return True if the engine can read this request.
+
+    Its metadata has no optional field.
+    """
     metadata, asked = body.get("metadata"), body.get("task_request")
     if not isinstance(metadata, dict) or not isinstance(asked, dict) or not isinstance(body.get("request_id"), str):
         return False
@@ -88,7 +91,7 @@ class Orchestrator(Protocol):
         return await self._evaluate(task, "evaluating_results")
 
     async def _request(self, body: dict[str, Any]) -> bool:
-        """Create a task with its steps and edges, unless a task with the same identity exists."""
+        """Create a task with its steps and edges, unless its identity exists."""
         if not parses(body):
             return False
         asked = body["task_request"]

@@ -1,4 +1,4 @@
-"""The engine's write protocol: unguarded transitions, then flags in separate statements, then messages.
+"""The engine's write protocol: unguarded transitions, then flags, then messages.
 
 In one transaction, a transition reads the next number, marks the current row as not current, and inserts its successor.
 The engine reads the state before that transaction and does not compare it again. Of two overlapping transitions, the
@@ -27,7 +27,7 @@ Overtaken = (asyncpg.UniqueViolationError, asyncpg.LockNotAvailableError)
 
 
 class Protocol:
-    """Base class of orchestrator and worker, on one connection. ``overtaken`` counts lost transitions."""
+    """Base class of orchestrator and worker. ``overtaken`` counts lost transitions."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

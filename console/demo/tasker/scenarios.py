@@ -1,4 +1,4 @@
-"""Tasks of the demo: most are done or running, and each way to be stuck and each kind of dead letter occurs.
+"""Tasks of the demo: ended, running, and stuck in each way, and dead letters.
 
 The stuck tasks stay stuck while the engine works. The worker of an orphaned claim does not exist. No queue contains the
 lost messages. No poller reads the states of tasks that an orchestrator left unfinished. No worker reads the queue of
@@ -81,7 +81,10 @@ def _working(data: Data) -> None:
 
 
 def _resting(data: Data) -> None:
-    """Add healthy tasks in unusual states: a parallel branch still runs, or a step has no transition yet."""
+    """Add healthy tasks in unusual states.
+
+    A parallel branch still runs, or a step has no transition yet.
+    """
     data.task(
         "nightly_report",
         state="evaluating_results",

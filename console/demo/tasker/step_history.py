@@ -1,4 +1,4 @@
-"""Histories of steps for the builder: states with their ages, and the matching columns."""
+"""Histories of steps for the builder: states with ages, and matching columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def pending(age: float = 600, **more: Any) -> StepHistory:
 
 
 def unwritten(age: float = 600, **more: Any) -> StepHistory:
-    """Return a step that a decision or a batch created. It has no transition until it is enqueued."""
+    """Return a step that a decision or a batch created.
+
+    It has no transition until it is enqueued.
+    """
     return StepHistory(past=(), made=age, **more)
 
 
@@ -82,7 +85,10 @@ def waiting(
 
 
 def reset(ago: float = 60, attempts: int = 3, **more: Any) -> StepHistory:
-    """Return a failed step after the engine's reset to pending, which does not reset its attempts."""
+    """Return a failed step after the engine's reset to pending.
+
+    The engine does not reset its attempts.
+    """
     return StepHistory(
         past=(*failed(ago + 60).past, ("pending", ago)), **{"attempts": attempts, "tried": ago + 60, **more}
     )

@@ -1,4 +1,4 @@
-"""Templates of the demo: the steps of each task, and the chances of their handlers.
+"""Templates of the demo: the steps of each task, and their handlers' chances.
 
 ``flaky`` is the chance that an attempt fails and can be retried, ``fatal`` that it fails permanently.
 """
@@ -11,8 +11,9 @@ from queries.model import Record
 
 
 class Step(Record):
-    """A step of a template. ``after`` names its parents, ``ticks`` is how long its handler takes.
+    """A step of a template.
 
+    ``after`` names its parents, ``ticks`` is the duration of its handler.
     ``made_by`` names the decision step that creates this one. Without it the step is created with its task.
     """
 
@@ -36,7 +37,7 @@ class Template(Record):
     lifecycle: dict[str, int] = {}
 
     def made(self, decision: str, chosen: str) -> tuple[Step, ...]:
-        """Return the steps that a decision creates: the chosen one, and those that wait for it."""
+        """Return the step that a decision chooses, and the steps that wait for it."""
         dynamic = [s for s in self.steps if s.made_by == decision]
         return tuple(s for s in dynamic if s.name == chosen or chosen in s.after)
 

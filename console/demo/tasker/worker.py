@@ -1,4 +1,4 @@
-"""Worker of tasker: claim steps from the queues of its namespaces, run their handlers, send the results.
+"""Worker of tasker: claim steps, run their handlers, send the results.
 
 Claim, flag and acknowledgement are three writes. The message is deleted before the handler starts. The worker does not
 acknowledge a message whose step cannot be claimed, so the queue delivers it again.
@@ -18,7 +18,7 @@ from console.demo.tasker.templates import STEPS, Step
 
 
 class Worker(Protocol):
-    """A worker. ``tick`` reads up to ``batch`` messages of each queue and continues the claimed steps."""
+    """A worker. ``tick`` reads up to ``batch`` messages of each queue."""
 
     def __init__(self, connection: Connection, rng: Random, namespaces: Iterable[str], *, batch: int = 4) -> None:
         super().__init__(connection)
@@ -55,7 +55,7 @@ class Worker(Protocol):
         return True
 
     async def hand_in(self, step: UUID) -> bool:
-        """Write the handler's result. The result is lost if the step is no longer in progress."""
+        """Write the handler's result. It is lost if the step is not in progress."""
         row = await self._connection.fetchrow(SQL["step"], step)
         if row is None or await self.step_state(step) != "in_progress":
             return False

@@ -1,4 +1,4 @@
-"""Demo of uni2work: its queue, an instance that executes jobs, and an instance that hangs."""
+"""Demo of uni2work: its queue, a working instance, and an instance that hangs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Uni2work(Engine):
 
 
 class Simulation:
-    """A working instance, new jobs of users and cron, and cron records of an instance that hangs."""
+    """A working instance, new jobs, and cron records of an instance that hangs."""
 
     def __init__(self, connection: Connection, data: Data, rng: Random) -> None:
         self._connection = connection

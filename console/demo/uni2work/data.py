@@ -1,4 +1,4 @@
-"""Queue of the demo: most jobs are executed, and at least one job is stuck in each possible way.
+"""Queue of the demo: jobs that will be executed, and each way to be stuck.
 
 The stuck jobs stay stuck while the instances work: no instance takes over a lock of another one, every instance
 ignores jobs of an unknown kind, and a job that always fails stays in the queue.
@@ -52,7 +52,7 @@ class Data:
         self.cron.append((_text(content), age, instance))
 
     async def insert(self, connection: Connection) -> None:
-        """Insert all rows in one transaction, so that all ages count from the same ``now()``."""
+        """Insert all rows in one transaction: all ages count from the same ``now()``."""
         self.jobs.sort(key=lambda row: -row[2])  # ids are given in the order of creation
         async with connection.transaction():
             for name, rows in (("jobs", self.jobs), ("cron", self.cron), ("buckets", self.buckets)):

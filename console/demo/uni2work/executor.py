@@ -1,9 +1,10 @@
-"""Executor of uni2work: instances of one application that share a queue and see only each other's locks.
+"""Executor of uni2work: instances of one application that share a queue.
 
-An instance offers every row to its workers, oldest first. A worker locks a row in a SERIALIZABLE transaction. It
-never takes over a lock of another instance, but it takes over an old lock of its own instance. Then it executes the
-job, either in one SERIALIZABLE transaction with the row's deletion, or before the deletion. Success deletes the row
-and, for cron jobs, records the execution. Failure releases the lock and leaves the row for the next flush.
+An instance sees the others only by their locks. It offers every row to its workers, oldest first. A worker locks a row
+in a SERIALIZABLE transaction. It never takes over a lock of another instance, but it takes over an old lock of its own
+instance. Then it executes the job, either in one SERIALIZABLE transaction with the row's deletion, or before the
+deletion. Success deletes the row and, for cron jobs, records the execution. Failure releases the lock and leaves the
+row for the next flush.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Instance:
         self._invalid: set[int] = set()
 
     async def flush(self, most: int = 1000) -> int:
-        """Offer every row to a worker and execute at most ``most`` jobs; return the number of successes."""
+        """Execute at most ``most`` jobs; return the number of successes."""
         succeeded = tried = 0
         for job_id in [row["id"] for row in await self._connection.fetch(SQL["offered"])]:
             job = await self.lock(job_id)
@@ -160,4 +161,4 @@ class Instance:
 
 
 class JobFailed(Exception):
-    """A job failed with an exception. Only the application's log records it, not the database."""
+    """A job failed. Only the application's log records it, not the database."""
