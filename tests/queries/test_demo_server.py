@@ -199,7 +199,7 @@ async def test_the_headless_demo_serves_and_leaves_nothing_however_it_ends(headl
     port = int(await headless.value("SHOW port"))
     assert folder.is_dir()
     headless.process.send_signal(number)
-    out, err = headless.process.communicate(timeout=15)
+    out, err = headless.process.communicate(timeout=60)
     assert headless.process.returncode == (-number if number == signal.SIGKILL else 0)
     assert out == ""
     filled = "".join(f"filling {engine.name} ... " for engine in ENGINES)
