@@ -42,20 +42,40 @@ APP = (
 
 NODE = (Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),)
 
-# The lists bind these themselves; they stand here for the footer and the help page.
-LIST = (
-    Key("table.open", "enter", "", "open", "Everything about the node, or the next page", 5),
-    Key("table.mark", "space", "", "mark", "Mark the node, or take its mark away", 30),
-    Key("table.up", "up,k", "", "up", "The row above"),
-    Key("table.down", "down,j", "", "down", "The row below"),
-    Key("table.unfold", "right", "", "unfold", "Show what is below; where it is shown, go there"),
-    Key("table.fold", "left", "", "fold", "Hide what is below; where it is hidden, go up"),
-    Key("table.unfold_all", "e", "", "unfold all", "Show everything below that is loaded"),
-    Key("table.page_up", "pageup,ctrl+b", "", "page up", "One screen up"),
-    Key("table.page_down", "pagedown,ctrl+f", "", "page down", "One screen down"),
-    Key("table.first", "home", "", "first", "The first row"),
-    Key("table.last", "end", "", "last", "The last row read so far"),
+LIST_CURSOR = (  # bound by every list
+    Key("table.up", "up,k", "move(-1)", "up", "The row above"),
+    Key("table.down", "down,j", "move(1)", "down", "The row below"),
+    Key("table.page_up", "pageup,ctrl+b", "page(-1)", "page up", "One screen up"),
+    Key("table.page_down", "pagedown,ctrl+f", "page(1)", "page down", "One screen down"),
+    Key("table.first", "home", "edge(-1)", "first", "The first row"),
+    Key("table.last", "end", "edge(1)", "last", "The last row; the tree loads all rows up to it"),
 )
+
+LIST_NODE = (  # bound by the tree table; the other lists leave these keys to their screens
+    Key("table.open", "enter", "open", "open", "Everything about the node, or the next page", 5),
+    Key("table.mark", "space", "mark", "mark", "Mark or unmark the node, and go to the next row", 30),
+    Key("table.unfold", "right", "unfold", "unfold", "Show the children; if they are shown, go to the first"),
+    Key("table.fold", "left", "fold", "fold", "Hide the children; if they are hidden, go to the parent"),
+    Key("table.unfold_all", "e", "unfold_all", "unfold all", "Show all loaded descendants"),
+)
+
+LIST = (*LIST_NODE, *LIST_CURSOR)
+
+TEXT = (
+    Key("text.up", "up,k", "by(-1)", "up", "One line up"),
+    Key("text.down", "down,j", "by(1)", "down", "One line down"),
+    Key("text.page_up", "pageup", "page(-1)", "page up", "One screen up"),
+    Key("text.page_down", "pagedown,space", "page(1)", "page down", "One screen down"),
+    Key("text.first", "home", "edge(-1)", "top", "The first line"),
+    Key("text.last", "end", "edge(1)", "bottom", "The last line"),
+)
+
+FILTER_LINE = (
+    Key("filter.clear", "escape", "leave", "clear", "Clear the filter"),
+    Key("filter.keep", "down", "keep", "to the list", "Keep the filter and go to the list"),
+)
+
+CHECKBOX = (Key("checkbox.switch", "space", "switch", "switch", "Turn the checkbox on or off"),)
 
 TREE = (
     Key("tree.filter", "slash", "screen.filter", "filter", "Narrow what is shown: words and field:value", 10),
@@ -102,6 +122,9 @@ ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the au
 TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
     "in the lists": LIST,
+    "in texts": TEXT,
+    "in the filter line": FILTER_LINE,
+    "in checkboxes": CHECKBOX,
     "in the tree": TREE,
     "in what is stuck": STUCK,
     "in the dead letters": DEAD,

@@ -27,6 +27,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Tree
 
 from console.model.forest import Forest
+from console.tui import theme
 from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
@@ -61,6 +62,9 @@ class BenchApp(App[None]):
     def __init__(self, make: Callable[[], Widget]) -> None:
         super().__init__()
         self.make = make
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield self.make()

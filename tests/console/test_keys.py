@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
+from textual.widget import Widget
 
 from console.config import ConfigError, parse
 from console.target import Target
 from console.tui import keymap
+from console.tui.bindings import bindings
+from console.tui.keymap import Key
 from console.tui.run import run
-from console.tui.screens import base
+from console.tui.widgets.checkbox import Checkbox
+from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
-from console.tui.widgets.table import Table
+from console.tui.widgets.row_view import RowView
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import loader
 
@@ -31,12 +35,16 @@ def test_keys_do_not_collide_on_a_page() -> None:
         assert len(bound) == len(set(bound))
 
 
-def test_the_lists_bind_what_the_table_says() -> None:
-    told = {key.id: set(key.keys.split(",")) for key in keymap.LIST}
-    bound = {b.id: set(b.key.split(",")) for b in TreeTable.BINDINGS if isinstance(b, Binding) and b.id}
-    assert told == bound
-    own = {b.id: set(b.key.split(",")) for b in Table.BINDINGS if isinstance(b, Binding) and b.id}
-    assert own.items() <= told.items()
+def test_the_widgets_bind_what_the_tables_say() -> None:
+    bound: dict[type[Widget], tuple[Key, ...]] = {
+        LineView: keymap.TEXT,
+        FilterLine: keymap.FILTER_LINE,
+        Checkbox: keymap.CHECKBOX,
+    }
+    lists: dict[type[Widget], tuple[Key, ...]] = {RowView: keymap.LIST_CURSOR, TreeTable: keymap.LIST_NODE}
+    for widget, table in (lists | bound).items():
+        assert [b.id for b in widget.BINDINGS if isinstance(b, Binding)] == [key.id for key in table]
+        assert all(hasattr(widget, f"action_{key.handler.partition('(')[0]}") for key in table)
 
 
 def test_lower_case_looks_and_upper_case_changes() -> None:
@@ -66,11 +74,10 @@ def test_how_a_key_is_shown() -> None:
 
 def test_every_binding_has_an_id_and_a_tooltip() -> None:
     for table in keymap.TABLES.values():
-        for binding in base.bindings(table):
+        for binding in bindings(table):
             assert isinstance(binding, Binding)
             assert binding.id
             assert binding.tooltip
-    assert LineView.BINDINGS
 
 
 def test_a_key_that_is_taken_away_stays_away() -> None:

@@ -1,4 +1,4 @@
-"""The columns of the tree as data: what a node says in each, how wide it is, and which go first on a narrow screen."""
+"""Columns of the tree: the cell of a node in each, the widths, and the order in which narrow screens drop columns."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from queries.model import Node, Record
 
 GAP = 1
 GLYPH = 2  # cells of a phase's glyph, before a status
-LEAST = 20  # cells that the first column keeps as long as another can go instead
+MIN_TITLE = 20  # cells that the first column keeps while another column can be dropped
 
 Cell = tuple[str, str]
-"""Text, and the name of its style (empty for none)."""
+"""Text and the name of its style (empty for none)."""
 
 
 class RenderContext(Record):
-    """What a cell may need besides its node. ``now``: the server's clock. ``codes``: the console's own findings."""
+    """Input of a cell apart from its node."""
 
-    now: float = 0.0
+    now: float = 0.0  # server time
     ascii: bool = False
-    codes: Mapping[str, Collection[str]] = {}
+    codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
 
 
 class Column(Record):
-    """One column. ``fields``: those of ``Node`` whose change is a change of this cell. The lowest ``priority`` goes
-    first where there is no room. ``flex`` is its share of the room that is left over. ``foreign``: the text is not
-    ours, anything may be in it."""
+    """One column."""
 
     key: str
     title: str
-    width: int
+    width: int  # in cells
     render: Callable[[Node, RenderContext], Cell]
-    fields: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()  # fields of `Node` whose change highlights the cell
     align: formatting.Align = "left"
-    priority: int = 0
-    flex: int = 0
-    foreign: bool = False
+    priority: int = 0  # on a narrow screen the lowest is dropped first
+    flex: int = 0  # share of the remaining width
+    foreign: bool = False  # the text comes from the database and has to be escaped
 
 
 def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
-    """The columns for one engine: none that is empty in every row, ``missing`` being the fields of which it keeps none.
-    The status has a share of the room to spare where the engine's own words for it, ``statuses``, are long."""
-    empty = set(missing) - {"status"}  # in whose place its phase is shown
+    """Return the columns for one engine, without those of the ``missing`` fields, which it does not record.
+
+    The status gets a share of the remaining width if some of the engine's ``statuses`` are long.
+    """
+    empty = set(missing) - {"status"}  # a missing status is replaced by the phase
     long = max(map(formatting.width, statuses), default=0) + GLYPH
     return [
         structs.replace(column, flex=2) if column.key == "status" and long > column.width else column
@@ -57,7 +57,7 @@ Layout = tuple[tuple[Column, int], ...]
 
 
 def layout(columns: Sequence[Column], width: int) -> Layout:
-    """The columns that fit into ``width`` cells, each with its width. The first always does."""
+    """Return the columns that fit into ``width`` cells, each with its width. The first column is never dropped."""
     kept = list(columns)
     while len(kept) > 1 and _needed(kept) > width:
         kept.remove(min(kept[1:], key=lambda column: column.priority))
@@ -70,16 +70,16 @@ def layout(columns: Sequence[Column], width: int) -> Layout:
 
 def _needed(columns: Sequence[Column]) -> int:
     first, *rest = columns
-    return min(first.width, LEAST) + sum(column.width + GAP for column in rest)
+    return min(first.width, MIN_TITLE) + sum(column.width + GAP for column in rest)
 
 
-def _title(node: Node, look: RenderContext) -> Cell:
+def _title(node: Node, context: RenderContext) -> Cell:
     return node.title, ""
 
 
-def _status(node: Node, look: RenderContext) -> Cell:
+def _status(node: Node, context: RenderContext) -> Cell:
     word = node.phase if node.status is None else node.status
-    return f"{formatting.glyph(node.phase, look.ascii)} {word}", f"phase-{node.phase}"
+    return f"{formatting.glyph(node.phase, context.ascii)} {word}", f"phase-{node.phase}"
 
 
 def _number(value: int | None) -> Cell:
@@ -94,24 +94,24 @@ def _duration(seconds: float | None) -> Cell:
     return formatting.duration(seconds), "muted" if not seconds else ""
 
 
-def _share(node: Node, look: RenderContext) -> Cell:
-    text = formatting.bar(node.cpu, node.poll, 6, look.ascii)
+def _share(node: Node, context: RenderContext) -> Cell:
+    text = formatting.bar(node.cpu, node.poll, 6, context.ascii)
     return text, "muted" if text == formatting.NONE else "bar"
 
 
-def _since(instant: float | None, look: RenderContext) -> Cell:
-    return formatting.age(None if instant is None else look.now - instant), "muted" if instant is None else ""
+def _since(instant: float | None, context: RenderContext) -> Cell:
+    return formatting.age(None if instant is None else context.now - instant), "muted" if instant is None else ""
 
 
-def _due(node: Node, look: RenderContext) -> Cell:
+def _due(node: Node, context: RenderContext) -> Cell:
     if node.due_at is None:
         return formatting.NONE, "muted"
-    left = node.due_at - look.now
+    left = node.due_at - context.now
     return formatting.due(left), "late" if left < 0 else ""
 
 
-def _findings(node: Node, look: RenderContext) -> Cell:
-    ours = look.codes.get(node.id, ())
+def _findings(node: Node, context: RenderContext) -> Cell:
+    ours = context.codes.get(node.id, ())
     if not node.findings and not ours:
         return "", ""
     codes = list(dict.fromkeys((*node.findings, *ours)))
@@ -162,7 +162,7 @@ TASKS: tuple[Column, ...] = (
         key="age",
         title="age",
         width=6,
-        render=lambda node, look: _since(node.created_at, look),
+        render=lambda node, context: _since(node.created_at, context),
         fields=frozenset({"created_at"}),
         align="right",
         priority=50,
@@ -171,7 +171,7 @@ TASKS: tuple[Column, ...] = (
         key="changed",
         title="idle",
         width=6,
-        render=lambda node, look: _since(node.changed_at, look),
+        render=lambda node, context: _since(node.changed_at, context),
         fields=frozenset({"changed_at"}),
         align="right",
         priority=60,

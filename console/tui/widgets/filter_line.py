@@ -1,26 +1,25 @@
-"""The line in which a filter, or a text to find, is typed."""
+"""Input line for a filter."""
 
 from __future__ import annotations
 
-from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import Input
 
+from console.tui import keymap
+from console.tui.bindings import bindings
+
 
 class FilterLine(Input):
-    """Tells every change at once. Enter keeps what was typed, escape takes it away."""
+    """Posts every change at once. Enter keeps the filter, Escape clears it."""
 
     DEFAULT_CSS = "FilterLine, FilterLine:focus { height: 1; border: none; padding: 0 1; background: $primary 12%; }"
-    BINDINGS = [
-        Binding("escape", "leave", "clear", show=False),
-        Binding("down", "keep", "to the list", show=False),
-    ]
+    BINDINGS = bindings(keymap.FILTER_LINE)
 
     class Kept(Message):
-        """The operator goes on with what was typed."""
+        """The operator keeps the filter."""
 
     class Left(Message):
-        """The operator does not want it any more."""
+        """The operator clears the filter."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, placeholder="words, field:value, !negated   e.g. mail phase:blocked age:>1h")

@@ -1,49 +1,78 @@
-"""The live tree on the screen: paints a ``Forest`` line by line and turns keys and clicks into moves on it.
+"""Tree with columns: paints a ``Forest`` line by line and turns keys and clicks into moves of its cursor.
 
-It reads nothing: it says by messages what it needs (``Expand``, ``More``), whoever answers changes the forest and calls
-``sync``. Only lines that differ are painted again, and nothing moves by itself: a cursor keeps its node and its line of
-the screen through every refresh. Ages change only when ``sync`` is given another ``now``.
+The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen reads them,
+changes the forest and calls ``sync``. Only lines that differ are painted again. The cursor keeps its node and its line
+of the screen through every refresh. Ages change only when ``sync`` is called with another ``now``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import ClassVar
 
 import msgspec
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
 from textual.message import Message
+from textual.strip import Strip
 
 from console.model.forest import EdgeRow, Forest, Row
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.widgets import tree_render
-from console.tui.widgets.columns import TASKS, Column
-from console.tui.widgets.tree_view import TreeLines
+from console.tui.widgets.columns import TASKS, Column, Layout, RenderContext, layout
+from console.tui.widgets.row_view import RowView
+from queries.model import Phase
+
+# Component classes by the names that `tree_render` and the columns use.
+CLASSES = {
+    "header": "row-view--header",
+    "cursor": "row-view--cursor",
+    **{
+        name: f"tree-table--{name}"
+        for name in (
+            *("cursor-blurred", "marked", "marker", "changed", "guides", "dimmed", "muted", "edge"),
+            *("late", "finding", "bar"),
+            *(f"phase-{phase}" for phase in Phase),
+        )
+    },
+}
 
 
-class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
+class TreeTable(RowView):
     """A tree with columns over a forest. Change the forest, then call ``sync``."""
 
-    ALLOW_SELECT = False
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", id="table.up", show=False, tooltip="The row above"),
-        Binding("down,j", "move(1)", "down", id="table.down", show=False, tooltip="The row below"),
-        Binding("pageup,ctrl+b", "page(-1)", "page up", id="table.page_up", show=False, tooltip="One screen up"),
-        Binding("pagedown,ctrl+f", "page(1)", "page down", id="table.page_down", show=False, tooltip="One screen down"),
-        Binding("home", "edge(-1)", "first", id="table.first", show=False, tooltip="The first row"),
-        Binding("end", "edge(1)", "last", id="table.last", show=False, tooltip="The last row; reads on to the end"),
-        Binding(
-            "right", "unfold", "unfold", id="table.unfold", show=False, tooltip="Show what is below, then go there"
-        ),
-        Binding("left", "fold", "fold", id="table.fold", show=False, tooltip="Hide what is below, or go up"),
-        Binding("e", "unfold_all", "unfold all", id="table.unfold_all", show=False, tooltip="Show all that is loaded"),
-        Binding("enter", "open", "open", id="table.open", show=False, tooltip="Everything about the node"),
-        Binding("space", "mark", "mark", id="table.mark", show=False, tooltip="Mark the node and go on"),
-    ]
+    DEFAULT_CSS = """
+    TreeTable {
+        scrollbar-gutter: stable;
+        & > .tree-table--cursor-blurred { background: $foreground 10%; }
+        & > .tree-table--marked { text-style: bold; }
+        & > .tree-table--marker { color: $accent; text-style: bold; }
+        & > .tree-table--changed { background: $accent 25%; text-style: bold; }
+        & > .tree-table--guides { color: $foreground 35%; }
+        & > .tree-table--dimmed { color: $foreground 50%; }
+        & > .tree-table--muted { color: $foreground 45%; }
+        & > .tree-table--edge { color: $foreground 70%; text-style: italic; }
+        & > .tree-table--late, & > .tree-table--finding { color: $phase-blocked; }
+        & > .tree-table--bar { color: $phase-scheduled; }
+        & > .tree-table--phase-failed { color: $phase-failed; }
+        & > .tree-table--phase-blocked { color: $phase-blocked; }
+        & > .tree-table--phase-held { color: $phase-held; }
+        & > .tree-table--phase-running { color: $phase-running; }
+        & > .tree-table--phase-ready { color: $phase-ready; }
+        & > .tree-table--phase-scheduled { color: $phase-scheduled; }
+        & > .tree-table--phase-unknown { color: $phase-unknown; }
+        & > .tree-table--phase-cancelled { color: $phase-cancelled; }
+        & > .tree-table--phase-done { color: $phase-done; }
+    }
+    """
+    COMPONENT_CLASSES = set(CLASSES.values())
+    BINDINGS = bindings(keymap.LIST_NODE)
 
     class TableMessage(Message):
-        """From a tree table; ``@on`` can select by its id."""
+        """Base of the messages of a tree table. ``@on`` can select by its id."""
 
         def __init__(self, table: TreeTable) -> None:
             super().__init__()
@@ -51,11 +80,11 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
 
         @property
         def control(self) -> TreeTable:
-            """The table it came from."""
+            """The table that posted the message."""
             return self.table
 
     class RowMessage(TableMessage):
-        """About one row. ``id`` is a node's, or that of a row for unread nodes."""
+        """Base of the messages about one row. ``id`` is a node's or an edge row's."""
 
         def __init__(self, table: TreeTable, id: str) -> None:
             super().__init__(table)
@@ -68,15 +97,18 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             return isinstance(message, TreeTable.Cursor)
 
     class Open(RowMessage):
-        """Somebody wants to see the node whole."""
+        """The operator wants to open the node."""
 
     class Expand(RowMessage):
-        """The node was unfolded and its children were never read."""
+        """The node was unfolded, and its children have to be read."""
 
     class More(TableMessage):
-        """A parent's next page is wanted: ``asked`` for by a key, or because the screen comes near its end. None: the
-        roots. ``scan_required``: its children were not read because of their cost. ``before``: the page before the
-        loaded rows, which was evicted."""
+        """The next page of a parent's children is needed (of the roots, for None).
+
+        ``asked``: the operator pressed a key; else the screen comes near the end of the loaded rows.
+        ``scan_required``: the children were not read because this needs a scan.
+        ``before``: the page before the loaded rows, which was evicted, is needed instead.
+        """
 
         def __init__(
             self, table: TreeTable, parent_id: str | None, asked: bool, scan_required: bool, before: bool = False
@@ -88,14 +120,14 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             self.scan_required = scan_required
 
     class Edge(TableMessage):
-        """The first (-1) or last (1) row of all is wanted, and it is not among those held."""
+        """The operator wants the first (-1) or last (1) row of the list, and it is not loaded."""
 
         def __init__(self, table: TreeTable, side: int) -> None:
             super().__init__(table)
             self.side = side
 
     class Marked(TableMessage):
-        """Marks were set or taken away; ``ids`` are all marked now."""
+        """Marks have changed. ``ids`` are all marked nodes."""
 
         def __init__(self, table: TreeTable, ids: frozenset[str]) -> None:
             super().__init__(table)
@@ -110,35 +142,46 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(Forest() if forest is None else forest, columns, ascii, id, classes)
-        self._wanted: set[str] = set()
+        super().__init__(id=id, classes=classes)
+        self.forest = Forest() if forest is None else forest
+        self._columns = columns
+        self._render_context = RenderContext(ascii=ascii)
+        self._changed_cells: Mapping[str, frozenset[str]] = {}
+        self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
+        self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
+        self._measured = Size(80, 2)  # the size for which the fields below were computed
+        self._line_width = 80  # cells of a line: the width without the scrollbar, if there is one
+        self._layout: Layout = layout(columns, 80)
+        self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(512)  # by row id and cursor state
+        self._painted: dict[int, Strip] = {}  # by line of the screen
+        self._text_styles: dict[tuple[str, ...], Style] = {}
 
     # for the screen
 
     @property
     def cursor(self) -> str | None:
-        """The node under the cursor; None where there is none, as on a row for unread nodes."""
+        """The node under the cursor; None if there is none, as on an edge row."""
         at = self.forest.cursor
         return at if at in self.forest else None
 
     @property
     def visible_ids(self) -> list[str]:
-        """The nodes on the screen, in order: those a refresh should read."""
-        return self.forest.ids(self._top, self._top + self._page)
+        """The nodes on the screen, in order. A refresh reads these."""
+        return self.forest.ids(self.top_row, self.top_row + self.page_rows)
 
     @property
     def now(self) -> float:
-        """The server's clock as ages are told by."""
-        return self._look.now
+        """The server time from which ages are computed."""
+        return self._render_context.now
 
     def show(self, forest: Forest, columns: Sequence[Column] | None = None) -> None:
         """Paint another forest."""
         self.forest = forest
         self._columns = self._columns if columns is None else columns
-        self._cells, self._hold = {}, None
+        self._changed_cells, self._anchor_row = {}, None
         self._lay_out()
         self.sync()
-        self._follow()
+        self.show_cursor()
 
     def sync(
         self,
@@ -147,73 +190,78 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         now: float | None = None,
         codes: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        """The forest has changed, or the clock (``now``), or the console's own findings (``codes``).
+        """Paint the forest after it changed. ``now`` is the server time, ``codes`` the console's own findings.
 
-        ``cells`` (``Change.cells``) are shown as changed until the next ``sync`` that brings some or another ``now``.
+        Highlight ``cells`` (see ``Change.cells``) until the next ``sync`` with other cells or another ``now``.
         """
         if cells is not None or now is not None:
-            self._cells = cells or {}
-        self._look = msgspec.structs.replace(
-            self._look,
-            now=self._look.now if now is None else now,
-            codes=self._look.codes if codes is None else codes,
+            self._changed_cells = cells or {}
+        context = self._render_context
+        self._render_context = msgspec.structs.replace(
+            context, now=context.now if now is None else now, codes=context.codes if codes is None else codes
         )
-        self._wanted.clear()
-        self._grow()
-        self._anchor()
+        self._requested.clear()
+        self.fit_rows()
+        self._restore_anchor()
         self._repaint()
-        self._ask()
+        self._request_pages()
 
     def go_to(self, node_id: str) -> bool:
-        """Put the cursor on a loaded node, unfolding what is above it. False: not loaded, or the filter hides it."""
+        """Move the cursor to a loaded node and unfold its ancestors.
+
+        Return False if the node is not loaded or the filter hides it.
+        """
         found = self.forest.reveal(node_id)
         if found:
-            self._grow()
-            self._follow()
-            self._repaint()
+            self.fit_rows()
+            self.follow()
             self.post_message(self.Cursor(self, node_id))
         return found
 
     def follow(self) -> None:
-        """The cursor was moved: have it on the screen."""
-        self._follow()
+        """Bring the cursor onto the screen after the forest moved it."""
+        self.show_cursor()
         self._repaint()
 
     def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
-        """Mark nodes, or take their marks away."""
+        """Mark or unmark nodes."""
         self.forest.mark(node_ids, on)
         self._repaint()
         self.post_message(self.Marked(self, frozenset(self.forest.marks)))
 
     # keys and clicks
 
+    @property
+    def row_count(self) -> int:
+        return len(self.forest)
+
+    @property
+    def cursor_row(self) -> int:
+        at = self.forest.cursor
+        return (self.forest.index(at) if at is not None else None) or 0
+
     def action_move(self, rows: int) -> None:
-        """Cursor down, or up where negative."""
         before = self.forest.cursor
         if self.forest.move(rows) and before is not None:
-            self._stale(before)
-
-    def action_page(self, pages: int) -> None:
-        """Cursor by screens."""
-        self.action_move(pages * max(self._page - 1, 1))
+            self._cursor_left(before)
 
     def action_edge(self, side: int) -> None:
-        """Cursor to the first or the last row; where that one is not held, say so."""
-        if not len(self.forest):
+        """Move the cursor to the first (-1) or last (1) loaded row. If more rows follow, post ``Edge``."""
+        if not self.row_count:
             return
-        row = self.forest.row(0 if side < 0 else len(self.forest) - 1)
+        row = self.forest.row(0 if side < 0 else self.row_count - 1)
         beyond = row.parent_id is None and row.edge is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
         if beyond:
-            self._wanted.add(row.id)  # more than the one page there is wanted
-        self.action_move(side * len(self.forest))
+            self._requested.add(row.id)  # `Edge` asks for all pages; a request for the next one would be too much
+        super().action_edge(side)
         if beyond:
             self.post_message(self.Edge(self, side))
 
     def action_unfold(self) -> None:
-        """Unfold; where that is done already go to the first row below; on a leaf, open it."""
-        if not len(self.forest):
+        """Unfold the row; if it is unfolded, go to its first child; if it is a leaf, open it."""
+        if not self.row_count:
             return
-        row = self._row()
+        row = self._cursor_row()
         if row.expanded and row.expandable:
             self.action_move(1)
         elif row.expandable:
@@ -222,50 +270,46 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
             self.action_open()
 
     def action_fold(self) -> None:
-        """Fold; where that is done already go to the parent."""
-        if not len(self.forest):
+        """Fold the row; if it is folded, go to its parent."""
+        if not self.row_count:
             return
-        row = self._row()
+        row = self._cursor_row()
         if row.expanded and row.expandable:
             self.forest.collapse(row.id)
-            self._unfolded()
+            self._rows_changed()
         elif row.parent_id is not None:
             self.forest.move_to(row.parent_id)
-            self._stale(row.id)
+            self._cursor_left(row.id)
 
     def action_unfold_all(self) -> None:
-        """Unfold everything loaded below the cursor."""
+        """Unfold all loaded descendants of the node under the cursor."""
         if self.cursor is not None:
             self.forest.expand_loaded(self.cursor)
-            self._unfolded()
+            self._rows_changed()
 
     def action_open(self) -> None:
-        """Open the node, or ask for the page that the row stands for."""
-        if not len(self.forest):
+        """Open the node, or request the page of an edge row."""
+        if not self.row_count:
             return
-        row = self._row()
+        row = self._cursor_row()
         if row.node is not None:
             self.post_message(self.Open(self, row.id))
         elif row.edge is not EdgeRow.LOADING:
             self.post_message(self._more(row, asked=True))
 
     def action_mark(self) -> None:
-        """Turn the mark of the node under the cursor and go one row down."""
+        """Mark or unmark the node under the cursor and go to the next row."""
         at = self.cursor
         if at is not None:
             self.mark([at], at not in self.forest.marks)
         self.action_move(1)
 
-    def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor there, on the sign it folds or unfolds; a double click opens."""
-        index = self._top + event.y - 1
-        if event.y < 1 or index >= len(self.forest):
-            return
-        event.stop()
+    def click_row(self, index: int, event: events.Click) -> None:
+        """Move the cursor to the row; fold or unfold it on the fold sign; open it on a double click."""
         row, before = self.forest.row(index), self.forest.cursor
         if row.id != before and self.forest.move_to(row.id) and before is not None:
-            self._stale(before)
-        if row.expandable and event.x in tree_render.flag_at(row, self._widths):
+            self._cursor_left(before)
+        if row.expandable and event.x in tree_render.fold_sign_at(row, self._layout):
             if row.expanded:
                 self.action_fold()
             else:
@@ -273,43 +317,173 @@ class TreeTable(TreeLines, can_focus=True, inherit_bindings=False):
         elif event.chain == 2:
             self.action_open()
 
-    # how it is done
+    def _cursor_row(self) -> Row:
+        return self.forest.row(self.cursor_row)
 
     def _unfold(self, row_id: str) -> None:
         unread = self.forest.expand(row_id)
-        self._unfolded()
+        self._rows_changed()
         if unread:
             self.post_message(self.Expand(self, row_id))
 
-    def _unfolded(self) -> None:
-        self._grow()
-        self._follow()
-        self._repaint()
-        self._ask()
+    def _rows_changed(self) -> None:
+        self.fit_rows()
+        self.follow()
+        self._request_pages()
 
-    def _stale(self, before: str) -> None:
-        """The cursor has left ``before``: paint two lines, or all where the screen has to scroll."""
-        top = self._top
-        self._follow()
-        if self._top == top:
-            for index in (self.forest.index(before), self._index()):
+    def _cursor_left(self, before: str) -> None:
+        """Paint the row that the cursor left and the one it is on; everything if the screen has to scroll."""
+        top = self.top_row
+        self.show_cursor()
+        if self.top_row == top:
+            for index in (self.forest.index(before), self.cursor_row):
                 if index is not None:
                     self._paint_line(index - top + 1)
         else:
-            self._ask()
+            self._request_pages()
         at = self.forest.cursor
         if at is not None:
             self.post_message(self.Cursor(self, at))
 
-    def _ask(self) -> None:
-        """Ask for pages whose end is within a screen of what is visible, once until the next ``sync``."""
-        for row in self.forest.edge_rows(max(self._top - self._page, 0), self._top + 2 * self._page):
-            if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._wanted:
-                self._wanted.add(row.id)
+    def _request_pages(self) -> None:
+        """Request pages whose edge row is within a screen of the visible rows, once until the next ``sync``."""
+        top, rows = self.top_row, self.page_rows
+        for row in self.forest.edge_rows(max(top - rows, 0), top + 2 * rows):
+            if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._requested:
+                self._requested.add(row.id)
                 self.post_message(self._more(row, asked=False))
 
     def _more(self, row: Row, *, asked: bool) -> More:
-        tail = row.edge
         return self.More(
-            self, row.parent_id, asked, scan_required=tail is EdgeRow.COSTLY, before=tail is EdgeRow.BEFORE
+            self,
+            row.parent_id,
+            asked,
+            scan_required=row.edge is EdgeRow.COSTLY,
+            before=row.edge is EdgeRow.BEFORE,
         )
+
+    # scrolling
+
+    def show_cursor(self) -> None:
+        super().show_cursor()
+        self._set_anchor()
+
+    def _set_anchor(self) -> None:
+        """Remember the row whose line must not change: the cursor's if it is on the screen, else the first."""
+        top, index = self.top_row, self.cursor_row
+        at = self.forest.cursor
+        if at is not None and top <= index < top + self.page_rows:
+            self._anchor_row = (at, index - top)
+        else:
+            first = self.forest.rows(top, top + 1)
+            self._anchor_row = (first[0].id, 0) if first else None
+
+    def _restore_anchor(self) -> None:
+        """Scroll so that the anchor row keeps its line. If the row is gone, the cursor takes its place."""
+        if self._anchor_row is not None:
+            row_id, line = self._anchor_row
+            index = self.forest.index(row_id)
+            top = max((self.cursor_row if index is None else index) - line, 0)
+            if top != self.top_row:
+                self.scroll_to_row(top)
+        self._set_anchor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._painted.clear()
+        self._set_anchor()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Lay out again: lines beside a scrollbar are shorter."""
+        self._lay_out()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out the columns for the new width. Keep a visible cursor visible."""
+        was_visible = self._anchor_row is not None and self._anchor_row[0] == self.forest.cursor
+        self._lay_out()
+        self.fit_rows()
+        if was_visible:
+            self.show_cursor()
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
+        self._paint_line(self.cursor_row - self.top_row + 1)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._text_styles.clear()
+        self._strips.clear()
+        self._painted.clear()
+
+    # painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the painted lines. Textual's own method adds borders and padding, which this widget does not have."""
+        if self.size != self._measured:
+            self._measure()
+        painted = self._painted
+        strips = [painted[y] if y in painted else self.render_line(y) for y in crop.line_range]
+        if crop.column_span != (0, self._measured.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        strip = self._painted.get(y)
+        if strip is None:
+            self._painted[y] = strip = self._line(self.top_row + y - 1) if y else self._header()
+        return strip
+
+    def _header(self) -> Strip:
+        strip = tree_render.header(self._layout, self._render_context, self._text_style)
+        return strip.adjust_cell_length(self._line_width, self._text_style(("header",)))
+
+    def _line(self, index: int) -> Strip:
+        if index >= self.row_count:
+            return Strip.blank(self._line_width, self._text_style(()))
+        row_id = self.forest.id_at(index)
+        state = ""
+        if row_id == self.forest.cursor:
+            state = "cursor" if self.has_focus else "cursor-blurred"
+        strip = self._strips.get((row_id, state))
+        if strip is None:
+            changed = self._changed_cells.get(row_id, frozenset())
+            row = self.forest.row(index)
+            strip = tree_render.line(row, self._layout, self._render_context, self._text_style, state, changed)
+            strip = strip.adjust_cell_length(self._line_width, self._text_style((state,) if state else ()))
+            self._strips[row_id, state] = strip
+        return strip
+
+    def _repaint(self) -> None:
+        """Compute the visible lines again and send those that differ to the terminal."""
+        self._strips.clear()
+        for y, before in [(y, strip) for y, strip in self._painted.items() if y]:
+            fresh = self._line(self.top_row + y - 1)
+            if fresh != before:
+                self._painted[y] = fresh
+                self.send_line(y)
+
+    def _paint_line(self, y: int) -> None:
+        self._painted.pop(y, None)
+        self.send_line(y)
+
+    def _lay_out(self) -> None:
+        self._measure()
+        self.refresh()
+
+    def _measure(self) -> None:
+        self._measured = self.size
+        room = self.size.width - self.scrollbar_size_vertical
+        self._line_width = room if self.show_vertical_scrollbar else self.size.width
+        self._layout = layout(self._columns, room - tree_render.GUTTER)
+        self._strips.clear()
+        self._painted.clear()
+
+    def _text_style(self, names: tuple[str, ...]) -> Style:
+        """Return the style of text with these component classes, in the colours that the terminal has."""
+        style = self._text_styles.get(names)
+        if style is None:
+            style = self.get_visual_style(*(CLASSES[name] for name in names)).rich_style
+            for line_filter in self.get_line_filters():
+                style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
+            self._text_styles[names] = style
+        return style

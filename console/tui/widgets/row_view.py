@@ -1,0 +1,102 @@
+"""Base of the lists: a header line, rows below it, and a cursor with the keys that move it."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+
+from console.tui import keymap
+from console.tui.bindings import bindings
+
+
+class RowView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Rows with a cursor, painted line by line. Line 0 is the header; line 1 shows the row at the scroll position.
+
+    A subclass holds the rows and the cursor, and paints each line in ``render_line``.
+    """
+
+    DEFAULT_CSS = """
+    RowView {
+        height: 1fr;
+        width: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        color: $foreground;
+    }
+    RowView > .row-view--header { color: $foreground 60%; text-style: bold; }
+    RowView > .row-view--cursor { background: $primary 25%; text-style: bold; }
+    """
+    COMPONENT_CLASSES = {"row-view--header", "row-view--cursor"}
+    ALLOW_SELECT = False
+    BINDINGS = bindings(keymap.LIST_CURSOR)
+
+    # what a subclass provides
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows, without the header."""
+        raise NotImplementedError
+
+    @property
+    def cursor_row(self) -> int:
+        """Index of the row under the cursor; 0 if there are no rows."""
+        raise NotImplementedError
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor down (up, if negative), at most to the edge."""
+        raise NotImplementedError
+
+    def click_row(self, index: int, event: events.Click) -> None:
+        """Handle a click on a row."""
+        raise NotImplementedError
+
+    # keys and mouse
+
+    def action_page(self, pages: int) -> None:
+        """Move the cursor by screens."""
+        self.action_move(pages * max(self.page_rows - 1, 1))
+
+    def action_edge(self, side: int) -> None:
+        """Move the cursor to the first (-1) or last (1) row."""
+        self.action_move(side * self.row_count)
+
+    def on_click(self, event: events.Click) -> None:
+        index = self.top_row + event.y - 1
+        if event.y >= 1 and index < self.row_count:
+            event.stop()
+            self.click_row(index, event)
+
+    # scrolling
+
+    @property
+    def top_row(self) -> int:
+        """Index of the first row on the screen."""
+        return round(self.scroll_y)
+
+    @property
+    def page_rows(self) -> int:
+        """Number of rows that fit on the screen."""
+        return max(self.size.height - 1, 1)
+
+    def fit_rows(self) -> None:
+        """Adapt the scroll range to the number of rows."""
+        self.virtual_size = Size(self.size.width, self.row_count + 1)
+
+    def scroll_to_row(self, index: int) -> None:
+        """Scroll so that this row is the first on the screen."""
+        self.scroll_to(y=max(index, 0), animate=False, force=True)
+
+    def show_cursor(self) -> None:
+        """Scroll by the least number of rows that brings the cursor onto the screen."""
+        index, top = self.cursor_row, self.top_row
+        target = min(max(top, index - self.page_rows + 1), index)
+        if target != top:
+            self.scroll_to_row(target)
+
+    def send_line(self, y: int) -> None:
+        """Send one line of rows to the terminal again."""
+        if 0 < y <= self.page_rows:
+            self.refresh(Region(0, y, self.size.width, 1))
