@@ -79,7 +79,7 @@ async def test_what_no_index_leads_to_is_told(
     )
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     page = await workspace.engines["eternaltwin"].live(page=6000)
-    assert (len(page.nodes), page.only) == (5000, "the first 5,000 of those never polled")
+    assert (len(page.nodes), page.only) == (5000, "the first 5,000 tasks that were never polled")
     await workspace.close()
     dsn = server.fresh("estuary")
     estuary_db = await EstuaryDb.open(dsn)

@@ -200,7 +200,7 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
 async def test_what_has_drifted_is_noted(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert "foreign key: missing (a job may name an agent that is gone)" in reader(workspace).variant.notes
+    assert any(note.startswith("foreign key: missing") for note in reader(workspace).variant.notes)
     await workspace.close()
 
 
@@ -304,7 +304,7 @@ async def test_phases_and_names(agent_jobs_db: AgentJobsDb, mirror: Workspace) -
     )
     assert (await node(mirror, f"agent:{agent}")).title == "Paper reader · 4 unfinished"
     assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} · 4 unfinished"
-    assert (await node(mirror, "queue:all")).title == "the queue (Bull, in Redis)"
+    assert (await node(mirror, "queue:all")).title == "queue (Bull, in Redis)"
     counts = {c.phase: (c.n, c.precision) for c in await reader(mirror).counts()}
     assert counts == dict.fromkeys(phases.values(), (1, Precision.EXACT))
 
@@ -316,7 +316,7 @@ async def test_agents_that_are_gone_or_have_no_name(agent_jobs_db: AgentJobsDb, 
     nameless = await agent_jobs_db.agent(ANNA, "")
     await agent_jobs_db.job(agent=nameless)
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (gone) · 1 unfinished"
+    assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (deleted) · 1 unfinished"
     assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
     (finding,) = await found(workspace, "missing_agent")
     assert finding.node_id == f"{LABEL}/agent:{gone}"
@@ -358,7 +358,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
         assert page.scan_required is not None
         assert "jobs.user_id" in page.scan_required.why
-    assert reader(workspace).variant.notes[0].startswith("profile: mirror (not looked for")
+    assert reader(workspace).variant.notes[0].startswith("profile: mirror (not checked")
     assert {c.precision for c in await reader(workspace).counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
     await workspace.close()
 
@@ -542,7 +542,7 @@ async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspa
     await agent_jobs_db.job("completed", age=600, ended=580, number=99)
     (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "completion_not_recorded")
     assert (overdue.node_id, overtaken.node_id) == (agent_jobs_db.id(slow), agent_jobs_db.id(lost))
-    assert "the newer job 99" in overtaken.sentence
+    assert overtaken.evidence["overtaker"] == "99"
     assert overdue.action == overtaken.action == "mark_failed"
     assert await found(mirror, "queue_stalled") == []
 
@@ -579,8 +579,8 @@ async def test_one_row_is_no_certain_standstill(agent_jobs_db: AgentJobsDb, mirr
     (two,) = await found(mirror, "queue_stalled")
     assert one.severity < two.severity == 9
     assert one.proof == two.proof == Proof.ASSUMED
-    assert one.sentence != two.sentence
-    assert "1 jobs" not in one.sentence
+    assert [finding.evidence["pending"] for finding in (one, two)] == [1, 2]
+    assert one.evidence["waiting"] == "1 job is"
 
 
 async def test_the_oldest_of_many_late_jobs_are_told_first(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -609,15 +609,15 @@ async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJob
     assert len(await found(mirror, "queue_stalled")) == 1, "nor does it end a standstill"
 
 
-@pytest.mark.parametrize(("profile", "says"), [("mirror", "meta-paused"), ("table", "no executor polls")])
-async def test_frozen(agent_jobs_db: AgentJobsDb, mirror: Workspace, profile: str, says: str) -> None:
+@pytest.mark.parametrize(("profile", "suspect"), [("mirror", "Redis"), ("table", "executor")])
+async def test_a_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace, profile: str, suspect: str) -> None:
     for n in range(3):
         await agent_jobs_db.job(age=4000 + n, user=BERT if n else ANNA)
     reader(mirror).variant.set_option("profile", profile)
     (finding,) = await found(mirror, "queue_stalled")
     assert (finding.node_id, finding.severity) == (f"{LABEL}/queue:all", 9)
-    assert says in finding.sentence
-    assert "3 jobs are pending" in finding.sentence
+    assert suspect in finding.sentence
+    assert finding.evidence["pending"] == 3
     await agent_jobs_db.job("completed", age=5000, ended=3990, user=BERT)  # made before, ended since
     assert await found(mirror, "queue_stalled") == []
 
@@ -664,9 +664,9 @@ async def test_contradictions(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> 
     unended = await agent_jobs_db.job("failed")
     findings = {f.node_id: f.sentence for f in await found(mirror, "inconsistent")}
     assert findings.keys() == {agent_jobs_db.id(j) for j in (left, over, unended)}
-    assert "it failed before" in findings[agent_jobs_db.id(left)]
-    assert "overwritten" in findings[agent_jobs_db.id(over)]
-    assert "no completed_at" in findings[agent_jobs_db.id(unended)]
+    assert len(set(findings.values())) == 3
+    assert "operator" in findings[agent_jobs_db.id(over)]
+    assert "completed_at" in findings[agent_jobs_db.id(unended)]
 
 
 async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:

@@ -71,7 +71,7 @@ async def test_each_action_in_each_status(
     )
     if status not in wanted:
         assert dict(after) == before
-        assert why(outcomes, agent_jobs_db.id(job)).startswith(f"it is {status}")
+        assert status in why(outcomes, agent_jobs_db.id(job))
         return
     if becomes is None:
         assert after is None
@@ -189,7 +189,7 @@ async def test_release_leaves_the_young(
 ) -> None:
     job = await agent_jobs_db.job("active", age=9000, started=started, changed=changed)
     outcomes = await do(table, "release", [agent_jobs_db.id(job)], {}, LABEL)
-    assert why(outcomes, agent_jobs_db.id(job)) == "it is active for less than 00:30:00: an executor may be at it"
+    assert "00:30:00" in why(outcomes, agent_jobs_db.id(job))
 
 
 async def test_an_executor_whose_job_was_released_notices(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
@@ -223,7 +223,7 @@ async def test_a_bulk_of_all_statuses_tells_them_apart(agent_jobs_db: AgentJobsD
     outcomes = await do(table, "cancel", [agent_jobs_db.id(j) for j in jobs.values()], {}, LABEL)
     results = {status: outcomes_of(outcomes)[agent_jobs_db.id(j)] for status, j in jobs.items()}
     assert {s for s, o in results.items() if o == CHANGED} == {"pending", "delayed", "paused"}
-    assert why(outcomes, agent_jobs_db.id(jobs["active"])) == "it is active, not waiting: the executor is at it"
+    assert "active" in why(outcomes, agent_jobs_db.id(jobs["active"]))
 
 
 def test_running_is_no_status_here() -> None:

@@ -88,7 +88,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: Agen
     row = await agent_jobs_db.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
     (finding,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "inconsistent"]
-    assert "the worker has overwritten that" in finding.sentence
+    assert "operator" in finding.sentence
 
 
 async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:

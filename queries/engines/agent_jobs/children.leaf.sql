@@ -1,3 +1,3 @@
--- Jobs have nothing below them, and the queue as a whole is no parent.
+-- No rows: jobs and the queue have no children.
 -- kinds: job queue
 SELECT NULL::text AS id, NULL::text AS cursor WHERE false

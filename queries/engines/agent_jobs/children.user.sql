@@ -1,10 +1,10 @@
--- The jobs of a user, newest first: the index serves each status for itself, so the newest of each are merged.
+-- Jobs of a user, newest first. The index serves each status separately, so the newest jobs of each status are merged.
 -- kinds: user
 -- needs: by_user
 -- $1 parent text: local id: user:uuid
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 cursor text: created_at|id of the last row of the page before, or NULL
--- $4 page int: how many at most
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 cursor text: created_at|id of the last row of the previous page, or NULL
+-- $4 page int: maximum number of rows
 SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
   FROM (SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, 'infinity') AS at,
                coalesce(split_part($3::text, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS c

@@ -1,15 +1,15 @@
--- How many jobs are in each phase, each count with its precision.
--- $1 have text[]: needs that are satisfied here; where the table is small, everything is counted
--- Indexes: one on jobs(status, created_at) of the unfinished: up to 10,000 of each status are counted. Or else that on
--- jobs(user_id, status, created_at), for the first 16 users: where there are more, the server's statistics tell, and what
--- was counted is the least it can be. The finished come from the statistics.
+-- Number of jobs in each phase, with the precision of each number.
+-- $1 have text[]: needs that are met; small tables are counted in full
+-- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without it,
+-- the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the server's
+-- statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.
 WITH RECURSIVE known AS (
   SELECT 'jobs_scan' = ANY ($1::text[]) AS whole,
          NOT 'jobs_scan' = ANY ($1::text[]) AND 'unfinished' = ANY ($1::text[]) AS by_status,
          NOT 'jobs_scan' = ANY ($1::text[]) AND NOT 'unfinished' = ANY ($1::text[]) AND 'by_user' = ANY ($1::text[]) AS by_user
 ),
 leaps AS (
-  -- From user to user, each with how many of the first 20 rows found there are active, which come first.
+  -- Loose index scan over the users, each with the number of active jobs among the first 20 rows. Active jobs sort first.
   (SELECT f.user_id, f.active
      FROM (SELECT p.first AS user_id, count(*) FILTER (WHERE p.user_id = p.first AND p.status = 'active') AS active
              FROM (SELECT r.*, first_value(r.user_id) OVER () AS first

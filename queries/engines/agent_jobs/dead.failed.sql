@@ -1,10 +1,10 @@
--- Failed jobs, oldest first: nothing takes them up again, and nothing marks one as looked into.
+-- Failed jobs, oldest first. The engine does not retry them and has no mark for handled ones.
 -- needs: by_user, failed
--- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 cursor text: created_at|id of the last row of the page before, or NULL
--- $4 page int: how many at most
--- Indexes: jobs_pkey; one on jobs(status, created_at) of the failed.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 cursor text: created_at|id of the last row of the previous page, or NULL
+-- $4 page int: maximum number of rows
+-- Indexes: jobs_pkey; one on jobs(status, created_at) of failed jobs.
 WITH failed AS (
   SELECT j.*
     FROM (SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,

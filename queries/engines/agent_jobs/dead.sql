@@ -1,12 +1,12 @@
--- Failed jobs of 500 users, oldest first: nothing takes them up again, and nothing marks one as looked into.
--- A row without an id: there may be others.
+-- Failed jobs of 500 users, oldest first. The engine does not retry them and has no mark for handled ones.
+-- A row without an id means that there may be more.
 -- needs: by_user
--- $1 ids text[]: only for these local ids, or NULL
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 cursor text: created_at|id of the last row of the page before, or NULL
--- $4 page int: how many at most
--- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page comes from as many users at most as it has rows:
--- those whose oldest failed jobs are the oldest, and of each only up to where the page is full, by the index alone.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 cursor text: created_at|id of the last row of the previous page, or NULL
+-- $4 page int: maximum number of rows
+-- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
+-- users with the oldest failed jobs. An index-only scan finds the time at which the page is full; later jobs are not read.
 WITH RECURSIVE
 \ir parts/users.sql
 , c AS MATERIALIZED (

@@ -1,12 +1,11 @@
--- Jobs by the number they have in their queue, or by the beginning of an id; agents and users by their ids; where the
--- table is small, jobs by a piece of their error.
--- $1 query text: a number, hexadecimal digits with or without hyphens, or a piece of text
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 page int: how many at most
+-- Jobs by their queue's job id or by id prefix; agents and users by id; jobs also by error text if the table is small.
+-- $1 query text: a number, hexadecimal digits with or without hyphens, or part of a text
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: jobs_job_id_key (as text: a cast would read the whole table), jobs_pkey as a range; what does not exist drops
--- out when it is read. Of the range's end a row is made so that the server does not expect a few rows, which it would
--- sooner read all and sort than the first ones in order.
+-- Indexes: jobs_job_id_key, compared as text because a cast would read the whole table; jobs_pkey, as a range. Ids that do
+-- not exist are removed when the nodes are read. The upper bound of the range is a row constructor: with a plain bound the
+-- planner expects few rows, and reads and sorts them all instead of reading the first ones in order.
 WITH q AS (
   SELECT CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace($1::text, '-', ''), 32, '0')::uuid END AS low,

@@ -1,9 +1,9 @@
--- Everything unfinished, oldest first.
+-- Unfinished jobs, oldest first.
 -- needs: by_user, unfinished
--- $1 cursor text: created_at|id of the last row of the page before, or NULL
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 page int: how many at most
--- Index: one on jobs(status, created_at) of the unfinished; each status by itself, merged.
+-- $1 cursor text: created_at|id of the last row of the previous page, or NULL
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 page int: maximum number of rows
+-- Index: one on jobs(status, created_at) of unfinished jobs, read once for each status and merged.
 SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
   FROM (SELECT coalesce(split_part($1::text, '|', 1)::timestamptz, '-infinity') AS at,
                coalesce(split_part($1::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id) AS c

@@ -1,11 +1,11 @@
--- Everything unfinished of 500 users, oldest first. A row without an id: there may be others.
+-- Unfinished jobs of 500 users, oldest first. A row without an id means that there may be more.
 -- needs: by_user
--- $1 cursor text: created_at|id of the last row of the page before, or NULL
--- $2 limits jsonb: group: whether trees are by agent or by user
--- $3 page int: how many at most
--- Index: one on jobs(user_id, status, created_at). There a user's paused and pending jobs, the last of theirs, and the
--- active ones of the user after them, the first of theirs, are neighbours: where they are few they are read in one go.
--- A server before 18 would read on to the end of a user's jobs: it heeds but the first column of such a bound.
+-- $1 cursor text: created_at|id of the last row of the previous page, or NULL
+-- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $3 page int: maximum number of rows
+-- Index: one on jobs(user_id, status, created_at). In this index the paused and pending jobs of a user come last, directly
+-- before the active jobs of the next user. If these neighbours are few, one index range reads them together. Servers before
+-- 18 use only the first column of such a bound and would read all jobs of the user.
 WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS MATERIALIZED (

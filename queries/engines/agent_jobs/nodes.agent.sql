@@ -1,7 +1,7 @@
--- Agents by their ids alone: nothing here names them.
+-- Agents by id, without names: the table agents is missing or has no profile.
 -- kinds: agent
 -- $1 ids text[]: local ids, agent:uuid
--- Index: one on jobs(agent_id, created_at); the newest 20 jobs of each agent tell what is unfinished.
+-- Index: one on jobs(agent_id, created_at). Unfinished jobs are counted among the newest 20 of each agent.
 SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
        'agent ' || w.key || CASE WHEN n.open > 0 THEN ' · ' || n.open || ' unfinished' ELSE '' END AS title, NULL::text AS status,
        CASE WHEN n.active THEN 'running' WHEN n.pending THEN 'ready' WHEN n.delayed THEN 'scheduled' WHEN n.paused THEN 'held'

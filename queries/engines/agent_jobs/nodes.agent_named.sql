@@ -1,10 +1,10 @@
--- Agents with their names, which are a field of a composite column. Nothing else of agents is read: rows are large.
+-- Agents by id, with names. The name is a field of a composite column; no other column is read, because rows are large.
 -- kinds: agent
 -- needs: agent_names
 -- $1 ids text[]: local ids, agent:uuid
--- Index: one on jobs(agent_id, created_at); the newest 20 jobs of each agent tell what is unfinished.
+-- Index: one on jobs(agent_id, created_at). Unfinished jobs are counted among the newest 20 of each agent.
 SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
-       CASE WHEN a.id IS NULL THEN 'agent ' || w.key || ' (gone)'
+       CASE WHEN a.id IS NULL THEN 'agent ' || w.key || ' (deleted)'
             ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || w.key) END || CASE WHEN n.open > 0 THEN ' · ' || n.open || ' unfinished' ELSE '' END AS title, NULL::text AS status,
        CASE WHEN n.active THEN 'running' WHEN n.pending THEN 'ready' WHEN n.delayed THEN 'scheduled' WHEN n.paused THEN 'held'
             WHEN n.failed THEN 'failed' ELSE 'done' END AS phase,

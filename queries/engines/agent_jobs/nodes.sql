@@ -1,8 +1,8 @@
--- Jobs and users of these ids, and the queue as a whole; ids that do not exist give no row.
+-- Jobs, users and the queue by id, one row for each id that exists.
 -- kinds: job user queue
 -- $1 ids text[]: local ids: job:uuid, user:uuid, queue:all
--- $2 limits jsonb: group: whether trees are by agent or by user; profile: who owns the work
--- $3 places text[]: where in the table jobs were when they were last read, of those of which it is known
+-- $2 limits jsonb: group: agent or user, the grouping of the tree; profile: mirror or table
+-- $3 places text[]: known ctids of jobs, from the last read
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
 WITH wanted AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind,
@@ -43,7 +43,7 @@ SELECT 'user:' || u.key, NULL, NULL, 'user',
   FROM users u CROSS JOIN LATERAL (SELECT u.pending + u.active + u.delayed + u.paused AS open) AS n
 UNION ALL
 SELECT w.id, NULL, NULL, 'queue',
-       CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'the queue' ELSE 'the queue (Bull, in Redis)' END, NULL, 'unknown',
+       CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'queue' ELSE 'queue (Bull, in Redis)' END, NULL, 'unknown',
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
   FROM wanted w
  WHERE w.id = 'queue:all'

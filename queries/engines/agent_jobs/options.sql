@@ -1,8 +1,7 @@
--- Who owns the work: an executor that polls this table, or a queue in Redis of which the table is a mirror. Where it is
--- a mirror, nothing ever writes `active`, `delayed`, `paused` or started_at.
+-- Profile: table if an executor polls this table, mirror if the queue is in Redis. A mirror table never has the statuses
+-- `active`, `delayed` or `paused`, nor a started_at.
 -- needs: by_user
--- Looks for those statuses user by user in the index, for 500 users, and at each one's newest finished jobs for
--- a started_at.
+-- Searches the index for these statuses, and for a started_at in the newest finished jobs, for each of 500 users.
 WITH RECURSIVE
 \ir parts/users.sql
 , sign AS (
@@ -16,9 +15,9 @@ WITH RECURSIVE
                             WHERE l.started_at IS NOT NULL) THEN 'jobs have a started_at' END AS seen
 )
 SELECT 'profile' AS name, CASE WHEN s.seen IS NULL THEN 'mirror' ELSE 'table' END AS value,
-       coalesce(s.seen || ', which only an executor that works by this table writes',
+       coalesce(s.seen || ', which only an executor of this table writes',
                 'no job is active, delayed or paused, and none has a started_at') AS why
   FROM sign s
 UNION ALL
-SELECT 'foreign key', 'missing', 'a job may name an agent that is gone'
+SELECT 'foreign key', 'missing', 'a job may refer to a deleted agent'
  WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = format('%I.jobs', :'schema')::regclass AND k.contype = 'f')

@@ -1,9 +1,9 @@
--- Agents, or users, in the order of their ids: stable for paging, without meaning in time.
+-- Agents or users in the order of their ids. The order is stable for paging and unrelated to time.
 -- needs: by_agent, by_user
--- $1 cursor text: the last id of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: last id of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 limits jsonb: group: agent or user
--- By leaps through the index; no ORDER BY, because it would leap to the end first.
+-- A loose index scan. No ORDER BY at the end, because it would scan all keys first.
 WITH RECURSIVE agents_ AS (
   (SELECT j.agent_id AS key FROM :"schema".jobs j
     WHERE $3::jsonb ->> 'group' IS DISTINCT FROM 'user' AND ($1::text IS NULL OR j.agent_id > $1::text::uuid)

@@ -1,10 +1,10 @@
--- The engine's tables as far as they are known, for the demo and the tests.
--- Everything is created in the first schema of the search_path. Parameters: none.
+-- The known tables of the engine, for the demo and the tests.
+-- All objects are created in the first schema of the search_path. Parameters: none.
 --
--- Known: jobs with its indexes and constraints; of agents what names an agent, and that deleting one deletes its jobs.
+-- Known: jobs with its indexes and constraints; the name of an agent, and that deleting an agent deletes its jobs.
 -- The original's ids default to uuid_generate_v4() of the extension uuid-ossp; gen_random_uuid() needs no extension.
--- No trigger keeps updated_at: whoever writes a row does. A copy of jobs may have lost its foreign key, because agents
--- is dropped (CASCADE) and made again by its own set-up, and jobs is not.
+-- No trigger maintains updated_at: each writer sets it. The foreign key of jobs may be missing, because the set-up of
+-- agents drops (CASCADE) and creates agents again, but not jobs.
 
 CREATE TYPE agent_profile AS (name varchar(255), "group" varchar(255), description text, contexts text[]);
 

@@ -1,7 +1,7 @@
 -- The tasks that name this one as their parent, oldest first.
 -- $1 parent text: local id of the parent
--- $2 cursor text: the last task_id of the page before, or NULL
--- $3 page int: how many at most
+-- $2 cursor text: last task_id of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- needs: task_by_parent
 SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
   FROM :"schema".tasks t

@@ -1,10 +1,10 @@
 -- Tasks that cannot go on by themselves: failing with a message that their type cannot take, held by nobody alive and
 -- not due, or messages that nothing will have read. The engine itself keeps no dead letters: it tries for ever. A row without an id: there may be others.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
 -- $3 have text[]: where the table is large, the last two sorts take an index or are left out
--- $4 cursor text: severity|time|id of the last row of the page before, or NULL
--- $5 page int: how many at most
+-- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
+-- $5 page int: maximum number of rows
 -- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat) where there is one. 5,000 of each sort.
 WITH
 \ir parts/messages.sql

@@ -1,7 +1,7 @@
 -- Tasks by id or by the beginning of one, with or without separators; by the name or number of their type among what is
 -- due, or everywhere where the table is small.
 -- $1 query text: hexadecimal digits with or without separators, or a piece of a type's name, or "type 2"
--- $2 page int: how many at most
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 -- $4 limits jsonb: names
 -- Indexes: tasks_pkey as a range; idx_tasks_ready_at from its left end, 5,000 rows at most.

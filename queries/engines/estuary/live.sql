@@ -1,7 +1,7 @@
 -- Everything that is to be polled, longest due first: what runs, lapsed, died or is ready, then sleepers by wake_at;
 -- then, where the table is small, what is suspended. A row without an id: there may be others.
--- $1 cursor text: part|wake_at|task_id of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: part|wake_at|task_id of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 -- Index: idx_tasks_ready_at in its own order; ids only break ties.
 WITH timed AS (

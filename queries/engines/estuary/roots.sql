@@ -1,7 +1,7 @@
 -- Tasks without a parent that exists, newest first: ids begin with the time of their making. Many rows name a parent
 -- at random, so a parent_id that is no task's counts as none; a row whose parent it is itself is a root too.
--- $1 cursor text: the last task_id of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: last task_id of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- Index: tasks_pkey backwards, a page of rows at a time until enough are roots, and once for all the parents of a page.
 -- No ORDER BY at the end, because it would read on to the last page first.
 WITH RECURSIVE pages AS (

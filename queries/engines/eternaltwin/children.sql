@@ -1,7 +1,7 @@
--- The tasks of a job, oldest first: the root task comes first.
+-- Tasks of a job, oldest first, so the root task is the first row.
 -- $1 parent text: local id of the job
--- $2 cursor text: created_at|task_id of the last row of the page before, or NULL
--- $3 page int: how many at most
+-- $2 cursor text: created_at|task_id of the last row of the previous page, or NULL
+-- $3 page int: maximum number of rows
 -- needs: task_by_job
 SELECT 'task:' || t.task_id AS id, t.created_at || '|' || t.task_id AS cursor
   FROM :"schema".task t

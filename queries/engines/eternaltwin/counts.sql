@@ -1,6 +1,7 @@
--- How many tasks are in each phase, each count with its precision.
--- $1 have text[]: needs that are satisfied here; where the tables are small, everything is counted
--- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped; the rest from the server's statistics.
+-- Number of tasks in each phase, with the precision of each number.
+-- $1 have text[]: needs that are met; small tables are counted in full
+-- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped at 10,000. The other numbers come from the
+-- server's statistics.
 WITH known AS (
   SELECT 'task_scan' = ANY ($1::text[]) AND 'timer_by_task' = ANY ($1::text[]) AS whole
 ),
@@ -16,7 +17,7 @@ exact AS (
    WHERE (SELECT whole FROM known)
 ),
 estimate AS (
-  -- One row where the table was analyzed and its statistics may be read, else none.
+  -- One row if the table was analyzed and the role may read its statistics, else no row.
   SELECT c.reltuples * coalesce(sum(f.freq) FILTER (WHERE f.label = 'Blocked'), 0) AS asleep,
          c.reltuples * coalesce(sum(f.freq) FILTER (WHERE f.label = 'Complete'), 0) AS done
     FROM pg_class c

@@ -1,8 +1,8 @@
--- Jobs and tasks by id or by the beginning of one; by kind where the table is small.
--- $1 query text: hexadecimal digits with or without hyphens, or a piece of a kind's name
--- $2 page int: how many at most
+-- Jobs and tasks by id or id prefix; tasks also by kind if the table is small.
+-- $1 query text: hexadecimal digits with or without hyphens, or part of a kind's name
+-- $2 page int: maximum number of rows
 -- $3 have text[]
--- Indexes: job_pkey, task_pkey as ranges of uuid.
+-- Indexes: job_pkey and task_pkey, as ranges of uuid.
 WITH q AS (
   SELECT CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace($1::text, '-', ''), 32, '0')::uuid END AS low,

@@ -1,14 +1,14 @@
--- Everything unfinished, most urgent first: Available tasks by their last poll (oldest first, never polled last),
--- then sleepers by deadline (of a task's several timers the first, where timers can be found by task), then, where that
--- is cheap, tasks blocked without a timer.
--- $1 cursor text: part|position|task_id of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- Unfinished tasks, most urgent first: Available tasks by their last poll (oldest first, never polled last), then tasks
+-- with a timer by deadline, then tasks without a timer if that is cheap. A task with several timers is listed at its
+-- first one, if an index finds timers by task.
+-- $1 cursor text: part|position|task_id of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 -- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
--- A part is read only where those before it do not fill the page. Tasks polled in one tick share their polled_at, and
--- those never polled have none: of each such heap 5,000 are listed; of timers without a sleeper, and of sleepers where
--- tasks without a timer are looked for, as many are passed over. A row without an id, after the last page: there are
--- others. What is small is read once, not probed row by row.
+-- Each part is read only if the parts before it do not fill the page. Tasks polled in one tick share their polled_at, and
+-- tasks never polled have none: at most 5,000 of each such group are listed. At most 5,000 timers are read to find
+-- Blocked tasks, and at most 5,000 Blocked tasks to find those without a timer. A row without an id, after the last page,
+-- means that more tasks exist. Small tables are read once and not probed row by row.
 (SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
    FROM (SELECT t.task_id, t.polled_at
            FROM :"schema".task t
@@ -32,7 +32,7 @@ UNION ALL
    FROM (SELECT t.task_id
            FROM :"schema".task t
           WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
-          ORDER BY t.polled_at -- for the index's sake: few such tasks are far apart in task_pkey
+          ORDER BY t.polled_at -- makes the planner use the partial index and not task_pkey, where few such tasks are far apart
           LIMIT 5000) AS n
   WHERE $1::text IS NULL OR $1::text LIKE 'a|%'
      OR ($1::text LIKE 'n|%' AND n.task_id > split_part($1::text, '|', 3)::uuid)
@@ -68,7 +68,7 @@ UNION ALL
   ORDER BY w.task_id
   LIMIT $2::int)
 UNION ALL
-(SELECT NULL, 'the first 5,000 of those never polled'
+(SELECT NULL, 'the first 5,000 tasks that were never polled'
   WHERE EXISTS (SELECT FROM :"schema".task t
                  WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
                  ORDER BY t.polled_at OFFSET 5000 LIMIT 1))

@@ -1,10 +1,10 @@
--- The nodes of these ids, one row each; ids that do not exist give no row.
+-- Nodes by id, one row for each id that exists.
 -- $1 ids text[]: local ids, kind:key
--- $2 have text[]: needs that are satisfied here; what the others would cost is left NULL
+-- $2 have text[]: needs that are met; columns that require another need are NULL
 -- $3 limits jsonb: thresholds in seconds
--- Indexes: task_pkey, job_pkey; sums of a job by an index on task(job_id), due times by one on task_timer(task_id). Without
--- that one the 5,000 timers that are due first are looked at: who is not among them is told only where they are all.
--- Of a job with more than 1,000 tasks in a large table nothing is summed.
+-- Indexes: task_pkey, job_pkey; one on task(job_id) for the sums of a job; one on task_timer(task_id) for due times. If the
+-- last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is known
+-- to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.
 WITH wanted AS MATERIALIZED (
   SELECT split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
@@ -16,8 +16,8 @@ tasks AS MATERIALIZED (
    WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
 ),
 sizes AS MATERIALIZED (
-  -- Where the table is large, counted first, from the index alone: the plan that reads a job's tasks may read the whole
-  -- job before any limit.
+  -- In a large table the tasks are counted first, with an index-only scan: the plan that reads a job's tasks may read the
+  -- whole job before it applies a limit.
   SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
     FROM wanted w
    WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[]) AND NOT 'task_scan' = ANY ($2::text[])
@@ -67,7 +67,8 @@ sums AS (
    GROUP BY o.job_id
 ),
 newest AS (
-  -- Every poll that does not lie far ahead counts where the table is small; else only polls of tasks that are Available again are index-served.
+  -- In a small table every poll counts, except those dated too far in the future. In a large table only the polls of
+  -- Available tasks can be read with an index.
   SELECT greatest(
            (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($2::text[])
                AND (t.polled_at).time < now() + make_interval(secs => ($3::jsonb ->> 'clock_ahead')::float8)),
@@ -103,7 +104,7 @@ SELECT 'job:' || j.job_id, NULL, NULL, 'job',
   FROM :"schema".job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
  WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
-SELECT 'runner:runner', NULL, NULL, 'runner', 'the runner (assumed to be one)', NULL,
+SELECT 'runner:runner', NULL, NULL, 'runner', 'runner (assumed to be the only one)', NULL,
        CASE WHEN n.poll > now() - make_interval(secs => ($3::jsonb ->> 'runner_silent')::float8) THEN 'running' ELSE 'unknown' END,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM newest n

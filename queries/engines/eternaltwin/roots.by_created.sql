@@ -1,8 +1,9 @@
 -- Jobs, newest first.
--- $1 cursor text: created_at|job_id of the last row of the page before, or NULL
--- $2 page int: how many at most
+-- $1 cursor text: created_at|job_id of the last row of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- needs: job_by_created
--- The page comes first, then its texts: without the index all jobs are read and sorted, and spelling a time is dear.
+-- The subquery takes the page first and the outer query formats it: without the index all jobs are read and sorted, and
+-- formatting a timestamp is expensive.
 SELECT 'job:' || p.job_id AS id, p.created_at || '|' || p.job_id AS cursor
   FROM (SELECT j.created_at, j.job_id
           FROM :"schema".job j

@@ -1,6 +1,6 @@
--- Jobs in the order of their random ids: stable for paging, without meaning in time.
--- $1 cursor text: the last job_id of the page before, or NULL
--- $2 page int: how many at most
+-- Jobs in the order of their random ids. The order is stable for paging and unrelated to time.
+-- $1 cursor text: last job_id of the previous page, or NULL
+-- $2 page int: maximum number of rows
 -- Index: job_pkey.
 SELECT 'job:' || j.job_id AS id, j.job_id::text AS cursor
   FROM :"schema".job j

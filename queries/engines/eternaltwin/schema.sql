@@ -1,10 +1,10 @@
--- The engine's tables as far as they are known, for the demo and the tests.
--- Everything is created in the first schema of the search_path. Parameters: none.
+-- The known tables of the engine, for the demo and the tests.
+-- All objects are created in the first schema of the search_path. Parameters: none.
 --
--- Known: job, task, task_timer, their index and constraints, the enum and the composite type. The domains' bases are
--- those of the engine's migrations. Of `users` only the key is needed here; the real table has more columns.
--- An `instant` keeps milliseconds: what is written is rounded, so a created_at can come to lie after a polled_at that
--- was taken later. Use one now() per statement.
+-- Known: job, task, task_timer, their index and constraints, the enum and the composite type. The base types of the
+-- domains are those of the engine's migrations. `users` has only its key here; the real table has more columns.
+-- An `instant` is rounded to milliseconds, so a created_at can be later than a polled_at that was taken after it.
+-- Use one now() per statement.
 
 CREATE DOMAIN instant AS timestamp(3) with time zone;
 CREATE DOMAIN u16 AS int4 CHECK (value >= 0 AND value < 65536);

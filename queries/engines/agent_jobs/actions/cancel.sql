@@ -1,7 +1,7 @@
--- A job that has not begun becomes failed, with an error that says so: there is no status for cancelled. The times keep
--- their order even where the clock of whoever wrote the others is ahead of the server's.
+-- Set jobs that have not started to failed, with an error that names the operator: the engine has no cancelled status.
+-- greatest() keeps the order of the times if the clock that wrote created_at or started_at is ahead of the server's.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- $3 operator text
 -- $4 reason text
 -- Index: jobs_pkey.
@@ -11,7 +11,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('pending', 'delayed', 'paused') THEN 'it is ' || j.status || ', not waiting: ' || CASE j.status WHEN 'active' THEN 'the executor is at it' ELSE 'it has ended' END
+               CASE WHEN j.status NOT IN ('pending', 'delayed', 'paused') THEN 'the job is ' || j.status || ': only a job that has not started can be cancelled'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

@@ -1,6 +1,6 @@
--- The row of a job that has ended goes.
+-- Delete the rows of finished jobs.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- Index: jobs_pkey.
 
 -- :lock
@@ -13,7 +13,7 @@ SELECT 'job:' || j.id AS id, j.status || '|' || j.updated_at || ':' || j.xmin AS
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('completed', 'failed') THEN 'it is ' || j.status || ': only the row of a job that has ended may go'
+               CASE WHEN j.status NOT IN ('completed', 'failed') THEN 'the job is ' || j.status || ': only the row of a finished job can be deleted'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

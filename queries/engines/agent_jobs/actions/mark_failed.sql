@@ -1,7 +1,7 @@
--- An unfinished job is written off: bookkeeping, which stops nothing. The times keep their order even where the clock of
--- whoever wrote the others is ahead of the server's.
+-- Set unfinished jobs to failed, with an error that names the operator. This does not stop a running job. greatest()
+-- keeps the order of the times if the clock that wrote created_at or started_at is ahead of the server's.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- $3 operator text
 -- $4 reason text
 -- Index: jobs_pkey.
@@ -11,7 +11,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('pending', 'active', 'delayed', 'paused') THEN 'it is ' || j.status || ' already'
+               CASE WHEN j.status NOT IN ('pending', 'active', 'delayed', 'paused') THEN 'the job is already ' || j.status
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

@@ -1,6 +1,6 @@
--- A job that waits becomes paused. That it was delayed, and until when, is not recorded: a delayed job loses its delay.
+-- Set waiting jobs to paused. The row does not record the delay of a delayed job, so the delay is lost.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- Index: jobs_pkey.
 
 \ir ../parts/lock.sql
@@ -8,7 +8,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('pending', 'delayed') THEN 'it is ' || j.status || ': only what waits can be paused'
+               CASE WHEN j.status NOT IN ('pending', 'delayed') THEN 'the job is ' || j.status || ': only a waiting job can be paused'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

@@ -1,6 +1,6 @@
--- A job that is active for longer than the threshold becomes pending again, without a started_at.
+-- Set jobs that are active for longer than the threshold to pending and clear their started_at.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- $3 limits jsonb
 -- Index: jobs_pkey.
 
@@ -9,9 +9,9 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('active') THEN 'it is ' || j.status || ', not active: nobody holds it'
+               CASE WHEN j.status NOT IN ('active') THEN 'the job is ' || j.status || ', not active: no executor holds it'
                     WHEN NOT coalesce(j.started_at, j.updated_at) < now() - make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8)
-                      THEN 'it is active for less than ' || make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8) || ': an executor may be at it'
+                      THEN 'the job is active for less than ' || make_interval(secs => ($3::jsonb ->> 'active_too_long')::float8) || ': an executor may still run it'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

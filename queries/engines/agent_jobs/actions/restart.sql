@@ -1,7 +1,7 @@
--- A finished job becomes pending as if new, with error and both times gone, in one statement: a completed_at left behind
--- would lie before the started_at of the next claim, and the table's own CHECK would make that claim fail.
+-- Set finished jobs to pending and clear error, started_at and completed_at in one statement: a remaining completed_at
+-- would be earlier than the started_at of the next claim, and the table's CHECK would reject that claim.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- Index: jobs_pkey.
 
 \ir ../parts/lock.sql
@@ -9,7 +9,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('completed', 'failed') THEN 'it is ' || j.status || ': it has not ended yet'
+               CASE WHEN j.status NOT IN ('completed', 'failed') THEN 'the job is ' || j.status || ': only a finished job can be restarted'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

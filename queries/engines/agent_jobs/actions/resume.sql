@@ -1,6 +1,6 @@
--- A paused job becomes pending, whatever it was before.
+-- Set paused jobs to pending, including jobs that were delayed before.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- Index: jobs_pkey.
 
 \ir ../parts/lock.sql
@@ -8,7 +8,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('paused') THEN 'it is ' || j.status || ', not paused'
+               CASE WHEN j.status NOT IN ('paused') THEN 'the job is ' || j.status || ', not paused'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

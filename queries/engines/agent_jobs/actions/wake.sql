@@ -1,6 +1,6 @@
--- A delayed job becomes pending. What it was delayed until is not recorded, so nothing else has to change.
+-- Set delayed jobs to pending. The row does not record the end of the delay, so no other column changes.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each: status, time of the last change, and who wrote the row
+-- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
 -- Index: jobs_pkey.
 
 \ir ../parts/lock.sql
@@ -8,7 +8,7 @@
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('delayed') THEN 'it is ' || j.status || ', not delayed: there is no wait to remove'
+               CASE WHEN j.status NOT IN ('delayed') THEN 'the job is ' || j.status || ', not delayed'
                END AS why
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))) AS r

@@ -1,4 +1,4 @@
--- title: Row, as recorded
+-- title: Recorded values
 -- kinds: job
 -- $1 id text: local id
 -- Index: jobs_pkey.

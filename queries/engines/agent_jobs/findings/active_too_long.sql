@@ -1,9 +1,10 @@
--- Active for long: only an executor that works by this table makes jobs active. At most 2,000 are looked at: those asked
--- for; where an index leads with status and created_at, the oldest; else those of 500 users.
+-- Jobs that are active for too long. Only an executor that polls this table sets jobs to active. At most 2,000 jobs are
+-- checked: those with the given ids; else the oldest, if an index starts with status and created_at; else those of
+-- 500 users.
 -- needs: by_user
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: one on jobs(status, created_at), or that on jobs(user_id, status, created_at).
 WITH RECURSIVE
@@ -23,7 +24,7 @@ WITH RECURSIVE
 )
 (SELECT 'job:' || a.id AS id, extract(epoch FROM a.since)::float8 AS since,
         jsonb_build_object('job_id', a.job_id, 'started_at', date_trunc('second', a.since)::text,
-                           'age', CASE WHEN isfinite(a.since) THEN date_trunc('second', now() - a.since)::text ELSE 'ever' END) AS evidence
+                           'age', CASE WHEN isfinite(a.since) THEN date_trunc('second', now() - a.since)::text ELSE 'infinite time' END) AS evidence
    FROM (SELECT j.id, j.job_id, coalesce(j.started_at, j.updated_at) AS since FROM active j WHERE $2::jsonb ->> 'profile' = 'table') AS a
   WHERE a.since < now() - make_interval(secs => ($2::jsonb ->> 'active_too_long')::float8)
   ORDER BY a.since, a.id

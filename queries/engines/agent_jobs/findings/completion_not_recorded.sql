@@ -1,15 +1,15 @@
--- Pending for long while a newer job of the same agent has ended: what should have ended this row was lost.
+-- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE of their end was lost.
 -- needs: by_user, by_agent
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: those of the included part, one on jobs(agent_id, created_at).
 WITH RECURSIVE
 \ir ../parts/late.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.created_at)::float8 AS since,
         jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'overtaker', j.overtaker,
-                           'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'ever' END) AS evidence
+                           'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'infinite time' END) AS evidence
    FROM judged j
   WHERE j.overtaker IS NOT NULL
   ORDER BY j.created_at, j.id

@@ -1,8 +1,8 @@
--- Columns that contradict each other, among the newest 5 finished jobs of either sort of each of 500 users, or,
--- where ids are given, among these.
+-- Finished jobs with contradictory columns: among the given ids, or among the newest 5 completed and 5 failed jobs of each
+-- of 500 users.
 -- needs: by_user
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
 -- Index: one on jobs(user_id, status, created_at).
 WITH RECURSIVE
 \ir ../parts/users.sql
@@ -21,9 +21,9 @@ WITH RECURSIVE
 )
 SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
        jsonb_build_object('job_id', t.job_id,
-         'what', CASE WHEN t.completed_at IS NULL THEN 'It is ' || t.status || ' but has no completed_at'
-                      WHEN t.error LIKE '% by operator %' THEN 'An operator had marked it failed; the worker has overwritten that with completed since. Its error is the operator''s'
-                      ELSE 'It is completed but has an error: it failed before, and completing does not take the text away' END) AS evidence
+         'what', CASE WHEN t.completed_at IS NULL THEN 'The job is ' || t.status || ' but has no completed_at'
+                      WHEN t.error LIKE '% by operator %' THEN 'An operator marked the job failed, and the worker changed it to completed later. The error is still the operator''s'
+                      ELSE 'The job is completed but has an error: an earlier attempt failed, and the engine does not clear the error' END) AS evidence
   FROM finished t
  WHERE t.completed_at IS NULL OR (t.status = 'completed' AND t.error IS NOT NULL)
  ORDER BY t.updated_at DESC, t.id

@@ -1,9 +1,9 @@
--- A newer job has a much lower number than an older one: the queue's counter began again, because Redis was emptied.
+-- Jobs with a much lower job id than the job before them: the queue's counter restarted, because Redis was emptied.
 -- needs: by_created
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
--- Looks at the newest 2,000 jobs. That numbers pass each other by a little is usual: a row is written after the
--- enqueuing. Anew means from 1, so less than half of the number before tells.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
+-- Reads the newest 2,000 jobs. Small reversals are normal, because a row is written after the job is enqueued. A restarted
+-- counter begins at 1, so only an id below half of the previous one is reported.
 SELECT 'job:' || r.id AS id, extract(epoch FROM r.created_at)::float8 AS since,
        jsonb_build_object('job_id', r.job_id, 'before', r.before::text, 'created_at', date_trunc('second', r.created_at)::text) AS evidence
   FROM (SELECT n.id, n.job_id, n.created_at, n.number, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before

@@ -1,8 +1,8 @@
--- Jobs of an agent that does not exist any more: the foreign key that would have taken them along is missing. The first
--- 1,000 agents in the order of their ids are looked at, or those asked for; none where the foreign key is there.
+-- Agents that have jobs but no row: the foreign key that deletes the jobs with the agent is missing. The given agents are
+-- checked, or the first 1,000 by id. With a valid foreign key no agent is checked.
 -- needs: by_agent, agent_names
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
 -- Indexes: one on jobs(agent_id, created_at), agents_pkey.
 WITH RECURSIVE leaps AS (
   (SELECT j.agent_id AS key FROM :"schema".jobs j

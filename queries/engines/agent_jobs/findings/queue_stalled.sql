@@ -1,9 +1,9 @@
--- Nothing has ended since the oldest pending job was made, and that is long ago. Of more than 500 users it cannot be told:
--- a job of another may have ended. Where one of the first 200 ends that are come across is not long ago, that settles it.
--- That nothing has ended is all that is known: the rest is inferred. From one row it is least certain, for the lost end of
--- the last job of an idle deployment looks the same.
+-- The queue, if no job has ended since the oldest pending job was created and that job is overdue. With more than 500
+-- users nothing is reported, because a job of another user may have ended. A recent end among the first 200 that are read
+-- rules the finding out early. The table only shows that no job has ended; the cause is inferred. With one pending row
+-- the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
 -- needs: by_user
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
 WITH RECURSIVE
@@ -34,15 +34,15 @@ unsettled AS MATERIALIZED (
 SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
        jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'pending', o.n,
                           'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.n || ' jobs are' END,
-                          'look', CASE WHEN o.n = 1 THEN 'Either the end of this one job was lost and none was made since, or ' ELSE 'It seems that ' END
+                          'look', CASE WHEN o.n = 1 THEN 'Either the completion of this job was not recorded and no job was created later, or ' ELSE 'Probably ' END
                                || CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
-                                  ELSE 'the queue is paused, the workers are down or Redis is lost. Look at bull:file-ingestion:meta-paused in Redis' END) AS evidence,
+                                  ELSE 'the queue is paused, the workers are down or Redis has lost its data. Check the key bull:file-ingestion:meta-paused in Redis' END) AS evidence,
        CASE o.n WHEN 1 THEN 5 ELSE 9 END AS severity
   FROM oldest o
  WHERE EXISTS (SELECT FROM unsettled)
    AND o.at < (SELECT ago FROM long)
    AND (SELECT count(*) FROM users) < 500
-   -- One that is older than an end is soon come across where there is any: then the oldest need not be known.
+   -- A pending job older than an end is found early if one exists. The oldest pending job is then not computed.
    AND NOT EXISTS (SELECT FROM pending p WHERE p.created_at <= (SELECT max(e.at) FROM (SELECT e.at FROM ended e LIMIT 200) AS e))
    AND NOT EXISTS (SELECT FROM ended e WHERE e.at >= o.at)
 UNION ALL

@@ -1,6 +1,6 @@
--- Jobs pending for longer than they should, with the number of a newer job of the same agent that has ended by itself,
--- if one of the next 50 has. At most 2,000: those asked for; the oldest, where an index leads with status and
--- created_at; else those of 500 users, the oldest of each first.
+-- Overdue pending jobs. overtaker is the job id of a newer job of the same agent that has ended without an operator, if
+-- one of the next 50 has. At most 2,000 jobs are checked: those with the given ids; else the oldest, if an index starts
+-- with status and created_at; else those of 500 users, the oldest of each first.
 \ir users.sql
 , late AS MATERIALIZED (
   SELECT l.*
@@ -24,7 +24,7 @@
            WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
 ),
--- In the order in which they are told, so that no more are judged than it takes to fill a page; each once.
+-- Same order as the result, so that only the jobs of one page are checked. OFFSET 0 makes the server check each job once.
 judged AS (
   SELECT l.*, (SELECT o.job_id
                  FROM (SELECT n.job_id, n.completed_at, n.error FROM :"schema".jobs n
@@ -36,7 +36,7 @@ judged AS (
    ORDER BY l.created_at, l.id OFFSET 0
 ),
 more AS (
-  -- Whether there may be others.
+  -- One row if there may be more jobs.
   SELECT FROM (SELECT) AS always
    WHERE $1::text[] IS NULL
      AND ((SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY ($4::text[]) AND (SELECT count(*) FROM users) = 500)

@@ -1,6 +1,6 @@
--- A page of what is unfinished, of users. Of those jobs that were few between two users, neighbours tells the oldest after
--- the cursor's time, and whether any are of that time. The page comes from as many users and statuses at most as it has
--- rows: those whose oldest rows are the oldest.
+-- A page of the unfinished jobs of users. If few jobs are between two users in the index, neighbours holds the time of the
+-- oldest one after the cursor's time, and whether any has that time. The page reads at most as many users and statuses
+-- as it has rows: those with the oldest rows.
 c AS MATERIALIZED (
   SELECT coalesce(split_part($1::text, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part($1::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id

@@ -4,7 +4,7 @@
 -- $1 ids text[]: local ids
 -- $2 limits jsonb: heartbeat_timeout by type; owners
 -- $3 args jsonb: owned: also where a row without foreign key points at it; childless: also where it has children
--- $4 versions text[]: what the operator saw of each
+-- $4 versions text[]: for each id, the version that the operator saw
 -- $5 have text[]
 -- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before it
 -- Indexes: tasks_pkey; one on parent_id; those of the tables that point at tasks.

@@ -5,7 +5,7 @@
 -- quarters of the timeout old; the operator may wait for such a moment.
 -- $1 ids text[]: local ids
 -- $2 limits jsonb: messages and heartbeat_timeout by type
--- $3 versions text[]: what the operator saw of each, or what a finding says stays the same
+-- $3 versions text[]: for each id, the version that the operator saw or the guard of a finding
 -- $4 args jsonb: position: counted from 1; digest; decodable; early: from three quarters of the timeout on
 -- Index: tasks_pkey.
 

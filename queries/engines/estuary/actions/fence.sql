@@ -2,7 +2,7 @@
 -- another one there and stops; nobody else takes the task before the new heartbeat is older than the timeout. At no time
 -- do two poll it. Above the timeout there is no poll to break off: that is what release is for.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 limits jsonb: heartbeat_timeout by type
 -- Index: tasks_pkey.
 

@@ -1,7 +1,7 @@
 -- An idle task is suspended. Not with a message in its inbox, which nothing would ever read then; nor while it is held:
 -- a held row that is not due is never taken again if its executor dies.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each, or what a finding says stays the same
+-- $2 versions text[]: for each id, the version that the operator saw or the guard of a finding
 -- Index: tasks_pkey.
 
 -- :lock

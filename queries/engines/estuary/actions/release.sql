@@ -3,7 +3,7 @@
 -- three quarters of the timeout old; who trusts that may act early.) Messages set aside follow those in the inbox: left in
 -- inbox_next they would be overtaken by later ones.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 limits jsonb: heartbeat_timeout by type
 -- $4 args jsonb: early: from three quarters of the timeout on
 -- Index: tasks_pkey.

@@ -1,7 +1,7 @@
 -- An idle task loses its state and begins anew with its type's first message. The engine itself makes such rows, when a
 -- message reaches a task that has just ended. What was in the inbox stays, after the first message.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: first: the first message; confirm: the id in the state of a task whose type is guarded
 -- $4 limits jsonb: first, guarded, messages, fits and takes, by type; names
 -- Index: tasks_pkey.

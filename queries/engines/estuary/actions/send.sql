@@ -2,7 +2,7 @@
 -- inbox_next. That function does nothing, without a word, where the task is gone; so the row is locked first. A missing
 -- message would be an EOF there; here an EOF must be asked for by name.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: message, or eof; sender; unchecked
 -- $4 limits jsonb: messages, fits and takes, by type; names
 -- Index: tasks_pkey.

@@ -1,7 +1,7 @@
 -- An idle task becomes due. A held one is left alone: its executor writes wake_at at the end of the poll, so whatever
 -- stood there is lost; a message (send) reaches it.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: regardless: also where a poll without a message fails
 -- $4 limits jsonb: bails, by type
 -- Index: tasks_pkey.

@@ -1,7 +1,7 @@
 -- A heartbeat ahead of the server's clock by more than a minute: a clock that went back, or an edit by hand.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; one on heartbeat, or everything where the table is small.
 WITH due AS MATERIALIZED (

@@ -1,7 +1,7 @@
 -- Held by nobody alive and not due: no executor takes it. Such rows come from edits by hand.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- The 5,000 held for longest are looked at.
 -- needs: task_by_heartbeat
 -- needs of ids: none

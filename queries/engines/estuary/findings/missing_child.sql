@@ -1,7 +1,7 @@
 -- Tasks whose state waits for children while none names them as parent.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: pending, by type
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- needs: task_scan, task_by_parent
 -- needs of ids: task_by_parent
 WITH waiting AS MATERIALIZED (

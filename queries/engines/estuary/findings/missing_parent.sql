@@ -1,7 +1,7 @@
 -- Tasks of types that report to a parent, whose parent does not exist. For other types that is nothing to worry about.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: yields, the types
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey, once for all parents; everything where the table is small.
 WITH due AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Idle tasks with messages in inbox_next, as a release by hand leaves them.
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; everything where the table is small.
 WITH due AS MATERIALIZED (

@@ -1,9 +1,9 @@
 -- The first message of an inbox that its type cannot decode: not [id, message]; or, on a task whose last poll ended
 -- without a result, none that the type is known to take. Only held or ready tasks are looked at, and of each the first
 -- 100 messages, those above 100 kB not at all.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
 WITH
 \ir ../parts/messages.sql

@@ -1,6 +1,6 @@
 -- Idle tasks with messages in their inbox and no wake_at.
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
 -- needs: task_scan
 -- needs of ids: none
 SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,

@@ -1,7 +1,7 @@
 -- The first message of an inbox that is none of those known of its type, on a task that has not been seen failing.
--- $1 ids text[]: only for these local ids, or NULL
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
 WITH
 \ir ../parts/messages.sql

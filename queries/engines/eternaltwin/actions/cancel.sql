@@ -1,7 +1,7 @@
--- An unfinished task becomes Complete without output and its timers go. The revision goes up, so that the
--- compare-and-set of a poll in flight misses and its result is discarded (assumed).
+-- Set unfinished tasks to Complete without output and delete their timers. The revision is incremented, so the
+-- compare-and-set of a running poll fails and its result is discarded (assumed).
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each, or what a finding says stays the same
+-- $2 versions text[]: for each id, the version that the operator saw or the guard of a finding
 -- Indexes: task_pkey; timers by an index on task_timer(task_id).
 
 -- :lock
@@ -15,7 +15,7 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
    FOR UPDATE OF t SKIP LOCKED
 
 -- :refused
-SELECT 'task:' || t.task_id AS id, 'it is Complete already' AS why
+SELECT 'task:' || t.task_id AS id, 'the task is already Complete' AS why
   FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    AND t.status = 'Complete'

@@ -1,12 +1,12 @@
--- Every unfinished task of a job becomes Complete without output, its timers go. What the operator decides on is the
--- job, not the step its tasks are at, so a task that was polled meanwhile is cancelled all the same; its lock is ours
--- and its revision goes up, so a poll in flight is discarded (assumed).
+-- Set every unfinished task of a job to Complete without output and delete its timers. The operator decides about the
+-- job and not about the state of its tasks, so a task that was polled in the meantime is also cancelled. The task is
+-- locked and its revision is incremented, so the result of a running poll is discarded (assumed).
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- Indexes: an index on task(job_id), one on task_timer(task_id).
 
 -- :lock
--- A job counts as locked when every one of its tasks is; a task that somebody holds makes the job busy.
+-- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
 WITH held AS MATERIALIZED (
   SELECT t.task_id, t.job_id
     FROM :"schema".task t
@@ -21,7 +21,7 @@ SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
  ORDER BY j.job_id
 
 -- :refused
-SELECT 'job:' || j.job_id AS id, 'it has no unfinished task' AS why
+SELECT 'job:' || j.job_id AS id, 'the job has no unfinished task' AS why
   FROM :"schema".job j
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
    AND NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id AND t.status <> 'Complete')

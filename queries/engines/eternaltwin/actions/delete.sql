@@ -1,10 +1,10 @@
--- A job goes, with its tasks and their timers (by cascade). Locking the job row keeps new tasks out.
+-- Delete a job with its tasks and their timers (by cascade). The lock on the job's row prevents new tasks.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
--- Indexes: job_pkey, an index on task(job_id), one on task_timer(task_id): the cascade scans both tables without them.
+-- $2 versions text[]: for each id, the version that the operator saw
+-- Indexes: job_pkey, one on task(job_id), one on task_timer(task_id). Without them the cascade scans both tables.
 
 -- :lock
--- A job counts as locked when it and every one of its tasks is.
+-- A job is locked when its row and all its tasks are locked.
 WITH jobs AS MATERIALIZED (
   SELECT j.job_id, j.xmin::text AS version
     FROM :"schema".job j

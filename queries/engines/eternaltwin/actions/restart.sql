@@ -1,13 +1,14 @@
--- The root task of a job gets the job's initial state again; every other task and every timer of the job goes. The
--- root keeps its id, because other tables may keep it; its revision goes up, never back: a poll in flight with the old
--- revision must miss. The root is the oldest task of the job (assumed); where two are oldest, the action is refused.
+-- Set the root task of a job to the job's initial state; delete all other tasks and all timers of the job. The root
+-- keeps its id, because other tables may refer to it. Its revision is incremented and never reset, so that a running
+-- poll with the old revision fails. The root is the oldest task of the job (assumed); if two tasks are the oldest, the
+-- action is refused.
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
--- $3 args jsonb: confirm: kind and version of the root, as in "SendEmail v2"
--- Indexes: an index on task(job_id), one on task_timer(task_id).
+-- $2 versions text[]: for each id, the version that the operator saw
+-- $3 args jsonb: confirm: kind and version of the root, for example "SendEmail v2"
+-- Indexes: one on task(job_id), one on task_timer(task_id).
 
 -- :lock
--- A job counts as locked when every one of its tasks is; a task that somebody holds makes the job busy.
+-- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
 WITH held AS MATERIALIZED (
   SELECT t.task_id, t.job_id
     FROM :"schema".task t
@@ -23,9 +24,9 @@ SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
 
 -- :refused
 SELECT 'job:' || j.job_id AS id,
-       CASE WHEN r.oldest IS NULL THEN 'it has no task: nothing is left to restart'
-            WHEN r.oldest > 1 THEN 'two of its tasks are equally old: which one is the root is not known'
-            ELSE 'its root is ' || r.root || ', not what was confirmed: the initial state is for that kind and version' END AS why
+       CASE WHEN r.oldest IS NULL THEN 'the job has no task to restart'
+            WHEN r.oldest > 1 THEN 'the root task is unknown: two tasks of the job have the same age'
+            ELSE 'the root task is ' || r.root || ', but the confirmation names another kind or version' END AS why
   FROM :"schema".job j
   LEFT JOIN LATERAL (SELECT count(*) AS oldest, min(t.kind || ' v' || t.kind_version) AS root
                        FROM :"schema".task t WHERE t.job_id = j.job_id

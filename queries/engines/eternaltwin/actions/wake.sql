@@ -1,9 +1,9 @@
--- A Blocked task becomes Available and its timers go, in one transaction: a timer left behind would fire later on a
--- task in another state. The revision stays, because nothing is in flight: Blocked tasks are not polled (assumed).
+-- Set Blocked tasks to Available and delete their timers in one transaction: a remaining timer would fire later, in
+-- another state of the task. The revision stays the same, because Blocked tasks have no running poll (assumed).
 -- $1 ids text[]: local ids
--- $2 versions text[]: what the operator saw of each
+-- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: untimed: also wake tasks without a timer
--- Indexes: task_pkey; timers by an index on task_timer(task_id).
+-- Indexes: task_pkey, one on task_timer(task_id).
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version
@@ -14,8 +14,8 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN t.status <> 'Blocked' THEN 'it is ' || t.status || ', not Blocked: there is no wait to remove'
-            ELSE 'it has no timer: it waits for another task. Say so (untimed) to wake it all the same' END AS why
+       CASE WHEN t.status <> 'Blocked' THEN 'the task is ' || t.status || ', not Blocked'
+            ELSE 'the task has no timer: it waits for another task. Set untimed to wake it' END AS why
   FROM :"schema".task t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
    AND (t.status <> 'Blocked'

@@ -1,7 +1,7 @@
 -- title: Initial state of the job
 -- kinds: task job
 -- $1 id text: local id
--- $2 bytes int: how much of the value is sent
+-- $2 bytes int: number of bytes to send
 -- Indexes: task_pkey, job_pkey.
 SELECT substring(j.initial_state FOR $2::int) AS payload, octet_length(j.initial_state)::int8 AS size
   FROM :"schema".job j

@@ -1,6 +1,6 @@
 -- title: Tasks by kind
 -- kinds: job
--- Nothing is summed of a job with more than 1,000 tasks, which are counted first, from the index alone.
+-- A job with more than 1,000 tasks has no sums. The tasks are counted first, with an index-only scan.
 -- $1 id text: local id
 -- needs: task_by_job
 WITH wanted AS MATERIALIZED (

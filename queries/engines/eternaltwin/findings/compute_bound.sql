@@ -1,8 +1,8 @@
--- Unfinished tasks whose polls are long and nearly all CPU.
--- $1 ids text[]: only for these local ids, or NULL
+-- Unfinished tasks with long polls that use mostly CPU.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
--- Index: task__available_polled_at__idx; looks at the 5,000 polled last.
+-- $3 page int: maximum number of rows
+-- Index: task__available_polled_at__idx; reads the 5,000 tasks polled last.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM (t.polled_at).time)::float8 AS since,
         jsonb_build_object('per_poll', round((t.cpu / t.revision)::numeric, 1) || ' s',
                            'kind', t.kind, 'kind_version', t.kind_version, 'status', 'Available',

@@ -1,11 +1,12 @@
--- Jobs that have no task at all.
--- $1 ids text[]: only for these local ids, or NULL
+-- Jobs without a task.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- needs: task_by_job, job_by_created
 -- needs of ids: task_by_job
--- Indexes: job by its creation, the 5,000 newest that are old enough; task by its job, once for each; with ids, job_pkey.
+-- Indexes: one on job(created_at), for the 5,000 newest jobs older than the threshold; one on task(job_id), once for each
+-- job; with ids, job_pkey.
 (SELECT 'job:' || j.job_id AS id, extract(epoch FROM j.created_at)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', j.created_at)::text,
                            'initial_state', (SELECT octet_length(o.initial_state) FROM :"schema".job o WHERE o.job_id = j.job_id) || ' bytes') AS evidence

@@ -1,7 +1,7 @@
--- Timers of tasks that are not Blocked.
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
--- Indexes: task_timer_pkey from its left end (2,000 timers at most), task_pkey once for each until the page is full.
+-- Tasks that are not Blocked but still have a timer.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
+-- Indexes: task_timer_pkey, the first 2,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
         jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers

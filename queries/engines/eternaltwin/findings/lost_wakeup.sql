@@ -1,12 +1,12 @@
--- Blocked, no timer, and nothing unfinished left in its job that could wake it.
--- $1 ids text[]: only for these local ids, or NULL
+-- Blocked tasks without a timer whose job has no other unfinished task that could wake them.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
--- Indexes: task by its status, 5,000 Blocked ones at most; task_timer by its task; task by its job, 1,000 of a job at
--- most where the table is large: what cannot be told of a larger one is not told. With ids, task_pkey.
+-- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most 1,000
+-- tasks of a job if the table is large: larger jobs are skipped. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
   (SELECT task_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL

@@ -1,11 +1,11 @@
--- The root task has ended, a task below it is still Blocked.
--- $1 ids text[]: only for these local ids, or NULL
--- $2 page int: how many at most
+-- Blocked tasks of a job whose root task is Complete.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 page int: maximum number of rows
 -- $3 have text[]
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
--- Indexes: task by its status, 5,000 Blocked ones at most; task by its job, once for each job: where creation follows
--- job_id in that index one row is read of each, else the whole job; with ids, task_pkey.
+-- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
+-- job_id in that index, one row of each job is read, else the whole job. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
   (SELECT task_id, job_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL

@@ -1,10 +1,10 @@
--- Blocked tasks whose first timer is past, oldest first.
--- $1 ids text[]: only for these local ids, or NULL
+-- Blocked tasks whose first timer is overdue, oldest first.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
--- Indexes: task_timer_pkey from its left end (5,000 timers at most), task_pkey once for each until the page is full.
+-- $3 page int: maximum number of rows
+-- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
-        jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'ever' END,
+        jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'infinite' END,
                            'status', t.status, 'kind', t.kind, 'revision', t.revision) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline
            FROM (SELECT task_id, deadline FROM :"schema".task_timer

@@ -1,11 +1,11 @@
--- Nobody polls: tasks are Available, yet the newest poll is old. With a large table only polls of tasks that are
--- Available again can be seen, so a database whose every task ends at its first poll is judged by those. Tasks that
--- were all created within the threshold say nothing: a runner that had nothing to do is not silent.
--- A poll that lies further ahead than clocks differ was not made by the runner: it would hide every real one until then.
--- $1 ids text[]: only for these local ids, or NULL
+-- The runner, if tasks are Available but the newest poll is old. In a large table only the polls of Available tasks can
+-- be read, so polls that completed their task are missing. If all Available tasks were created within the threshold,
+-- the runner was idle and is not reported. Polls dated further in the future than clocks differ are ignored: such a poll
+-- would hide every real one until its time.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
 -- $3 have text[]
--- Index: task__available_polled_at__idx, both ends.
+-- Index: task__available_polled_at__idx, from both ends.
 WITH newest AS (
   SELECT greatest(
            (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($3::text[])
@@ -26,7 +26,7 @@ WITH newest AS (
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
                           'waiting', CASE WHEN n.waiting > 10000 THEN '10k+' ELSE n.waiting::text END,
-                          'ahead', coalesce('. Or its clock is ahead: a poll is dated ' || date_trunc('second', n.ahead), '')) AS evidence
+                          'ahead', coalesce('. Or its clock is ahead: one poll is dated ' || date_trunc('second', n.ahead), '')) AS evidence
   FROM newest n
  WHERE n.waiting > 0
    AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))

@@ -1,8 +1,8 @@
--- Available for long and never polled. Never-polled rows stand at the right end of the partial index.
--- $1 ids text[]: only for these local ids, or NULL
+-- Tasks that are Available for a long time and were never polled. The partial index sorts such rows last.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
--- Index: task__available_polled_at__idx backwards; looks at 5,000 rows at most.
+-- $3 page int: maximum number of rows
+-- Index: task__available_polled_at__idx backwards, at most 5,000 rows.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.created_at)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', t.created_at)::text, 'kind', t.kind || ' v' || t.kind_version) AS evidence
    FROM (SELECT * FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t

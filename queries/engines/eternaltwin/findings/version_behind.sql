@@ -1,7 +1,7 @@
--- Available tasks of an older kind_version that are not polled while a newer version of the kind is.
--- $1 ids text[]: only for these local ids, or NULL
+-- Available tasks of an older kind_version that are not polled, although a newer version of the kind is.
+-- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
--- $3 page int: how many at most
+-- $3 page int: maximum number of rows
 -- $4 have text[]
 -- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (

@@ -1,9 +1,9 @@
--- One look at the runner: its newest poll, and how many polls the tasks at both ends of the index have behind them.
--- A poll that lies further ahead than clocks differ was not made by the runner, and would hide every real one until
--- then. It may still have the clock that is wrong: so the polls are counted too.
+-- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index. Polls dated
+-- further in the future than clocks differ are ignored: such a poll would hide every real one until its time. The
+-- runner's own clock may be wrong, so the number of polls is sampled too.
 -- $1 have text[]
 -- $2 limits jsonb
--- Index: task__available_polled_at__idx, both ends, 100 rows of each.
+-- Index: task__available_polled_at__idx, 100 rows from each end.
 SELECT 'runner:runner' AS id,
        jsonb_build_object('newest_poll', greatest(
            (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($1::text[])

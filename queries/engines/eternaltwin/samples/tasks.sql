@@ -1,7 +1,7 @@
--- One look at the tasks polled last, for findings that need several looks.
--- A poll that lies far ahead was not made by the runner: see samples/runner.sql.
+-- One sample of the tasks polled last, for findings that need several samples. Polls dated far in the future are ignored,
+-- as in samples/runner.sql.
 -- $1 limits jsonb
--- Index: task__available_polled_at__idx backwards; 500 rows at most, of the 5,000 polled last. Only a digest of the state is sent.
+-- Index: task__available_polled_at__idx backwards; at most 500 of the 5,000 tasks polled last. The state is sent as a digest.
 SELECT 'task:' || t.task_id AS id,
        jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'status', t.status, 'revision', t.revision,
                           'state', md5(t.state)) AS seen
