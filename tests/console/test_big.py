@@ -287,7 +287,7 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
         async with answering(tui, proxy):
             await tui.press("enter")
             await tui.wait_for("Reading …")
-        await tui.wait_for("As recorded")
+        await tui.wait_for("Recorded values")
         await tui.press("o")
         await tui.wait_for("levels so far")
         await tui.press("up")
@@ -297,7 +297,7 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
         await tui.press("enter")
         await tui.wait_for(lambda: node_list(tui).forest.cursor == ids[300])
         await tui.press("enter")
-        await tui.wait_for("As recorded")
+        await tui.wait_for("Recorded values")
         await tui.press("o")
         await tui.wait_for(
             lambda: tree(tui).node_list and node_list(tui).forest is forest and forest.cursor == ids[300]

@@ -85,7 +85,7 @@ async def test_what_no_index_leads_to_is_told(
     estuary_db = await EstuaryDb.open(dsn)
     await estuary_db.task()
     workspace = await Workspace.open(dsn, file=tmp_path / "audit_log")
-    assert (await workspace.engines["estuary"].live()).only == "tasks that are to be polled"
+    assert (await workspace.engines["estuary"].live()).only == "tasks with a wake_at"
     await workspace.close()
     await estuary_db.connection.close()
     server.drop(dsn)

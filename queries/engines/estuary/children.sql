@@ -1,4 +1,4 @@
--- The tasks that name this one as their parent, oldest first.
+-- Tasks with this task as parent, oldest first.
 -- $1 parent text: local id of the parent
 -- $2 cursor text: last task_id of the previous page, or NULL
 -- $3 page int: maximum number of rows

@@ -1,4 +1,4 @@
--- How many tasks are in each phase.
+-- Number of tasks in each phase.
 -- $1 limits jsonb: heartbeat_timeout by type
 -- needs: task_scan
 WITH seen AS (

@@ -1,8 +1,8 @@
--- How many tasks are in each phase, each count with its precision. What runs, lapsed, died or is ready is due, so it is
--- counted there, 10,000 rows at most. Sleeping and suspended tasks are counted up
--- to that, or estimated where the server's statistics tell of 50,000.
+-- Number of tasks in each phase, with the precision of each number. Running, held and ready tasks are due, so they are
+-- counted among the first 10,000 due rows. Sleeping and suspended tasks are counted up to 10,000, or estimated if the
+-- server's statistics show more than 50,000.
 -- $1 limits jsonb: heartbeat_timeout by type
--- Index: idx_tasks_ready_at, from both sides of now() and among its NULLs (index only).
+-- Index: idx_tasks_ready_at, on both sides of now() and for NULLs; index-only scans except for due rows.
 WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          t.heartbeat > now() - 0.75 * make_interval(secs => coalesce(

@@ -1,11 +1,12 @@
--- Tasks that cannot go on by themselves: failing with a message that their type cannot take, held by nobody alive and
--- not due, or messages that nothing will have read. The engine itself keeps no dead letters: it tries for ever. A row without an id: there may be others.
+-- Tasks that cannot continue without an operator: failing tasks with an undecodable message, tasks locked by a dead worker
+-- and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries without end.
+-- A row without an id means that there may be more.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: messages, names and heartbeat_timeout by type
--- $3 have text[]: where the table is large, the last two sorts take an index or are left out
+-- $3 have text[]: in a large table, the last two kinds require an index or are skipped
 -- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
 -- $5 page int: maximum number of rows
--- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat) where there is one. 5,000 of each sort.
+-- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each kind.
 WITH
 \ir parts/messages.sql
 ,
@@ -28,7 +29,7 @@ unread AS MATERIALIZED (
 ),
 dead AS (
   (SELECT DISTINCT ON (m.task_id) m.task_id, m.task_type, 8 AS severity, m.wake_at AS at, 'undecodable message' AS cause, coalesce(m.shown, 'NULL') AS error
-     FROM told m WHERE m.undecodable ORDER BY m.task_id, m.position)
+     FROM verdicts m WHERE m.undecodable ORDER BY m.task_id, m.position)
   UNION ALL
   SELECT h.task_id, h.task_type, 8, h.heartbeat, 'locked by a dead worker', NULL
     FROM held h
@@ -51,8 +52,8 @@ placed AS (
   ORDER BY - p.severity, p.place, p.task_id
   LIMIT $5::int)
 UNION ALL
-SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[] THEN 'the 5,000 tasks that are due for longest'
-                  ELSE 'tasks that an index leads to' END, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[] THEN 'the 5,000 tasks with the earliest wake_at'
+                  ELSE 'tasks that an index finds' END, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE $1::text[] IS NULL
    AND ((SELECT count(*) FROM due) >= 5000
         OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[])

@@ -1,10 +1,10 @@
--- Tasks by id or by the beginning of one, with or without separators; by the name or number of their type among what is
--- due, or everywhere where the table is small.
--- $1 query text: hexadecimal digits with or without separators, or a piece of a type's name, or "type 2"
+-- Tasks by id or id prefix, with or without separators; by name or number of their type among due tasks, or among all
+-- tasks if the table is small.
+-- $1 query text: hexadecimal digits with or without separators, or part of a type's name, or "type 2"
 -- $2 page int: maximum number of rows
 -- $3 have text[]
 -- $4 limits jsonb: names
--- Indexes: tasks_pkey as a range; idx_tasks_ready_at from its left end, 5,000 rows at most.
+-- Indexes: tasks_pkey, as a range; idx_tasks_ready_at, the first 5,000 rows.
 WITH q AS (
   SELECT CASE WHEN d.digits ~ '^[0-9a-f]{1,16}$' THEN rpad(d.digits, 16, '0')::macaddr8 END AS low,
          CASE WHEN d.digits ~ '^[0-9a-f]{1,16}$' THEN rpad(d.digits, 16, 'f')::macaddr8 END AS high

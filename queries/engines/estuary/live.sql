@@ -1,9 +1,9 @@
--- Everything that is to be polled, longest due first: what runs, lapsed, died or is ready, then sleepers by wake_at;
--- then, where the table is small, what is suspended. A row without an id: there may be others.
+-- Tasks with a wake_at, earliest first: running, held and ready tasks, then sleeping ones. Then suspended tasks, if the
+-- table is small. A row without an id means that there may be more.
 -- $1 cursor text: part|wake_at|task_id of the last row of the previous page, or NULL
 -- $2 page int: maximum number of rows
 -- $3 have text[]
--- Index: idx_tasks_ready_at in its own order; ids only break ties.
+-- Index: idx_tasks_ready_at, in its order; ids only break ties.
 WITH timed AS (
   SELECT t.task_id, t.wake_at
     FROM :"schema".tasks t
@@ -33,5 +33,5 @@ UNION ALL
   ORDER BY s.task_id DESC)
 LIMIT $2::int)
 UNION ALL
-SELECT NULL, 'tasks that are to be polled'
+SELECT NULL, 'tasks with a wake_at'
  WHERE NOT 'task_scan' = ANY ($3::text[])

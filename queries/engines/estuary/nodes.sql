@@ -1,7 +1,8 @@
--- The nodes of these ids, one row each; ids that do not exist give no row.
+-- Nodes by id, one row for each id that exists.
 -- $1 ids text[]: local ids, task:xx:xx:xx:xx:xx:xx:xx:xx
 -- $2 limits jsonb: heartbeat_timeout by type; names
--- Index: tasks_pkey, for the tasks and, all at once, for their parents. A parent that is NULL, all-zero or of no row is none.
+-- Index: tasks_pkey, for the tasks and once for all their parents. A task whose parent_id is NULL, all zero or of no row has
+-- no parent.
 WITH seen AS MATERIALIZED (
   SELECT t.*, t.xmin::text AS version,
          t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
@@ -16,7 +17,7 @@ parents AS MATERIALIZED (
    WHERE p.task_id = ANY (ARRAY(SELECT s.parent_id::macaddr8 FROM seen s
                                  WHERE s.parent_id <> s.task_id AND s.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8))
 ),
-told AS (
+statuses AS (
   SELECT s.*, p.task_id AS parent, CASE WHEN s.idle AND s.wake_at IS NULL THEN 'suspended'
                    WHEN s.idle AND s.wake_at <= now() THEN 'ready'
                    WHEN s.idle THEN 'sleeping'
@@ -41,4 +42,4 @@ SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, NULL::text 
        CASE WHEN NOT t.idle THEN extract(epoch FROM t.heartbeat)::float8 END AS heartbeat_at,
        NULL::int8 AS attempts, NULL::int8 AS max_attempts, NULL::text AS error,
        t.version, extract(epoch FROM now())::float8 AS now
-  FROM told t
+  FROM statuses t

@@ -1,9 +1,9 @@
--- Tasks without a parent that exists, newest first: ids begin with the time of their making. Many rows name a parent
--- at random, so a parent_id that is no task's counts as none; a row whose parent it is itself is a root too.
+-- Tasks without an existing parent, newest first: ids start with the creation time. Many rows have a random parent_id, so
+-- a parent_id of no task counts as no parent. A task that is its own parent is a root, too.
 -- $1 cursor text: last task_id of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- Index: tasks_pkey backwards, a page of rows at a time until enough are roots, and once for all the parents of a page.
--- No ORDER BY at the end, because it would read on to the last page first.
+-- Index: tasks_pkey backwards, one page of rows at a time until enough roots are found, and once for all parents of a page.
+-- No ORDER BY at the end, because it would read all pages first.
 WITH RECURSIVE pages AS (
   SELECT n.*
     FROM (SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows

@@ -1,13 +1,13 @@
--- The engine's table and functions, for the demo and the tests. Of the tables that point at tasks only what does so.
--- Everything is created in the first schema of the search_path; the engine itself keeps `flowid` in `public` and the
--- rest in `internal`. Parameters: none.
+-- The engine's table and functions, for the demo and the tests. Tables that reference tasks have only the columns that do so.
+-- All objects are created in the first schema of the search_path; the engine has `flowid` in `public` and the rest in
+-- `internal`. Parameters: none.
 --
--- `flowid` has a default: an INSERT that leaves parent_id out gets a fresh id there that belongs to no task.
+-- `flowid` has a default: an INSERT without parent_id gets a new id as parent_id, which belongs to no task.
 
 CREATE SEQUENCE shard_0_id_sequence;
 CREATE DOMAIN flowid AS macaddr8;
 
--- Milliseconds since 1600000000 in 41 bits, a sequence in 13, a shard in 10 (0: made here).
+-- 41 bits of milliseconds since 1600000000, 13 bits of a sequence, 10 bits of a shard (0: this database).
 CREATE FUNCTION id_generator() RETURNS flowid
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
@@ -39,7 +39,7 @@ BEGIN
 END;
 $$;
 
--- To a task that nobody polls a message goes into inbox, else into inbox_next. To one that does not exist it goes nowhere.
+-- A message to an idle task goes to inbox, during a poll to inbox_next. A message to a missing task is lost.
 CREATE FUNCTION send_to_task(p_task_id flowid, p_from_id flowid, p_message json) RETURNS void
 LANGUAGE plpgsql
 SET search_path FROM CURRENT
@@ -66,7 +66,7 @@ CREATE TABLE tenants (
     controller_task_id flowid DEFAULT NULL
 );
 
--- Its ids are those of ALERT_NOTIFICATIONS tasks.
+-- The ids are ids of ALERT_NOTIFICATIONS tasks.
 CREATE TABLE alert_history (
     id flowid PRIMARY KEY NOT NULL,
     catalog_name text NOT NULL,
@@ -74,7 +74,7 @@ CREATE TABLE alert_history (
     resolved_at timestamptz
 );
 
--- Its ids are those of PUBLICATIONS tasks.
+-- The ids are ids of PUBLICATIONS tasks.
 CREATE TABLE publications (
     id flowid PRIMARY KEY NOT NULL,
     job_status json NOT NULL DEFAULT '{"type": "queued"}'

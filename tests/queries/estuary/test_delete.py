@@ -43,7 +43,7 @@ async def test_a_task_that_may_be_polled_is_not_deleted(estuary_db: EstuaryDb, w
     task = await estuary_db.task(wake=-900, beat=beat)
     outcome, because = await apply(workspace, "delete", task)
     assert outcome is REFUSED
-    assert "Fence it first" in because
+    assert "Fence" in because
     assert await estuary_db.row(task) is not None
 
 
@@ -54,10 +54,7 @@ async def test_a_foreign_key_is_respected(estuary_db: EstuaryDb, workspace: Work
     for arguments in ({}, {"owned": True}):
         outcome, because = await apply(workspace, "delete", task, **arguments)
         assert outcome is REFUSED
-        assert (
-            "live_specs.controller_task_id points at it, by the foreign key live_specs_controller_task_id_fkey"
-            in because
-        )
+        assert "live_specs_controller_task_id_fkey" in because
     await estuary_db.sql("DELETE FROM live_specs")
     assert (await apply(workspace, "delete", task))[0] is CHANGED
 
@@ -145,7 +142,7 @@ async def test_children_are_not_orphaned_unasked(estuary_db: EstuaryDb, workspac
     parent = await estuary_db.task(32767)
     child = await estuary_db.task(32767, parent=parent)
     outcome, because = await apply(workspace, "delete", parent)
-    assert (outcome, "it has children" in because) == (REFUSED, True)
+    assert (outcome, "childless" in because) == (REFUSED, True)
     assert (await apply(workspace, "delete", parent, childless=True))[0] is CHANGED
     assert await estuary_db.row(child) is not None
 

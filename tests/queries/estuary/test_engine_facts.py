@@ -239,7 +239,7 @@ async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, worksp
     assert (await apply(workspace, "drop", task, **arguments))[0] is CHANGED
     before = await estuary_db.digest()
     outcome, because = await apply(workspace, "drop", task, **arguments)
-    assert (outcome, "another one" in because) == (REFUSED, True)
+    assert (outcome, "digest" in because) == (REFUSED, True)
     assert await estuary_db.digest() == before
     assert (await estuary_db.row(task))["inbox"] == [good, good]
 
@@ -318,7 +318,7 @@ async def test_delete_knows_the_owners_of_ids(
 ) -> None:
     task = await owned(estuary_db, type_, insert)
     outcome, because = await apply(workspace, "delete", task)
-    assert (outcome, "(owned)" in because) == (REFUSED, True)
+    assert (outcome, "owned" in because) == (REFUSED, True)
     detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
     assert detail is not None
     assert [s.rows[0][2] for s in detail.sections if s.name == "pointers"] == ["no foreign key"]
@@ -348,7 +348,7 @@ async def test_the_owner_check_works_with_exactly_the_granted_rights(
         server.sql(statement, estuary)
     workspace = await opened(estuary.replace("postgres:", f"{role}:").replace(server.password, "x"), tmp_path)
     outcome, because = await apply(workspace, "delete", task)
-    assert (outcome, "points at it" in because) == (REFUSED, True)
+    assert (outcome, "owned" in because) == (REFUSED, True)
     assert (await apply(workspace, "delete", free)) == (CHANGED, "")
     # Without the right to read that column the same is refused, not skipped.
     held = [s for s in printed if "SELECT (" in s]
@@ -356,7 +356,7 @@ async def test_the_owner_check_works_with_exactly_the_granted_rights(
         server.sql(statement.replace("GRANT", "REVOKE", 1).replace(" TO ", " FROM "), estuary)
     free = await estuary_db.task(type_)
     outcome, because = await apply(workspace, "delete", free, owned=False)
-    assert (outcome, "not known here" in because) == (REFUSED, True)
+    assert (outcome, "SELECT" in because) == (REFUSED, True)
     await workspace.close()
 
 

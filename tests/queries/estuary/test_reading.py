@@ -369,7 +369,7 @@ async def test_detail_tells_messages_with_sender_and_position(estuary_db: Estuar
         ("5", None, None, "NULL"),
     ]
     checks = [m["check"].partition(":")[0] for m in inbox]
-    assert checks == ["decodable", "decodable", "not recognised for this type", "undecodable", "undecodable"]
+    assert checks == ["decodable", "decodable", "unrecognised for this type", "undecodable", "undecodable"]
     assert [m["digest"] for m in inbox] == [digest(stored) for stored in (await estuary_db.row(task))["inbox"]]
     assert len(sections["inbox_next"].rows) == 1
     payload = sections["state"].payload
@@ -439,7 +439,7 @@ async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
     workspace = await opened(estuary, tmp_path)
     task = await estuary_db.task()
     outcome, why = await apply(workspace, "delete", task)
-    assert (outcome, "not known here" in why) == ("refused", True)
+    assert (outcome, "childless" in why) == ("refused", True)
     assert (await apply(workspace, "delete", task, childless=True))[0] == "changed"
     await workspace.close()
 

@@ -1,13 +1,13 @@
--- The row of a task that nobody polls goes. A poll under way would lose everything it has done: its last statement must
--- find the row. A parent that exists is sent an EOF first, in the engine's own way, or it would wait for ever; it is
--- locked along with the task, in the order of ids.
+-- Delete the rows of tasks without a running poll. A running poll would lose its work, because its last statement must
+-- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The parent
+-- is locked together with the task, in id order.
 -- $1 ids text[]: local ids
 -- $2 limits jsonb: heartbeat_timeout by type; owners
--- $3 args jsonb: owned: also where a row without foreign key points at it; childless: also where it has children
+-- $3 args jsonb: owned: also if a row references the task without a foreign key; childless: also if it has children
 -- $4 versions text[]: for each id, the version that the operator saw
 -- $5 have text[]
--- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before it
--- Indexes: tasks_pkey; one on parent_id; those of the tables that point at tasks.
+-- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before the change
+-- Indexes: tasks_pkey; one on parent_id; those of the tables that reference tasks.
 
 -- :lock
 WITH wanted AS MATERIALIZED (
@@ -31,7 +31,7 @@ SELECT 'task:' || h.task_id AS id, h.version, h.steady
  ORDER BY h.task_id
 
 -- :refused
-SELECT 'task:' || t.task_id AS id, 'its heartbeat is younger than the timeout: a poll under way would lose all that it did. Fence it first, or wait' AS why,
+SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a running poll would lose its work. Fence the task first, or wait' AS why,
        isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
@@ -40,8 +40,8 @@ SELECT 'task:' || t.task_id AS id, 'its heartbeat is younger than the timeout: a
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN 'task_by_parent' = ANY ($5::text[]) THEN 'it has children, and what they send would go nowhere. Say so (childless) to delete it all the same'
-            ELSE 'whether it has children is not known here, for lack of an index. Say so (childless) to delete it all the same' END AS why
+       CASE WHEN 'task_by_parent' = ANY ($5::text[]) THEN 'the task has children, and their messages would be lost. Set childless to delete it'
+            ELSE 'the task may have children: no index on parent_id. Set childless to delete it' END AS why
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND NOT coalesce(($3::jsonb ->> 'childless')::bool, false)
@@ -53,15 +53,15 @@ SELECT 'task:' || t.task_id AS id,
             ELSE true END
 
 -- :refused
--- ts_stat is what runs a query by its text. A cascade would take rows along that the operator was not shown, so every
--- foreign key counts, also one that cannot be looked up.
+-- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a cascade
+-- would delete rows that the dry run does not show.
 WITH
 \ir ../parts/pointing.sql
 SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
        CASE WHEN p.closed IS NOT NULL
-            THEN 'whether ' || p.oid::regclass || '.' || p.attname || ' points at it is not known here: ' || p.closed || CASE WHEN p.conname IS NULL THEN '. Say so (owned) to delete it all the same' ELSE '' END
-            ELSE p.oid::regclass || '.' || p.attname || ' points at it'
-                 || coalesce(', by the foreign key ' || p.conname || ': that row must go first', ', without a foreign key: its owner would be left without a task. Say so (owned) to delete it all the same') END AS why
+            THEN p.oid::regclass || '.' || p.attname || ' may reference the task: ' || p.closed || CASE WHEN p.conname IS NULL THEN '. Set owned to delete it' ELSE '' END
+            ELSE p.oid::regclass || '.' || p.attname || ' references the task'
+                 || coalesce(' by the foreign key ' || p.conname || '. Delete that row first', ' without a foreign key: the owner would lose its task. Set owned to delete it') END AS why
   FROM :"schema".tasks t
   JOIN pointing p ON p.types IS NULL OR t.task_type::text = ANY (p.types)
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
@@ -73,7 +73,7 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
 -- :rows
 \ir ../parts/task_rows.sql
 UNION ALL
--- The parents: before the change through their children, after it by what was copied then.
+-- The parents: found through their children before the change, and in copied after it.
 SELECT n.id, 'tasks', p.task_id::text,
        json_build_object('task_id', p.task_id::text, 'task_type', p.task_type, 'wake_at', p.wake_at::text, 'heartbeat', p.heartbeat::text,
                          'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
@@ -88,7 +88,7 @@ SELECT n.id, 'tasks', p.task_id::text,
  WHERE NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
 
 -- :change
-SELECT count(*) AS told
+SELECT count(*) AS notified
   FROM (SELECT c.task_id, p.task_id AS parent
           FROM :"schema".tasks c JOIN :"schema".tasks p ON p.task_id = c.parent_id, unnest($1::text[], $4::text[]) AS seen(id, version)
          WHERE c.task_id = substr(seen.id, 6)::macaddr8

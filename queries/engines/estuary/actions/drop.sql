@@ -1,12 +1,12 @@
--- One message is taken out of the inbox, the others keep their order. It is named by its position and its digest, so
--- that a message which has moved up to that position is not dropped in its stead. One that its type can decode is only
--- dropped on demand. Only while nobody can be polling: a poll writes the inbox again when it ends. A task that fails again
--- and again is free for moments only, unless its executor is trusted to give a poll up once its heartbeat is three
--- quarters of the timeout old; the operator may wait for such a moment.
+-- Remove one message from the inbox; the other messages keep their order. Position and digest identify the message, so that
+-- another message which moved to that position is not dropped. A message that the type can decode is dropped only with
+-- decodable. The action requires that no poll can be running, because a poll writes the inbox when it ends. A task that
+-- fails repeatedly is idle only for short times. The operator can wait for such a time, or set early: by the engine's rule,
+-- an executor aborts its poll when the heartbeat is older than 75 % of the timeout.
 -- $1 ids text[]: local ids
 -- $2 limits jsonb: messages and heartbeat_timeout by type
 -- $3 versions text[]: for each id, the version that the operator saw or the guard of a finding
--- $4 args jsonb: position: counted from 1; digest; decodable; early: from three quarters of the timeout on
+-- $4 args jsonb: position: from 1; digest; decodable; early: act after 75 % of the timeout
 -- Index: tasks_pkey.
 
 -- :lock
@@ -22,8 +22,8 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
 -- :refused
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
-            THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
-            ELSE 'its heartbeat is younger than the timeout: it may still be polled, and the poll writes the inbox again' END AS why,
+            THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
+            ELSE 'the heartbeat is younger than the timeout: a running poll would overwrite the inbox' END AS why,
        isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
@@ -34,10 +34,10 @@ SELECT 'task:' || t.task_id AS id,
 WITH
 \ir ../parts/named.sql
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN j.task_id IS NULL THEN 'there is no message ' || coalesce($4::jsonb ->> 'position', '?') || ' in its inbox, which holds ' || coalesce(cardinality(t.inbox), 0)
-            WHEN j.digest IS DISTINCT FROM $4::jsonb ->> 'digest' THEN 'message ' || j.position || ' of its inbox is another one now: its digest is ' || j.digest
-            WHEN j.verdict = 'decodable' THEN 'its type can decode message ' || j.position || ': dropped, what it says is lost. Say so (decodable) to drop it all the same'
-            ELSE 'whether its type can decode message ' || j.position || ' is not known here. Say so (decodable) to drop it all the same' END AS why
+       CASE WHEN j.task_id IS NULL THEN 'message ' || coalesce($4::jsonb ->> 'position', '?') || ' does not exist: the inbox has ' || coalesce(cardinality(t.inbox), 0) || ' messages'
+            WHEN j.digest IS DISTINCT FROM $4::jsonb ->> 'digest' THEN 'message ' || j.position || ' of the inbox has another digest now: ' || j.digest
+            WHEN j.verdict = 'decodable' THEN 'the task''s type can decode message ' || j.position || '. Set decodable to drop it'
+            ELSE 'the task''s type may be able to decode message ' || j.position || '. Set decodable to drop it' END AS why
   FROM :"schema".tasks t LEFT JOIN judged j ON j.task_id = t.task_id
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND NOT coalesce(j.digest = $4::jsonb ->> 'digest'

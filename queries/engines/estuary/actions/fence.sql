@@ -1,6 +1,7 @@
--- A poll under way is broken off: its executor renews the heartbeat only where it still is what it wrote, so it finds
--- another one there and stops; nobody else takes the task before the new heartbeat is older than the timeout. At no time
--- do two poll it. Above the timeout there is no poll to break off: that is what release is for.
+-- Make the executor abort a running poll. The executor renews the heartbeat only if the row still has the value that it
+-- wrote, so a changed heartbeat stops it. Other executors take the task only when the new heartbeat is older than the
+-- timeout, so two executors never poll it at the same time. If the heartbeat is older than the timeout, no poll is running
+-- and release is the right action.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 limits jsonb: heartbeat_timeout by type
@@ -15,8 +16,8 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'nobody polls it: there is nothing to break off'
-            ELSE 'its heartbeat is older than the timeout: whoever polled it has stopped. Release it instead' END AS why
+       CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is idle: no poll is running'
+            ELSE 'the heartbeat is older than the timeout: no poll is running. Release the task instead' END AS why
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

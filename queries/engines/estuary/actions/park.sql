@@ -1,5 +1,5 @@
--- An idle task is suspended. Not with a message in its inbox, which nothing would ever read then; nor while it is held:
--- a held row that is not due is never taken again if its executor dies.
+-- Suspend idle tasks. A task with messages is refused, because no poll would read them. A locked task is refused, because
+-- executors never take over a locked row that is not due.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw or the guard of a finding
 -- Index: tasks_pkey.
@@ -16,9 +16,9 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: a poll under way writes its own wake_at when it ends, and if it dies nobody would take it over'
-            WHEN t.wake_at IS NULL THEN 'it is suspended already'
-            ELSE 'its inbox is not empty: parked, it would never read that' END AS why,
+       CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is locked: a running poll sets wake_at when it ends, and if its executor dies no other executor takes the task'
+            WHEN t.wake_at IS NULL THEN 'the task is already suspended'
+            ELSE 'the inbox is not empty: a parked task would not read it' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))

@@ -1,11 +1,11 @@
--- A task whose executor is gone becomes idle and due. Its heartbeat must be older than the timeout: a younger one may be
--- a live poll's, and a second executor would be let in beside it. (An executor gives a poll up once its heartbeat is
--- three quarters of the timeout old; who trusts that may act early.) Messages set aside follow those in the inbox: left in
--- inbox_next they would be overtaken by later ones.
+-- Make tasks of a dead executor idle and due. The heartbeat must be older than the timeout: with a younger heartbeat a poll
+-- may be running, and a second executor would take the task. By the engine's rule, an executor aborts its poll when the
+-- heartbeat is older than 75 % of the timeout; early relies on that rule. Messages in inbox_next are appended to the inbox:
+-- if they stayed in inbox_next, later messages would be read first.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 limits jsonb: heartbeat_timeout by type
--- $4 args jsonb: early: from three quarters of the timeout on
+-- $4 args jsonb: early: act after 75 % of the timeout
 -- Index: tasks_pkey.
 
 -- :lock
@@ -17,10 +17,10 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'nobody holds it'
+       CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is idle: it has no lock to release'
             WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
-            THEN 'its heartbeat is younger than the timeout. Its executor has given the poll up by now, if it keeps its rule: say so (early), or wait'
-            ELSE 'its heartbeat is younger than the timeout: it may still be polled. Fence it instead, or wait' END AS why,
+            THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
+            ELSE 'the heartbeat is younger than the timeout: a poll may be running. Fence the task instead, or wait' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))

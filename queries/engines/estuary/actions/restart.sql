@@ -1,8 +1,8 @@
--- An idle task loses its state and begins anew with its type's first message. The engine itself makes such rows, when a
--- message reaches a task that has just ended. What was in the inbox stays, after the first message.
+-- Clear the state of idle tasks and put the first message of their type at the front of the inbox. The engine creates such
+-- rows itself when a message reaches a task that has just ended. The other messages stay in the inbox.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
--- $3 args jsonb: first: the first message; confirm: the id in the state of a task whose type is guarded
+-- $3 args jsonb: first: the first message; confirm: for guarded types, the id in the task's state
 -- $4 limits jsonb: first, guarded, messages, fits and takes, by type; names
 -- Index: tasks_pkey.
 
@@ -29,29 +29,29 @@ WITH made AS MATERIALIZED (
                 substring($4::jsonb -> 'first' ->> t.task_type::text FROM '\{(\w+)\}') AS field) AS f
    WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
 ),
-said AS (
+refusals AS (
   SELECT m.task_id,
-         CASE WHEN m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'it is held: the poll would write its state back, and an executor that died may have left its work half done'
+         CASE WHEN m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is locked: a running poll would overwrite the state, and a dead executor may have left unfinished work'
               WHEN $4::jsonb -> 'guarded' ? m.task_type::text
                    AND NOT coalesce(jsonb_path_match(m.state, ($4::jsonb -> 'guarded' ->> m.task_type::text)::jsonpath, '{}', true), false)
-              THEN 'its status is ' || coalesce(m.state ->> 'status', 'not recorded') || ', not Idle: what it has half done would be forgotten'
+              THEN 'the status is ' || coalesce(m.state ->> 'status', 'not recorded') || ', not Idle: unfinished work would be lost'
               WHEN $4::jsonb -> 'guarded' ? m.task_type::text AND m.messages > 0
-              THEN 'there are messages in its inbox: in its first state it fails at them'
+              THEN 'the inbox has messages: a task in its initial state fails at them'
               WHEN $4::jsonb -> 'guarded' ? m.task_type::text AND (m.value IS NULL OR m.value IS DISTINCT FROM $3::jsonb ->> 'confirm')
               THEN 'a ' || coalesce($4::jsonb -> 'names' ->> m.task_type::text, 'type ' || m.task_type)
-                   || ' is only restarted where the ' || coalesce(m.field, 'id') || ' of its state is given (confirm)'
-              WHEN m.message IS NULL AND m.template IS NULL THEN 'the first message of this type is not known here: give it (first)'
-              WHEN m.message IS NULL AND m.template <> '' THEN 'its state does not tell ' || m.field || ': give the first message (first)'
+                   || ' requires the ' || coalesce(m.field, 'id') || ' of its state: set confirm'
+              WHEN m.message IS NULL AND m.template IS NULL THEN 'the first message of this type is unknown: set first'
+              WHEN m.message IS NULL AND m.template <> '' THEN 'the state has no ' || m.field || ' for the first message: set first'
               WHEN m.message IS NOT NULL AND $4::jsonb -> 'messages' ? m.task_type::text
                    AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'messages' ->> m.task_type::text)::jsonpath, '{}', true), false)
-              THEN 'the first message is not one that it can decode; it takes ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'others')
+              THEN 'the task''s type cannot decode the first message; it accepts ' || coalesce($4::jsonb -> 'takes' ->> m.task_type::text, 'other messages')
               WHEN m.message IS NOT NULL AND $4::jsonb -> 'fits' ? m.task_type::text
                    AND NOT coalesce(jsonb_path_match(m.message, ($4::jsonb -> 'fits' ->> m.task_type::text)::jsonpath, jsonb_build_object('state', NULL, 'messages', coalesce(m.messages, 0)), true), false)
-              THEN 'in its first state its executor does not take this message' || CASE WHEN m.messages > 0 THEN ' beside what is in its inbox' ELSE '' END END AS why
+              THEN 'in the initial state the executor does not accept this message' || CASE WHEN m.messages > 0 THEN ' together with the messages in the inbox' ELSE '' END END AS why
     FROM made m
 )
 SELECT 'task:' || s.task_id AS id, s.why, m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(m.heartbeat) AS for_now
-  FROM said s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
+  FROM refusals s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
 
 -- :rows
 \ir ../parts/task_rows.sql

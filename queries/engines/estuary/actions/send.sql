@@ -1,6 +1,6 @@
--- A message goes through the engine's own function, which decides by the heartbeat whether it belongs into inbox or into
--- inbox_next. That function does nothing, without a word, where the task is gone; so the row is locked first. A missing
--- message would be an EOF there; here an EOF must be asked for by name.
+-- Send a message with the engine's function, which chooses inbox or inbox_next by the heartbeat. The function silently does
+-- nothing if the task does not exist, so the row is locked first. The function sends an EOF if the message is NULL; here
+-- an EOF requires the argument eof.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: message, or eof; sender; unchecked
@@ -32,21 +32,21 @@ judged AS (
                                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS s
    WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
 ),
-said AS (
+refusals AS (
   SELECT j.task_id,
-         CASE WHEN j.eof AND j.message IS NOT NULL THEN 'either a message or an EOF, not both'
-              WHEN NOT j.eof AND j.message IS NULL THEN 'no message was given'
-              WHEN NOT j.eof AND j.message = 'null' THEN 'null is read as an EOF: ask for that by name (eof)'
-              WHEN j.sender !~ '^([0-9a-fA-F]{2}[:.-]?){8}$' THEN 'the sender is not the id of a task'
+         CASE WHEN j.eof AND j.message IS NOT NULL THEN 'message and eof exclude each other: set one of them'
+              WHEN NOT j.eof AND j.message IS NULL THEN 'message is missing'
+              WHEN NOT j.eof AND j.message = 'null' THEN 'the engine reads null as an EOF: set eof to send one'
+              WHEN j.sender !~ '^([0-9a-fA-F]{2}[:.-]?){8}$' THEN 'sender is not a task id'
               WHEN NOT j.known AND NOT coalesce(($3::jsonb ->> 'unchecked')::bool, false)
-              THEN 'which messages type ' || j.task_type || ' takes is not known here. Say so (unchecked) to send it all the same'
+              THEN 'the messages of type ' || j.task_type || ' are unknown. Set unchecked to send it'
               WHEN j.known AND NOT j.decodable
               THEN 'not a message of ' || coalesce($4::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
-                   || coalesce(', which takes ' || ($4::jsonb -> 'takes' ->> j.task_type::text), '')
-              WHEN NOT j.fits THEN 'its executor does not take this message in the state that the task is in: the poll would fail, or repeat at once without end' END AS why
+                   || coalesce(', which accepts ' || ($4::jsonb -> 'takes' ->> j.task_type::text), '')
+              WHEN NOT j.fits THEN 'the executor does not accept this message in the task''s state: the poll would fail, or repeat without end' END AS why
     FROM judged j
 )
-SELECT 'task:' || s.task_id AS id, s.why FROM said s WHERE s.why IS NOT NULL
+SELECT 'task:' || s.task_id AS id, s.why FROM refusals s WHERE s.why IS NOT NULL
 
 -- :rows
 \ir ../parts/task_rows.sql

@@ -1,8 +1,7 @@
--- An idle task becomes due. A held one is left alone: its executor writes wake_at at the end of the poll, so whatever
--- stood there is lost; a message (send) reaches it.
+-- Make idle tasks due. Locked tasks are refused: the executor overwrites wake_at at the end of its poll. Use send for them.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
--- $3 args jsonb: regardless: also where a poll without a message fails
+-- $3 args jsonb: regardless: also if a poll without a message fails
 -- $4 limits jsonb: bails, by type
 -- Index: tasks_pkey.
 
@@ -16,9 +15,9 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
 -- :refused
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-            THEN 'it is held: a poll under way writes its own wake_at when it ends. Send it a message instead'
-            WHEN t.wake_at <= now() THEN 'it is due already: it waits for an executor'
-            ELSE 'its executor fails when it is polled without a message in this state. Say so (regardless) to wake it all the same' END AS why,
+            THEN 'the task is locked: a running poll sets wake_at when it ends. Send a message instead'
+            WHEN t.wake_at <= now() THEN 'the task is already due and waits for an executor'
+            ELSE 'in this state the executor fails at a poll without a message. Set regardless to wake it' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
   FROM :"schema".tasks t
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))

@@ -1,4 +1,4 @@
--- title: Inbox: what the next poll gets
+-- title: Inbox: messages for the next poll
 -- kinds: task
 -- $1 id text: local id
 -- $2 limits jsonb: messages, by type; names

@@ -1,4 +1,4 @@
--- title: Set aside: what came while it was polled
+-- title: Next inbox: messages received during a poll
 -- kinds: task
 -- $1 id text: local id
 -- $2 limits jsonb: messages, by type; names

@@ -1,8 +1,8 @@
--- title: What points at it
+-- title: References to the task
 -- kinds: task
 -- $1 id text: local id
 -- $2 limits jsonb: owners
--- Indexes: those of the tables that point at tasks. ts_stat is what runs a query by its text.
+-- Indexes: those of the tables that reference tasks. ts_stat runs a query that is given as text.
 WITH
 \ir ../parts/pointing.sql
 SELECT p.oid::regclass::text AS "table", p.attname::text AS "column",

@@ -1,8 +1,8 @@
--- title: As recorded
+-- title: Recorded values
 -- kinds: task
 -- $1 id text: local id
 -- $2 limits jsonb: heartbeat_timeout by type
--- Index: tasks_pkey, for the task and the parent it names.
+-- Index: tasks_pkey, for the task and its parent.
 SELECT t.task_type::text AS type, t.wake_at::text AS wake_at,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'none: idle' ELSE t.heartbeat::text END AS heartbeat,
        coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout') || ' s' AS timeout,

@@ -1,8 +1,8 @@
--- Due, held, and for two timeouts nobody has taken it over.
+-- Tasks that are due and locked with a heartbeat older than twice the timeout, so no executor has taken them over.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
 -- $3 page int: maximum number of rows
--- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
+-- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL

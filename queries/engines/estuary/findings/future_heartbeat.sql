@@ -1,9 +1,9 @@
--- A heartbeat ahead of the server's clock by more than a minute: a clock that went back, or an edit by hand.
+-- Tasks with a heartbeat more than a minute ahead of the server's clock: a clock was set back, or the row was edited.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
 -- $3 page int: maximum number of rows
 -- $4 have text[]
--- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; one on heartbeat, or everything where the table is small.
+-- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey; one on tasks(heartbeat), or a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION
@@ -15,7 +15,7 @@ WITH due AS MATERIALIZED (
 (SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,
         jsonb_build_object('heartbeat', t.heartbeat::text,
                            'timeout', make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)::text,
-                           'ahead', CASE WHEN isfinite(t.heartbeat) THEN date_trunc('second', t.heartbeat - now())::text ELSE 'endlessly' END) AS evidence
+                           'ahead', CASE WHEN isfinite(t.heartbeat) THEN date_trunc('second', t.heartbeat - now())::text ELSE 'infinitely far' END) AS evidence
    FROM due t
   WHERE t.heartbeat > now() + interval '1 minute'
   ORDER BY t.heartbeat, t.task_id

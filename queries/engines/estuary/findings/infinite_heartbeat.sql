@@ -1,8 +1,8 @@
--- A heartbeat of -infinity, as a driver writes that has no year 1.
+-- Tasks with a heartbeat of -infinity, written by a driver that cannot represent the year 1.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 page int: maximum number of rows
 -- $3 have text[]
--- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey; one on heartbeat, or everything where the table is small.
+-- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey; one on tasks(heartbeat), or a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION

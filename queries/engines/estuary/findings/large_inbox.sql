@@ -1,8 +1,8 @@
--- Held tasks whose poll is over, with very many messages waiting.
+-- Locked tasks without a running poll that have more messages than the threshold large_inbox.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
 -- $3 page int: maximum number of rows
--- Indexes: idx_tasks_ready_at from its left end, 5,000 rows; tasks_pkey.
+-- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
@@ -13,7 +13,7 @@ held AS MATERIALIZED (
    WHERE d.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
      AND d.heartbeat <= now() - 0.75 * make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
 ),
--- Messages are counted of those alone: large inboxes are kept apart from their rows, and to count is to read them.
+-- Only the messages of these tasks are counted: large inboxes are stored out of line (TOAST), and a count reads them.
 messages AS (
   SELECT o.task_id, coalesce(cardinality(o.inbox), 0) AS inbox, coalesce(cardinality(o.inbox_next), 0) AS inbox_next
     FROM :"schema".tasks o WHERE o.task_id = ANY (ARRAY(SELECT h.task_id::macaddr8 FROM held h))

@@ -1,8 +1,8 @@
--- Held by nobody alive and not due: no executor takes it. Such rows come from edits by hand.
+-- Tasks with an expired heartbeat that are not due: no executor takes them. Usually caused by a manual change.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout by type
 -- $3 page int: maximum number of rows
--- The 5,000 held for longest are looked at.
+-- Reads the 5,000 tasks with the oldest heartbeat.
 -- needs: task_by_heartbeat
 -- needs of ids: none
 WITH held AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- Tasks whose state waits for children while none names them as parent.
+-- Tasks whose state waits for children, while no task has them as parent.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: pending, by type
 -- $3 page int: maximum number of rows

@@ -1,8 +1,8 @@
--- Ready tasks of a type of which none is being polled: no process takes the type. Told once a type, at its oldest task.
+-- Ready tasks of a type without a running poll: no process serves the type. Reported once for each type, at its oldest task.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb: heartbeat_timeout and dequeue_interval by type; names
 -- $3 page int: maximum number of rows
--- Index: idx_tasks_ready_at, 5,000 rows from the left end and from now() each: what is polled is due as well.
+-- Index: idx_tasks_ready_at, the first 5,000 rows and the last 5,000 before now(): tasks being polled are due, too.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION

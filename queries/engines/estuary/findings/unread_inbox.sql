@@ -1,4 +1,4 @@
--- Idle tasks with messages in their inbox and no wake_at.
+-- Idle tasks with messages in their inbox but no wake_at.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 page int: maximum number of rows
 -- needs: task_scan

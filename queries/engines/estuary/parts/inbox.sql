@@ -1,5 +1,5 @@
--- An array of messages, read one by one: the first 200, each to 2,000 characters. The text is made safe for jsonb before it
--- is judged, which refuses escapes and numbers that json takes.
+-- The first 200 messages of an array, each cut at 2,000 characters. The text is made safe for jsonb before it is checked,
+-- because jsonb rejects escapes and numbers that json accepts.
 elements AS MATERIALIZED (
   SELECT t.task_type, e.position, e.element,
          CASE WHEN octet_length(e.element::text) < 100000
@@ -25,6 +25,6 @@ SELECT p.position::text, p.digest, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 E
             ELSE left(substring(p.element::text FROM '^\s*\[\s*"[^"]*"\s*,\s*(.*?)\s*\]\s*$'), 2000) END AS message,
        CASE WHEN p.element IS NOT NULL AND p.safe IS NULL THEN 'too large to check'
             ELSE CASE p.verdict WHEN 'malformed' THEN 'undecodable: not [sender, message]' WHEN 'decodable' THEN 'decodable'
-                                WHEN 'unlisted' THEN 'not recognised for this type' ELSE 'not known: this type' END END AS check
+                                WHEN 'unlisted' THEN 'unrecognised for this type' ELSE 'unknown type' END END AS check
   FROM parted p
  ORDER BY p.position

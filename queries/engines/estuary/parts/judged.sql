@@ -1,9 +1,9 @@
--- What is known of each message of the CTE elements (task_type, element; safe: its text, made safe for jsonb):
---   malformed   no [id, message] as the engine stores it: no poll can begin
---   decodable   one that the type is known to decode; an EOF always is
---   unlisted    none of those known of the type. The list can only be too short
---   unknown     nothing is known of the type, or the message is too large to be looked at
--- An id is what the engine's models::Id parses: ":" taken out, a number of at most 64 bits in base 16.
+-- The verdict on each message of the CTE elements (task_type, element; safe: its text, made safe for jsonb):
+--   malformed   not [id, message] as the engine stores it: no poll can start
+--   decodable   a known message of the type, or an EOF
+--   unlisted    not a known message of the type; the list of known messages may be incomplete
+--   unknown     the type has no list, or the message is too large to check
+-- An id is parsed like the engine's models::Id: every ":" is removed, the rest is a hexadecimal number of at most 64 bits.
 -- $2 limits jsonb: messages, by type
 judged AS MATERIALIZED (
   SELECT e.*,

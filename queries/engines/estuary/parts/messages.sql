@@ -1,7 +1,7 @@
--- The messages of held or ready tasks, and what is known of them: of those asked for, or of the 5,000 due for longest. Of
--- each the first 100 messages are looked at, those above 100 kB not at all. The text is made safe for jsonb first, which
--- refuses escapes and numbers that json takes. failing: its last poll ended without a result, because a live one renews
--- its heartbeat before it is three quarters of the timeout old. Indexes: idx_tasks_ready_at from its left end; tasks_pkey.
+-- The messages of locked and ready tasks, with a verdict: of the given ids, or of the 5,000 tasks with the earliest wake_at.
+-- Reads the first 100 messages of each task, without messages above 100 kB. The text is made safe for jsonb, because jsonb
+-- rejects escapes and numbers that json accepts. failing: the last poll ended without a result; a live poll renews the
+-- heartbeat before it is older than 75 % of the timeout. Indexes: idx_tasks_ready_at, the first rows; tasks_pkey.
 due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
@@ -21,10 +21,10 @@ elements AS MATERIALIZED (
 ),
 \ir judged.sql
 ,
-told AS (
+verdicts AS (
   SELECT j.*, j.verdict = 'malformed' OR (j.verdict = 'unlisted' AND j.failing) AS undecodable,
-         CASE j.verdict WHEN 'malformed' THEN 'is not [sender, message]: every poll fails before it begins'
-                        ELSE 'is none of those that are known of ' || coalesce($2::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
-                             || ', and its last poll ended without a result' END AS why
+         CASE j.verdict WHEN 'malformed' THEN 'is not [sender, message]: every poll fails before it starts'
+                        ELSE 'is not a known message of ' || coalesce($2::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
+                             || ', and the task''s last poll ended without a result' END AS why
     FROM judged j
 )

@@ -1,5 +1,4 @@
--- The message that the operator names, of each task: the one at the position given, with its digest and what is known of
--- it. One above 100 kB is not looked at.
+-- The message at the given position of each task's inbox, with digest and verdict. A message above 100 kB is not checked.
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, e.position, e.element,
          CASE WHEN octet_length(e.element::text) < 100000

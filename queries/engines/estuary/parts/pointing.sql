@@ -1,12 +1,12 @@
--- Columns of other tables that keep task ids: foreign keys as the catalog has them, and the columns that the option owners
--- names. types: of which task types, NULL for any. closed: why the column cannot be looked up here, NULL where it can. A
--- table without an index on such a column of no foreign key is looked through up to 16 MB. To plan a query can be enough
--- to run functions of a table's indexes, so that tables of other owners than those of detection are not read.
+-- Columns of other tables with task ids: foreign keys from the catalog, and the columns of the option owners. types: the task
+-- types, NULL for any. closed: the reason why the column cannot be checked, NULL if it can. Without a foreign key and an
+-- index, a table of at most 16 MB is scanned. Planning a query can run functions of a table's indexes, so only tables of
+-- trusted owners are read.
 -- $2 limits jsonb: owners
 pointing AS MATERIALIZED (
   SELECT p.oid, p.attname, p.conname, p.types,
-         CASE WHEN NOT has_schema_privilege(r.relnamespace, 'USAGE') THEN 'the role has no USAGE on its schema'
-              WHEN NOT has_column_privilege(p.oid, p.attnum, 'SELECT') THEN 'the role has no SELECT on it'
+         CASE WHEN NOT has_schema_privilege(r.relnamespace, 'USAGE') THEN 'the role lacks USAGE on its schema'
+              WHEN NOT has_column_privilege(p.oid, p.attnum, 'SELECT') THEN 'the role lacks SELECT on it'
               WHEN NOT EXISTS (SELECT FROM pg_roles o, pg_class t
                                 WHERE o.oid = r.relowner AND t.oid = format('%I.tasks', :'schema')::regclass
                                   AND (o.rolsuper OR o.oid = t.relowner OR o.rolname = current_user
@@ -15,7 +15,7 @@ pointing AS MATERIALIZED (
               WHEN row_security_active(p.oid) THEN 'row-level security may hide rows'
               WHEN p.conname IS NULL AND pg_relation_size(p.oid) > 16777216
                    AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = p.oid AND i.indisvalid AND i.indkey[0] = p.attnum)
-              THEN 'the table is large, and no index leads with it' END AS closed
+              THEN 'the table is large, and no index starts with this column' END AS closed
     FROM (SELECT c.conrelid AS oid, a.attnum, a.attname, c.conname, NULL::text[] AS types
             FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
            WHERE c.contype = 'f' AND c.confrelid = format('%I.tasks', :'schema')::regclass AND cardinality(c.conkey) = 1

@@ -1,4 +1,4 @@
--- The same for one message of its inbox, which $4 names by its position.
+-- True if the fields that a finding guards are unchanged, including the message at the position in $4.
        CASE WHEN seen.version LIKE 'same:%'
             THEN jsonb_build_object('state', md5(t.inner_state::text), 'inbox', md5(t.inbox::text),
                                     'position', $4::jsonb -> 'position',

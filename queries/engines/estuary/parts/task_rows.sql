@@ -1,4 +1,4 @@
--- The tasks as they are, for the audit log: what JSON would spell otherwise (json keeps its own spelling) as text.
+-- The tasks' rows for the audit log. Columns whose JSON form would differ from the stored text are copied as text.
 SELECT 'task:' || t.task_id AS id, 'tasks' AS "table", t.task_id::text AS key,
        row_to_json((SELECT r FROM (
          SELECT t.task_id::text, t.task_type, t.parent_id::text, t.inner_state::text, t.wake_at::text, t.heartbeat::text,

@@ -1,6 +1,6 @@
--- One refresh of the tasks that became due last and have no message: one in a hot loop is due again as soon as it was
--- polled, so its wake_at moves. Where an unread message is the reason, samples/unread.sql has it.
--- Index: idx_tasks_ready_at backwards from now(), 500 rows. Only a digest of the state is sent.
+-- One sample of the tasks that became due last and have no message. A task in a hot loop is due again after each poll, so
+-- its wake_at changes. samples/unread.sql has the tasks with unread messages.
+-- Index: idx_tasks_ready_at backwards from now(), 500 rows. The state is sent as a digest.
 SELECT 'task:' || d.task_id AS id, json_build_object('state', md5(d.inner_state::text), 'wake_at', d.wake_at::text, 'due', true)::text AS seen
   FROM (SELECT task_id, inner_state, wake_at, inbox FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 500) AS d
  WHERE coalesce(pg_column_size(d.inner_state), 0) < 1000000

@@ -1,8 +1,8 @@
--- title: Heartbeats seen by this console
+-- title: Heartbeats while unstick was watching
 -- kinds: task
--- One look at the tasks that somebody holds, longest due first. While a task is held its wake_at stays, so it is due.
+-- One sample of the locked tasks, earliest wake_at first. The wake_at of a locked task does not change, so the task is due.
 -- $1 limits jsonb: heartbeat_timeout by type
--- Index: idx_tasks_ready_at from its left end; 5,000 rows are looked at and 500 kept. Only a digest of the state is sent.
+-- Index: idx_tasks_ready_at, the first 5,000 rows, of which 500 are kept. The state is sent as a digest.
 SELECT 'task:' || h.task_id AS id,
        json_build_object('heartbeat', h.heartbeat::text, 'step', extract(epoch FROM h.heartbeat)::float8, 'timeout', h.timeout,
                          'wake_at', h.wake_at::text, 'state', md5(h.inner_state::text))::text AS seen

@@ -1,5 +1,5 @@
--- One refresh of the tasks that became due last and have messages: a message that its executor never reads makes the task
--- due again at once after each poll. Shows the first message; of the whole inbox and of the state a digest alone is sent.
+-- One sample of the tasks that became due last and have messages. A message that the executor does not read makes the task
+-- due again after each poll. The first message is sent as text; the whole inbox and the state are sent as digests.
 -- Index: idx_tasks_ready_at backwards from now(), 500 rows.
 SELECT 'task:' || d.task_id AS id,
        json_build_object('state', md5(d.inner_state::text), 'wake_at', d.wake_at::text, 'inbox', md5(d.inbox::text), 'position', 1,
