@@ -110,7 +110,7 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "said"), [
-    ('effect = "Blocked becomes', "action wake: its effect is missing"),
+    ('effect = "The task changes', "action wake: its effect is missing"),
     ('why = "tasks of this engine', "action send: it is unsupported, so it must say why"),
 ])  # fmt: skip
 def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
