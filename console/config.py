@@ -47,8 +47,9 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
-    """A named database. An empty ``dsn`` is the libpq environment; ``color`` is one of COLORS, ``#rrggbb`` or "".
+    """A named database.
 
+    An empty ``dsn`` is the libpq environment. ``color`` is one of COLORS, ``#rrggbb`` or "".
     ``engine`` is the label of the engine whose tree is shown first. ``schema`` is the schema to use if several schemas
     hold the same engine. ``trusted_owners`` are roles whose tables are read although they may run code.
     """
@@ -144,7 +145,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path_of(given: str | None = None) -> Path:
-    """Return the path of the settings: ``given``, else ``UNSTICK_CONFIG``, else the platform's folder for settings."""
+    """Return the path of the settings file.
+
+    It is ``given``, else ``UNSTICK_CONFIG``, else in the platform's folder for settings.
+    """
     chosen = given or os.environ.get("UNSTICK_CONFIG")
     return Path(chosen).expanduser() if chosen else user_dirs.folder("config") / "config.toml"
 

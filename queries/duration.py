@@ -1,4 +1,4 @@
-"""Durations as operators write them: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``, ``"2 h"``, ``"500us"``."""
+"""Parse durations: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``, ``"500us"``."""
 
 from __future__ import annotations
 

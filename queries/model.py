@@ -36,7 +36,7 @@ class Phase(StrEnum):
 
 
 class Precision(StrEnum):
-    """How reliable a number is."""
+    """Reliability of a number."""
 
     EXACT = "exact"
     ESTIMATED = "estimated"
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
 
 
 class Support(StrEnum):
-    """How an engine supports an action."""
+    """Support of an engine for an action."""
 
     NATIVE = "native"
     EMULATED = "emulated"
@@ -112,7 +112,10 @@ class Node(Record):
 
 
 class Count(Record):
-    """Number of nodes in a phase. ``n`` is None if ``precision`` is unknown. A capped count means "at least n"."""
+    """Number of nodes in a phase.
+
+    ``n`` is None if ``precision`` is unknown. A capped count means "at least n".
+    """
 
     phase: Phase
     n: int | None
@@ -152,10 +155,11 @@ class Page(Record):
 
 
 class DeadLetter(Record):
-    """A node that its engine has given up on and that no operator has decided on. Its id is that of ``node``.
+    """A node that its engine has given up on and that no operator has decided on.
 
-    Dead letters with equal ``fingerprint`` have the same error, ignoring ids and numbers. ``was`` is the state that the
-    engine recorded at the time of death, if it records one. ``is_now`` is the current state.
+    Its id is that of ``node``. Dead letters with equal ``fingerprint`` have the same error, ignoring ids and numbers.
+    ``was`` is the state that the engine recorded at the time of death, if it records one. ``is_now`` is the current
+    state.
     """
 
     node: Node
@@ -186,7 +190,7 @@ class Fate(Record):
 
 
 class Group(Record):
-    """Dead letters of one engine with the same fingerprint. ``capped``: not all were read, so there may be more."""
+    """Dead letters of one engine with the same fingerprint. ``capped``: there may be more."""
 
     engine: str
     fingerprint: str
@@ -199,7 +203,10 @@ class Group(Record):
 
 
 class DeadLetterReport(Record):
-    """Dead letters of one engine and their groups, worst first. ``meaning`` explains what a dead letter is there."""
+    """Dead letters of one engine and their groups, worst first.
+
+    ``meaning`` explains what a dead letter is in this engine.
+    """
 
     engine: str
     meaning: str
@@ -321,8 +328,9 @@ def _read(row: Any) -> Any:
 
 
 class DryRun(Record):
-    """Result of an action's real SQL, run and rolled back. ``versions`` and ``row_digests`` guard the commit.
+    """Result of an action's real SQL, run and rolled back.
 
+    ``versions`` and ``row_digests`` guard the commit.
     ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
     ``steady``: for each node, the state that must not change during the wait.
     """
@@ -376,7 +384,10 @@ class Origin(Record):
 
 
 class AuditLogEntry(Record):
-    """Who did what to which rows, when, why, and with which outcome. ``origin`` is set only in the local file."""
+    """Record of an action: who did what to which rows, when, why, and with which outcome.
+
+    ``origin`` is set only in the local file.
+    """
 
     id: str
     at: float

@@ -1,4 +1,4 @@
-"""Escape text that must not steer a terminal, reorder a line or stay invisible.
+"""Escape text that could control a terminal, reorder a line or be invisible.
 
 The output boundary calls this: the command line for each line and each JSON document, the screen for each cell.
 Escaping text twice gives the same text as escaping it once.
@@ -18,14 +18,14 @@ _INVISIBLE = (
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\U000f0000-\U0010ffff"
 )
-_HIDDEN = f"[{_CONTROLS}{_INVISIBLE}]"  # compiled when first needed: most text is plain ASCII
+_HIDDEN = f"[{_CONTROLS}{_INVISIBLE}]"  # compiled at first use, because most text is plain ASCII
 _IDENTIFIER = r'"(?:[^"]|"")*"'
 
 
 def safe_text(text: str, ascii: bool = False) -> str:
     """Return ``text`` as one line in which each hidden character reads ``␛`` or ``<U+202E>``.
 
-    ``ascii`` writes ``<U+001B>`` for the controls too. Other characters stay, also those outside ASCII.
+    ``ascii`` writes ``<U+001B>`` for controls too. Other characters are unchanged, also those outside ASCII.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -35,21 +35,23 @@ def safe_text(text: str, ascii: bool = False) -> str:
 def safe_json(document: str) -> str:
     """Return a JSON document with the same meaning, in which each hidden character is a ``\\uXXXX`` escape.
 
-    Controls below U+0020 are left to the encoder: between values they are the document's own line breaks.
+    Controls below U+0020 are unchanged: inside strings the encoder has escaped them, and elsewhere they are the
+    document's own line breaks.
     """
     return document if document.isascii() and "\x7f" not in document else re.sub(f"[{_INVISIBLE}]", _escape, document)
 
 
 def safe_sql(statement: str) -> str:
-    """Return a statement with the same meaning on one line: ``"a<line break>b"`` becomes ``U&"a\\+00000Ab"``.
+    """Return an equivalent statement on one line.
 
-    Handles quoted identifiers only, so the statement must hold no string literals, comments or dollar quotes.
+    ``"a<line break>b"`` becomes ``U&"a\\+00000Ab"``. Handles quoted identifiers only, so the statement must hold no
+    string literals, comments or dollar quotes.
     """
     return re.sub(_IDENTIFIER, _identifier, statement)
 
 
 def percent(text: str, also: str) -> str:
-    """Return ``text`` with hidden characters, ``%`` and those in ``also`` percent-encoded, for use in an id."""
+    """Percent-encode hidden characters, ``%`` and the characters in ``also``, for use in an id."""
     wanted = f"[%{re.escape(also)}{_CONTROLS}{_INVISIBLE}]"
     return re.sub(wanted, lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
 

@@ -1,4 +1,4 @@
-"""SQL files: their headers, their parameters, their sections. See :class:`Statement` for what a header may say."""
+"""Parse SQL files: headers, parameters and sections. :class:`Statement` explains the headers."""
 
 import re
 
@@ -10,18 +10,21 @@ PARAMETERS = frozenset(
 
 
 class EngineFileError(Exception):
-    """A file of an engine is not as the contract says; str() names file and line."""
+    """A file of an engine breaks the contract. str() names file and line."""
 
 
 class Statement(Record):
-    """One SQL statement. Its header comments tell its parameters (``-- $1 ids text[]: ...``), what it ``-- needs:``
-    to be cheap (``-- needs of ids:`` where it is asked for certain nodes alone, ``none`` for nothing), for a detail
-    section its ``-- title:`` and what it is ``-- drawn:`` as (:data:`queries.model.DRAWN` tells the columns), and which
-    ``-- kinds:`` of nodes (of parents) it is about: a finding is not looked for among others.
-    A part of an action that tells its own needs is left out where they are not met.
+    """One SQL statement with the facts of its header comments.
 
-    ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent: those a section does not use
-    are left out and the rest renumbered, since a server refuses a parameter whose type it cannot infer.
+    ``-- $1 ids text[]: ...``  a parameter
+    ``-- needs: ...``          needs that make it cheap; a part of an action with unmet needs is skipped
+    ``-- needs of ids: ...``   its needs when it is run for given nodes only; ``none`` for no need
+    ``-- kinds: ...``          kinds of nodes (of parents) that it is about
+    ``-- title: ...``          title of a detail section
+    ``-- drawn: ...``          drawing of a detail section; :data:`queries.model.DRAWN` lists the columns
+
+    ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent. Parameters that a section does not
+    use are removed and the others renumbered, because the server cannot infer the type of an unused parameter.
     """
 
     text: str
@@ -31,12 +34,12 @@ class Statement(Record):
     title: str = ""
     drawn: str = ""
     kinds: tuple[str, ...] = ()
-    server: int = 0  # least major version of the server
-    of_ids: frozenset[str] | None = None  # what it needs where it is asked for certain nodes alone
-    schema: str = ""  # goes on the search_path while it runs: functions that it calls use unqualified names
+    server: int = 0  # lowest major version of the server
+    of_ids: frozenset[str] | None = None  # needs when it is run for given nodes only
+    schema: str = ""  # on the search_path while it runs, for functions that use unqualified names
 
     def is_for(self, kind: str) -> bool:
-        """Whether it is about nodes of this kind ("": of any)."""
+        """Return True if the statement is about nodes of this kind ("": of any kind)."""
         return not (kind and self.kinds) or kind in self.kinds
 
 
@@ -47,16 +50,16 @@ _VERSION = re.compile(r"@(\d+)\.sql$")
 
 
 def parse_statement(text: str, source: str, known: frozenset[str]) -> Statement:
-    """A file of one statement. Raises ReadingError."""
+    """Parse a file of one statement. Raises EngineFileError."""
     header = _header(text, source, known)
     return _statement(text, source, header, text)
 
 
 def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, tuple[Statement, ...]]:
-    """A file of sections, each begun by a line ``-- :name``; a name may come again, and order is kept."""
+    """Parse a file of sections, each begun by a line ``-- :name``. A name may occur again; order is kept."""
     marks = list(_SECTION.finditer(text))
     if not marks:
-        raise EngineFileError(f"{source}:1: no section; a section begins with a line such as -- :lock")
+        raise EngineFileError(f"{source}:1: it has no section; a section begins with a line such as -- :lock")
     header = _header(text[: marks[0].start()], source, known)
     sections: dict[str, tuple[Statement, ...]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
@@ -82,7 +85,7 @@ def _statement(body: str, source: str, header: dict[int, str], comments: str, li
     bare = re.sub(r"^[ \t]*--.*$", "", body, flags=re.MULTILINE)
     code = bare.strip().removesuffix(";")
     if not code:
-        raise EngineFileError(f"{source}:{line}: an empty statement")
+        raise EngineFileError(f"{source}:{line}: the statement is empty")
     used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
     for number in used:
         if number not in header:

@@ -105,7 +105,10 @@ def _fault(value: object, kind: Any, path: Path, message: str) -> tuple[Path, st
 
 
 def _parts(value: object, kind: Any) -> Iterator[tuple[str | int, object, Any]]:
-    """Yield name or index, value and type of each part of a table or list. The type is None for an unknown setting."""
+    """Yield name or index, value and type of each part of a table or list.
+
+    The type is None for an unknown setting.
+    """
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         for choice in typing.get_args(kind):
             yield from _parts(value, choice)

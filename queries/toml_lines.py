@@ -1,4 +1,4 @@
-"""Where in a TOML text a setting stands, for errors that name the line: ``tomllib`` gives values alone."""
+"""Find the lines of settings in a TOML text, because ``tomllib`` returns only values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 
 def lines(text: str) -> dict[Path, int]:
-    """The line (from 1) of every table, key and array element in ``text``, which must be valid TOML.
+    """Return the line (from 1) of every table, key and array element in valid TOML.
 
     Array elements are counted from 0, as in what ``tomllib.loads`` returns for the same text.
     """
@@ -33,14 +33,14 @@ def lines(text: str) -> dict[Path, int]:
 
 
 def line_of(known: dict[Path, int], path: Path) -> int:
-    """The line of ``path``, else of the nearest thing around it that is known, else 1."""
+    """Return the line of ``path``, or of the nearest known table around it, or 1."""
     while path and path not in known:
         path = path[:-1]
     return known.get(path, 1)
 
 
 class _Scanner:
-    """One walk over the tokens. ``within`` holds the brackets that are open around a value."""
+    """Single-pass scanner of the tokens. ``within`` is the stack of open brackets around a value."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -69,7 +69,7 @@ class _Scanner:
             line += match.group().count("\n")
 
     def _header(self, tokens: Tokens, line: int) -> None:
-        """``[a.b]`` or ``[[a.b]]``, the first bracket read."""
+        """Read ``[a.b]`` or ``[[a.b]]`` after its first bracket."""
         brackets, parts = 1, []
         for kind, token, _ in tokens:
             if kind == "newline":
@@ -89,11 +89,11 @@ class _Scanner:
         self.found[self.table] = line
 
     def _inside(self, path: Path) -> Path:
-        """``path``, or the last element of the array of tables of that name."""
+        """Return ``path``, or the last element if it is an array of tables."""
         return (*path, self.elements[path]) if path in self.elements else path
 
     def _key(self, tokens: Tokens, token: str, line: int, table: Path) -> Path:
-        """``a.b =``, its first token read. Each part of a dotted key counts as found."""
+        """Read ``a.b =`` after its first token. Record a line for each part of a dotted key."""
         path, kind = table, "string" if token[0] in "\"'" else "bare"
         while token != "=" or kind != "mark":
             if kind in ("string", "bare"):
@@ -103,7 +103,7 @@ class _Scanner:
         return path
 
     def _value(self, tokens: Tokens, path: Path) -> None:
-        """All that follows a ``=``, down to the end of its line."""
+        """Read the value after a ``=``, to the end of its last line."""
         self.within.clear()
         awaits_key = False
         for kind, token, line in tokens:
@@ -121,7 +121,7 @@ class _Scanner:
                 path, awaits_key = self._mark(token, path)
 
     def _mark(self, token: str, path: Path) -> tuple[Path, bool]:
-        """The path of what follows a bracket or comma, and whether a key does."""
+        """Return the path of the token after a bracket or comma, and True if that token is a key."""
         if token == "{":
             self.within.append(("{", path))
             return path, True
@@ -137,7 +137,10 @@ class _Scanner:
 
     @staticmethod
     def _next(path: Path, outer: Path) -> Path:
-        """The element after ``path`` in the array ``outer``; in an inline table the key that follows says it."""
+        """Return the path of the element after ``path`` in ``outer``.
+
+        In an inline table the next key completes it.
+        """
         last = path[len(outer)] if len(path) > len(outer) else 0
         return (*outer, last + 1) if isinstance(last, int) else outer
 

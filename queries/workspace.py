@@ -1,4 +1,4 @@
-"""Everything open at once: the database, the engines found in it, the audit log."""
+"""One open database with the engines found in it and its audit log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from queries.contract import loader
-from queries.contract.detect import Declined, code, detect, expected, questions, unsafe
+from queries.contract.detect import Declined, detect, detection_queries, expected, trust_query, unsafe
 from queries.contract.loader import Engine
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
@@ -24,22 +24,22 @@ from queries.write.audit_log import Subject
 from queries.write.failover import Journal
 
 _CLOSED = (
-    "There is an audit log, the table unstick.audit_log, but the role {role} may not read it: it has no SELECT on it."
+    "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
-_NO_CURSOR = "{cursor!r} is no cursor of this audit log: --after takes the one that the page before ended with."
+_NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
 
 def _doubtful_audit_log(trust: Trust) -> str:
-    """Return why an entry written to the table could run code of a role that is not trusted."""
+    """Return why writing an audit entry could run code of an untrusted role, or ""."""
     return trust.unreadable("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
 
 
 class UnknownIdError(DatabaseError):
-    """An id that names no engine here, or several; str() says which there are."""
+    """An id that matches no engine here, or several. str() lists the known ones."""
 
 
 class Workspace:
-    """One database with its engines. Make it with :meth:`open`, end it with :meth:`close`."""
+    """One database with its engines. Create it with :meth:`open`, end it with :meth:`close`."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class Workspace:
         self._file = audit_log.File(file, self._origin)
         self.audit_log_file: audit_log.File | None = self._file
         self.audit_log_readable = False
-        self.audit_log_closed = ""  # why the table's entries are not shown, if there is one that may not be read
+        self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
-        self.locked: frozenset[str] = frozenset()  # tables of which not all was read, as another session locks them
+        self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._known = engines
         self._overrides = overrides
         self._schema = schema
@@ -86,13 +86,15 @@ class Workspace:
         file: Path | None = None,
         later: bool = False,
     ) -> Workspace:
-        """Connect to what ``text`` names and look for engines. ``overrides`` are thresholds and options by engine
-        (``uni2work``) and by schema (``uni2work@archive``), of which the latter win.
+        """Connect to the database that ``text`` names and detect its engines. Raises DatabaseError.
 
-        ``schema``: the one to use where several hold the same engine; "" uses all. ``context`` is noted in the local
-        audit file. ``trusted``: roles whose objects may run code, besides the current role, superusers and the
-        database's owner. ``later``: which variant an engine is may be asked when it is first read. Raises
-        DatabaseError. That no engine is there is no error: ``declined`` and ``expected`` tell why.
+        ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
+        ``schema``: the schema to use if several hold the same engine; "" uses all.
+        ``context``: name that the local audit file records.
+        ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
+        database.
+        ``later``: recognise the variant of an engine at its first read, not now.
+        A database without engines is no error; ``declined`` and ``expected`` give the reasons.
         """
         known = loader.builtin()
         workspace = cls(
@@ -107,22 +109,22 @@ class Workspace:
             later=later,
         )
         try:
-            await workspace.look()
+            await workspace.detect()
         except BaseException:
             await workspace.close()
             raise
         return workspace
 
-    async def look(self, *, renew: bool = False) -> None:
-        """Look (again) for engines, privileges and the audit log. Raises DatabaseError.
+    async def detect(self, *, renew: bool = False) -> None:
+        """Detect engines, privileges and the audit log, also again later. Raises DatabaseError.
 
-        ``renew`` keeps the readers of engines that are still here, and what they have seen. If ``locked`` is not empty
-        afterwards, looking once more later will find more.
+        ``renew`` keeps the readers of engines that still exist, with their samples. If ``locked`` is not empty
+        afterwards, a later call may find more.
         """
-        asked = [*questions(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
+        asked = [*detection_queries(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
-        except LockedError:  # a table was locked between the look for locks and the look at the table
+        except LockedError:  # a session locked a table after the statement had read the locks
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         detection = detect(self._known, catalog, types, doubts, self._schema)
         state = audit_log.State(**there)
@@ -152,19 +154,19 @@ class Workspace:
 
     @property
     def bulks(self) -> Path:
-        """Folder of the lists of unfinished bulks, beside the local audit log."""
+        """Folder with the lists of unfinished bulks, next to the local audit file."""
         return self._file.path.parent / "bulks"
 
     async def renew(self) -> None:
-        """Ask for the server's facts again: a standby may have been promoted. Raises DatabaseError."""
+        """Read the server's facts again, because a standby may have been promoted. Raises DatabaseError."""
         await self.database.batch(())
 
     async def unsafe(self, reader: Reader, action: Action, transaction: Transaction) -> str:
-        """Return why an action could run code of a role that is not trusted, as of now. Raises DatabaseError.
+        """Return why an action could run code of an untrusted role now, or "". Raises DatabaseError.
 
-        The right to create triggers may be used at any time after the engines were looked for.
+        A role may have created triggers since the engines were detected.
         """
-        asked = code([reader.engine], self._trusted)
+        asked = trust_query([reader.engine], self._trusted)
         trust = Trust(await transaction.rows(asked.statement, asked.values))
         if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
             return why
@@ -173,20 +175,21 @@ class Workspace:
 
     @property
     def server(self) -> Server:
-        """What is at the other end, as of the last connecting."""
+        """Facts about the server, as of the last connection."""
         if self.database.server is None:
             raise LostError("There is no connection yet.")
         return self.database.server
 
     @property
     def audit_log_place(self) -> str:
-        """Where entries go: "table", or the path of a file."""
+        """Destination of entries: "table", or the path of a file."""
         return audit_log.TABLE if self.audit_log_file is None else str(self.audit_log_file.path)
 
     def named(self, label: str, local: str = "") -> Reader:
-        """Return the reader that ``label`` names: ``uni2work@archive``, or ``uni2work`` if one schema alone holds it.
+        """Return the reader for a label. Raises UnknownIdError, also for an ambiguous label.
 
-        ``local`` is the rest of the id that was asked for, if any. Raises UnknownError, also for an ambiguous label.
+        ``uni2work@archive`` is always unique; ``uni2work`` is if only one schema holds the engine. ``local`` is the
+        rest of the id, used in the message.
         """
         found = [r for r in self.engines.values() if label in (r.label, r.found.full, r.engine.name)]
         if not found:
@@ -197,7 +200,7 @@ class Workspace:
         return found[0]
 
     def reader(self, node_id: str) -> Reader:
-        """The reader of the engine that ``node_id`` belongs to. Raises UnknownError."""
+        """Return the reader of the engine that ``node_id`` belongs to. Raises UnknownIdError."""
         try:
             label, kind, key = split_id(node_id)
         except ValueError as error:
@@ -211,10 +214,10 @@ class Workspace:
     async def audit_entries(
         self, cursor: str | None = None, page: int = 100, node_id: str | None = None
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
-        """Entries, newest first, and the cursor of the next page; those about ``node_id`` where it is given.
+        """Return entries, newest first, and the cursor of the next page. Raises DatabaseError, UnknownIdError.
 
-        A node is known by its schema: entries made while its label had the other form count, those of a node of the
-        same key in another schema do not. Raises DatabaseError, UnknownError.
+        ``node_id`` selects the entries about one node. Entries under another form of its label are included; those
+        about a node with the same key in another schema are not.
         """
         node = None if node_id is None else self._subject(node_id)
         if self.audit_log_readable:
@@ -232,9 +235,9 @@ class Workspace:
         return entries, entries[-1].id if len(entries) == page else None
 
     async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
-        """Return the newest entries about a node, and why there may be more that cannot be read ("": there are none).
+        """Return the newest entries about a node, and why other entries cannot be read, or "".
 
-        Raises LostError only: the rest of the node can be shown without them.
+        Raises only LostError, because the rest of the node can be shown without entries.
         """
         try:
             entries, _ = await self.audit_entries(page=most, node_id=node_id)
@@ -261,5 +264,5 @@ class Workspace:
         return Subject(schema=found.schema, ids=tuple(f"{label}/{local}" for label in labels))
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self.database.close()

@@ -278,7 +278,7 @@ class Session:
             self.workspace = await self._open()
             self._since = self._now()
         else:
-            await self.workspace.look()  # another server may answer now: a standby, or one with other privileges
+            await self.workspace.detect()  # another server may answer now: a standby, or one with other privileges
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
@@ -319,7 +319,7 @@ class Session:
         skipped_findings: list[SkippedFinding] = []
         if self.workspace is not None and self.workspace.locked:
             with independent.each():
-                await self.workspace.look(renew=True)  # what was locked may be free now
+                await self.workspace.detect(renew=True)  # what was locked may be free now
         for label, reader in self.engines.items():
             with independent.each(label):
                 await reader.sample()

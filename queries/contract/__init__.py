@@ -1,1 +1,1 @@
-"""What an engine folder may contain, and which engines a database holds."""
+"""The contract of an engine folder, and detection of engines in a database."""

@@ -1,4 +1,4 @@
-"""Which engines live in this database, in which schema, with which privileges, indexes and variants."""
+"""Detect engines in a database: their schemas, privileges and indexes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from queries.db.shared_sql import statement
 from queries.model import Record
 from queries.safe_text import percent
 
-# A table of at most this many 8 kB blocks (8 MB) is read whole without being asked: some milliseconds, at every look.
+# Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
 SMALL = 1024
 
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}  # by pg_class.relkind
 
 
 class Relation(Record):
-    """What the catalog tells of one relation. ``tuples`` is the server's estimate, negative where it has none.
+    """One relation as the catalog describes it.
 
-    ``pages`` are as of the last VACUUM or ANALYZE. ``policies``: row-level security may hide rows from this role.
-    ``locked``: exclusively, by another session; its constraints and predicates were not read then. ``usable``: the
-    role has USAGE on the schema.
+    ``tuples`` is the server's estimate, negative if it has none. ``pages`` is as of the last VACUUM or ANALYZE.
+    ``policies``: row-level security may hide rows from this role. ``locked``: another session locks the relation
+    exclusively, so its constraints and predicates were not read. ``usable``: the role has USAGE on the schema.
     """
 
     schema: str
@@ -43,10 +43,10 @@ class Relation(Record):
     privileges: tuple[str, ...]
 
 
-class Found(Record):
-    """An engine in a schema; ``label`` names the schema where several hold the engine.
+class DetectedEngine(Record):
+    """An engine in a schema. ``label`` includes the schema if several schemas hold the engine.
 
-    ``have`` are its needs that are met, ``indexed`` those met by a real index.
+    ``have`` are the needs that are met, ``indexed`` those met by an index or an object rather than by a small table.
     """
 
     label: str
@@ -55,22 +55,28 @@ class Found(Record):
     relations: Mapping[str, Relation]
     have: frozenset[str]
     indexed: frozenset[str]
-    executable: Mapping[str, bool] = {}  # functions that its actions call -> whether this role may execute them
-    unsafe: Mapping[str, str] = {}  # tables and functions ("": any) -> why an action must not change or call them
-    lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> rights that this also needs and the role lacks
+    executable: Mapping[str, bool] = {}  # function that its actions call -> True if this role may execute it
+    unsafe: Mapping[str, str] = {}  # table or function ("": any) -> why an action must not change or call it
+    lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> further privileges that the role lacks for it
 
     @property
     def full(self) -> str:
-        """The label with the schema in it, whether or not that is needed here."""
+        """The label with its schema, also if the schema could be left off."""
         return f"{self.engine.name}@{_plain(self.schema)}"
 
     @property
     def action_schema(self) -> str:
-        """The schema on the search_path of actions: that of an engine whose own code uses unqualified names, or ""."""
+        """The schema on the search_path of actions, or "".
+
+        Only an engine whose own code uses unqualified names needs it.
+        """
         return self.schema if self.engine.spec.unqualified else ""
 
     def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
-        """Return what the role lacks for these: ``"UPDATE task"`` (on some columns at least), ``"EXECUTE send"``."""
+        """Return the missing ones of these privileges, and what else the role lacks to use them.
+
+        A privilege reads ``"UPDATE task"`` (on at least some columns) or ``"EXECUTE send"``.
+        """
         lacks: list[str] = []
         for privilege in privileges:
             word, _, name = privilege.partition(" ")
@@ -82,38 +88,38 @@ class Found(Record):
         return tuple(dict.fromkeys(lacks))
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
-        """Return why code of a role that is not trusted could run where these are used, "" if it could not."""
+        """Return why using these privileges could run code of an untrusted role, or ""."""
         names = ["", *(p.partition(" ")[2] for p in privileges)]
         return next((self.unsafe[name] for name in names if name in self.unsafe), "")
 
     @property
     def usable(self) -> bool:
-        """Whether the role has USAGE on the schema; without it, it may read none of the relations."""
+        """Return True if the role has USAGE on the schema, which every read needs."""
         return all(r.usable for r in self.relations.values())
 
     @property
     def readable(self) -> bool:
-        """Whether the role may read all of the relations."""
+        """Return True if the role may read all relations."""
         return self.usable and not self.denied
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """Relations of which row-level security shows this role only some rows, or lets it change only some."""
+        """Relations whose row-level security may restrict this role."""
         return tuple(name for name, r in self.relations.items() if r.policies)
 
     @property
     def denied(self) -> tuple[str, ...]:
-        """Relations of the engine that the role may not read."""
+        """Relations that the role may not read."""
         return tuple(name for name, r in self.relations.items() if "SELECT" not in r.privileges)
 
     def missing(self) -> tuple[Need, ...]:
-        """Needs that only an index would meet, that no index meets."""
+        """Return the needs that only an index can meet and that no index meets."""
         needs = self.engine.spec.needs
         return tuple(n for name, n in needs.items() if n.ddl and name not in self.indexed)
 
 
 class Declined(Record):
-    """A schema that looked like an engine and is not, or not one that can be handled."""
+    """A schema that resembles an engine but cannot be used as one."""
 
     engine: str
     schema: str
@@ -124,15 +130,15 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Detection(Record):
-    """What :func:`detect` found."""
+    """Result of :func:`detect`."""
 
-    found: tuple[Found, ...]
+    found: tuple[DetectedEngine, ...]
     declined: tuple[Declined, ...]
-    locked: frozenset[str] = frozenset()  # relations of which not all was read, because another session locks them
+    locked: frozenset[str] = frozenset()  # relations that were read only in part, because another session locks them
 
 
-def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[BatchedQuery]:
-    """Return what :func:`detect` needs to know about ``engines``. ``trusted`` are roles that the operator trusts."""
+def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[BatchedQuery]:
+    """Return the queries for :func:`detect`. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
@@ -141,37 +147,34 @@ def questions(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Ba
     return [
         BatchedQuery(statement("catalog"), {"query": sorted(names)}),
         BatchedQuery(statement("types"), {"query": sorted(types | called)}),
-        code(engines, trusted),
+        trust_query(engines, trusted),
     ]
 
 
-def code(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQuery:
-    """Ask whose code statements on the tables of ``engines`` would run; the answer is for :class:`Trust`."""
+def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQuery:
+    """Return the query for :class:`Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
-    names = {
-        "audit_log",
-        *(n for s in engines for n in _relations(s)),
-    }  # entries are written in the action's transaction
+    names = {"audit_log", *(n for s in engines for n in _relations(s))}  # actions also write audit entries
     return BatchedQuery(statement("code"), {"query": sorted(names), "args": args})
 
 
 def _relations(engine: Engine) -> set[str]:
-    """Names of the relations that an engine's statements use, without schema."""
+    """Return the names, without schema, of the relations that an engine's statements use."""
     needed = {n.relation.rpartition(".")[2] for n in engine.spec.needs.values() if n.relation}
     return {*engine.spec.recognise.relations, *needed}
 
 
 def _called(engine: Engine) -> set[str]:
-    """Names of the functions that an engine's statements call, with their schema where it is not the engine's."""
+    """Return the functions that an engine's statements call; those of another schema qualified."""
     executed = {p.partition(" ")[2] for v in engine.spec.actions for p in v.privileges if p.startswith("EXECUTE ")}
     return executed | {name for need in engine.spec.needs.values() for name in need.functions}
 
 
 def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
-    """Look for ``engines`` in every schema, by structure, in the answers to :func:`questions`.
+    """Find ``engines`` in every schema by structure, from the rows of :func:`detection_queries`.
 
-    ``chosen`` is the schema to use where several hold the same engine; the others are declined then.
+    If several schemas hold the same engine, ``chosen`` is the schema to use, and the others are declined.
     """
     trust = Trust(doubts)
     schemas: dict[str, dict[str, Relation]] = {}
@@ -179,14 +182,14 @@ def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = 
         relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
         schemas.setdefault(relation.schema, {})[relation.relation] = relation
     parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
-    usable: dict[tuple[str, str], bool] = {}  # of functions of one name all must be: which is called depends on types
+    usable: dict[tuple[str, str], bool] = {}  # True if all functions of the name are: types decide
     for row in made:
         if row["sort"] == "function":
             key = (row["schema"], row["name"].partition("(")[0])
             usable[key] = usable.get(key, True) and row["usable"]
     found, declined = [], []
     for engine in engines:
-        here: list[Found] = []
+        here: list[DetectedEngine] = []
         for schema, relations in schemas.items():
             why = _why_not(engine, schema, relations, parts)
             why = trust.unreadable(schema, engine.spec.recognise.relations) or None if why is None else why
@@ -195,7 +198,7 @@ def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = 
             elif why:
                 declined.append(Declined(engine=engine.name, schema=schema, why=why))
         if len(here) > 1:
-            # A label that the order of names decides would go to another schema as soon as one is created.
+            # A label without schema could move to another schema when one is created.
             here = [msgspec.structs.replace(one, label=one.full) for one in here]
         if chosen in {one.schema for one in here}:
             why = f"the schema {chosen} was chosen"
@@ -219,7 +222,7 @@ def _found(
     schemas: Mapping[str, Mapping[str, Relation]],
     usable: Mapping[tuple[str, str], bool],
     trust: Trust,
-) -> Found:
+) -> DetectedEngine:
     relations = schemas[schema]
     kept = {name: relations[name] for name in engine.spec.recognise.relations if name in relations}
     have, indexed, whys = _met(engine, schema, schemas, usable, trust)
@@ -229,7 +232,7 @@ def _found(
     }
     bound = in_schema(engine, schema)
     lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
-    return Found(
+    return DetectedEngine(
         label=engine.name,
         schema=schema,
         engine=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
@@ -243,7 +246,10 @@ def _found(
 
 
 def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
-    """Return why an action must not change a table or call a function, by name; by "" what forbids every action."""
+    """Return why actions must not change a table or call a function, by name.
+
+    The key "" forbids every action.
+    """
     whys = {name: trust.unwritten(schema, name) for name in engine.spec.recognise.relations}
     for name in _called(engine):
         where, function = _qualified(name, schema)
@@ -260,12 +266,12 @@ def _qualified(name: str, schema: str) -> tuple[str, str]:
 
 
 def _plain(schema: str) -> str:
-    """Return a schema's name as part of an id: without slashes, which end the label, and without hidden characters."""
+    """Return a schema's name for an id, with slashes and hidden characters encoded."""
     return percent(schema, also="/")
 
 
 def expected(engines: Iterable[Engine]) -> tuple[str, ...]:
-    """One line an engine: the relations that would have told it."""
+    """Return one line per engine: the relations that identify it."""
     return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in engines)
 
 
@@ -273,37 +279,36 @@ Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
 
 
 def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
-    """None where the schema holds the engine, "" where it does not remind of it, else what tells it apart."""
+    """Return None on a match, "" if the schema is unrelated, or else the reason for the mismatch."""
     wanted = engine.spec.recognise
     for decline in engine.spec.declines:
         if decline.relations and all(name in relations for name in decline.relations):
             return decline.why
     missing = [n for n in wanted.relations if n not in relations and n not in wanted.optional]
-    if missing and not _reminds(wanted, relations):
+    if missing and not _resembles(wanted, relations):
         return ""
     for decline in engine.spec.declines:
         for name, columns in decline.columns.items():
             if name in relations and any(c in relations[name].columns for c in columns):
                 return decline.why
     if missing:
-        return (
-            f"there is no {' and no '.join(missing)} beside {', '.join(n for n in wanted.relations if n in relations)}"
-        )
+        present = ", ".join(n for n in wanted.relations if n in relations)
+        return f"it has {present}, but no {' and no '.join(missing)}"
     wrong = _wrong_columns(wanted, relations)
     return wrong if wrong is not None else _not_a_table(wanted, relations) or _wrong_types(wanted, schema, parts)
 
 
 def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
-    """Its rows could not be locked, or told apart by version."""
+    """Return the reason if a relation is not a table."""
     for name in wanted.relations:
         word = _NO_TABLE.get(relations[name].kind) if name in relations else None
         if word is not None:
-            return f"{name} is {word}, not a table: its rows cannot be locked or told apart by version"
+            return f"{name} is {word}, not a table: its rows cannot be locked and have no version"
     return None
 
 
-def _reminds(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
-    """Whether one relation at least has most of its columns: a name alone reminds of nothing."""
+def _resembles(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
+    """Return True if any relation has more than half of the expected columns."""
     for name, columns in wanted.relations.items():
         there = relations[name].columns if name in relations and name not in wanted.optional else {}
         if len(columns) > 1 and sum(c in there for c in columns) * 2 > len(columns):
@@ -321,13 +326,13 @@ def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str 
             if f"{name}.{column}" in wanted.optional and column not in there.columns:
                 continue
             if there.columns.get(column) not in (kind.split("|") if kind != "*" else there.columns.values()):
-                if known * 2 <= len(columns) and not _reminds(wanted, relations):
+                if known * 2 <= len(columns) and not _resembles(wanted, relations):
                     return ""
                 is_ = there.columns.get(column)
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
         for column in wanted.absent.get(name, ()):
             if column in there.columns:
-                return f"{name} has a column {column}, which this engine's has not"
+                return f"{name} has a column {column}, which this engine does not have"
         if why := _wrong_checks(wanted, name, there):
             return why
         unique = wanted.unique.get(name)
@@ -339,7 +344,7 @@ def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str 
 def _wrong_checks(wanted: Recognise, name: str, there: Relation) -> str:
     unnamed = [word for word in wanted.literals.get(name, ()) if f"'{word}'" not in there.checks]
     if unnamed and there.locked:
-        return f"another session locks {name}, so its constraints, which tell the engine, were not read"
+        return f"another session locks {name}, so the constraints that identify the engine were not read"
     return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
 
 
@@ -365,9 +370,10 @@ def _met(
     usable: Mapping[tuple[str, str], bool],
     trust: Trust,
 ) -> tuple[frozenset[str], frozenset[str], dict[str, dict[str, str]]]:
-    """Return the needs that are met, those of them that not only a small table meets, and why others are not met here.
+    """Return the needs that are met, those met firmly, and local reasons for unmet needs.
 
-    The last are fields of Need: a reason and a remedy of this schema instead of the general ones.
+    A need is met firmly if it would be met on a large table, too. A local reason holds fields of Need: a reason and a
+    remedy for this schema instead of the general ones.
     """
     have, indexed = set(), set()
     whys: dict[str, dict[str, str]] = {}
@@ -393,9 +399,9 @@ def _met(
 
 
 def _serves(index: Mapping[str, Any], need: Need) -> bool:
-    """Whether an index leads with the columns of a need, and has what the need is about.
+    """Return True if an index leads with the columns of a need and covers its rows.
 
-    One of other rows, or in another order, would be read from end to end.
+    The server would have to read any other index completely.
     """
     here = need.full if index["partial"] is None else index["partial"] in need.partial
     return here and index["columns"][: len(need.columns)] == list(need.columns)

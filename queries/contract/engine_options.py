@@ -1,4 +1,4 @@
-"""The options of an engine: what they may be, and what they say about how it is looked at."""
+"""Check an engine's options, and find the one that groups its tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from queries.errors import DatabaseError
 
 
 def check(engine: Engine, label: str, option: str, value: object) -> None:
-    """Raise DatabaseError where ``label`` has no such option, or not with that value."""
+    """Raise DatabaseError if ``label`` has no such option, or the option no such value."""
     options = engine.spec.options
     if option not in options:
         raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
@@ -17,7 +17,7 @@ def check(engine: Engine, label: str, option: str, value: object) -> None:
 
 
 def view(engine: Engine | None) -> tuple[str, str]:
-    """The option by which its trees are grouped, and its value; empty where there is one way only."""
+    """Return the option that groups the engine's tree and its value, or two empty strings."""
     if engine is None:
         return "", ""
     views = (name for name, option in engine.spec.options.items() if option.view)
@@ -25,7 +25,7 @@ def view(engine: Engine | None) -> tuple[str, str]:
 
 
 def next_view(engine: Engine) -> tuple[str, str]:
-    """The same with the value that comes next."""
+    """Return the option that groups the engine's tree and its next value."""
     name, value = view(engine)
     choices = engine.spec.options[name].choices if name else ("",)
     return name, choices[(choices.index(value) + 1) % len(choices)]

@@ -1,4 +1,4 @@
-"""An engine is a folder: ``engine.toml`` and plain ``.sql`` files. Loads and checks it; no I/O besides those files."""
+"""Load and check an engine's folder: ``engine.toml`` and plain ``.sql`` files."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from queries.statement import PARAMETERS, EngineFileError, Statement, parse_sect
 
 
 class BrokenEngineError(Exception):
-    """An engine's folder is not as the contract says; str() names the file and the line."""
+    """An engine's folder breaks the contract. str() names the file and the line."""
 
 
 class Engine(Record):
-    """A loaded engine. Statements come as variants; :func:`choose` takes the one this database can serve best."""
+    """A loaded engine. :func:`choose` selects among the variants of a statement."""
 
     name: str
     spec: EngineSpec
-    limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, as the statements get them
+    limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, passed to the statements
     statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
     actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
 
     def action(self, name: str, kind: str) -> Action | None:
-        """The action of that name for nodes of that kind, or None."""
+        """Return the action of that name for nodes of that kind, or None."""
         return next((v for v in self.actions_of(kind) if v.name == name), None)
 
     @property
@@ -41,21 +41,21 @@ class Engine(Record):
         return tuple(v for v in self.spec.actions if v.when.items() <= options)
 
     def actions_of(self, kind: str) -> tuple[Action, ...]:
-        """Those of them for nodes of that kind."""
+        """Return the actions of this variant for nodes of that kind."""
         return tuple(v for v in self.actions_here if kind in v.kinds)
 
     @property
     def variant(self) -> str:
-        """Which variant this is, in a word or two: the options that actions depend on."""
+        """Short name of this variant: the values of the options that actions depend on."""
         return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
 
     def kind(self, name: str) -> Kind | None:
-        """The node kind of that name, or None."""
+        """Return the node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)
 
     @property
     def not_recorded(self) -> frozenset[str]:
-        """Fields of ``Node`` that are None in every node, whatever its kind."""
+        """Fields of ``Node`` that are None for nodes of every kind."""
         return frozenset.intersection(*(frozenset(kind.not_recorded) for kind in self.spec.kinds))
 
 
@@ -64,16 +64,17 @@ SECTIONS = ("lock", "refused", "rows", "change")
 
 
 def choose(variants: Iterable[Statement], have: frozenset[str], version: int, kind: str = "") -> Statement | None:
-    """The variant for ``kind`` with the most needs, all met, and the highest server version at most ``version``.
+    """Return the best usable variant of a statement for nodes of ``kind``, or None.
 
-    One that names the kind goes before one for any kind. None if there is none.
+    All its needs must be met (``have``) and the server be new enough (``version``). A variant that names the kind is
+    best, then the one with the most needs, then the one for the newest server.
     """
     usable = [s for s in variants if s.needs <= have and s.server <= version and s.is_for(kind)]
     return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
 def load(folder: Path, name: str) -> Engine:
-    """Load and check one engine's folder. Raises BrokenEngineError naming file and line of what is wrong."""
+    """Load and check one engine's folder. Raises BrokenEngineError with file and line."""
     from queries import strict_toml
 
     try:
@@ -96,22 +97,23 @@ def load(folder: Path, name: str) -> Engine:
         limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
         limits |= {key: option.default for key, option in spec.options.items()}
     except (strict_toml.TomlError, EngineFileError, OSError, ValueError) as error:
-        raise BrokenEngineError(f"{error}\nThe engine {name!r} is not usable until that is mended.") from error
+        raise BrokenEngineError(f"{error}\nThe engine {name!r} cannot be used until this is fixed.") from error
     return Engine(name=name, spec=spec, limits=limits, statements=statements, actions=actions)
 
 
 @cache
 def builtin() -> tuple[Engine, ...]:
-    """The engines that come with the program, in the order of their names."""
+    """Return the engines that come with the program, ordered by name."""
     home = Path(__file__).parents[1] / "engines"
     folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)
     return cached(folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
 def in_schema(engine: Engine, schema: str) -> Engine:
-    """Bind an engine's SQL to a schema: ``:"schema"`` becomes its quoted name, ``:'schema'`` a string literal.
+    """Bind an engine's SQL to a schema.
 
-    Both are psql's spelling of a variable, so the files also run in psql after ``\\set schema ...``.
+    ``:"schema"`` becomes its quoted name and ``:'schema'`` a string literal. Both are psql's syntax for a variable, so
+    the files also run in psql after ``\\set schema ...``.
     """
     name = '"' + schema.replace('"', '""') + '"'
     literal = "'" + schema.replace("'", "''") + "'"
@@ -155,7 +157,7 @@ def _statements(folder: Path) -> dict[str, tuple[Statement, ...]]:
 
 
 def text(file: Path) -> str:
-    r"""A file with what it includes: a line ``\ir parts/x.sql`` stands for that file, as psql has it."""
+    r"""Return a file's text. A line ``\ir parts/x.sql`` includes that file, as in psql."""
     included = re.compile(r"^\\ir (\S+)$", re.MULTILINE)
     return included.sub(lambda m: text(file.parent / m[1]), file.read_text("utf-8"))
 
@@ -175,7 +177,7 @@ def _action(file: Path) -> dict[str, tuple[Statement, ...]]:
 
 
 def _check_statements(folder: Path, spec: EngineSpec, statements: Mapping[str, tuple[Statement, ...]]) -> None:
-    """What the types cannot say: files that must be there, names in their headers that must point at something."""
+    """Check that required files exist and that names in their headers are defined."""
     kinds = {k.name for k in spec.kinds}
     for name in REQUIRED:
         if name not in statements:
@@ -188,20 +190,19 @@ def _check_statements(folder: Path, spec: EngineSpec, statements: Mapping[str, t
                 raise EngineFileError(f"{file}:{line}: needs {need!r}, which engine.toml does not define")
             if key.startswith("detail/"):
                 if not statement.title or not statement.kinds:
-                    raise EngineFileError(f"{file}:1: a section of the detail page has lines -- title: and -- kinds:")
+                    raise EngineFileError(f"{file}:1: a detail section needs the lines -- title: and -- kinds:")
                 if statement.drawn and statement.drawn not in DRAWN:
-                    line, known = _line_with(file, "-- drawn:"), " and ".join(DRAWN)
-                    raise EngineFileError(
-                        f"{file}:{line}: {statement.drawn!r} is nothing that is drawn; there are {known}"
-                    )
+                    line, known = _line_with(file, "-- drawn:"), " or ".join(DRAWN)
+                    raise EngineFileError(f"{file}:{line}: there is no drawing {statement.drawn!r}; use {known}")
             for kind in sorted(set(statement.kinds) - kinds):
                 raise EngineFileError(f"{file}:{_line_with(file, '-- kinds:')}: there is no node kind {kind!r}")
 
 
-Fault = tuple[tuple[str | int, ...], str]  # where in engine.toml, and a sentence
+Fault = tuple[tuple[str | int, ...], str]  # path of a setting in engine.toml, and the message
 
 
 def _threshold_faults(spec: EngineSpec) -> Iterator[Fault]:
+    """Yield thresholds that are not durations or numbers."""
     for name, value in spec.thresholds.items():
         try:
             _limit(value)
@@ -210,20 +211,20 @@ def _threshold_faults(spec: EngineSpec) -> Iterator[Fault]:
 
 
 def _option_faults(spec: EngineSpec) -> Iterator[Fault]:
-    """Views that no key can go through."""
+    """Yield views that the key for the next view cannot handle."""
     views = [name for name, option in spec.options.items() if option.view]
     for name in views:
         if len(spec.options[name].choices) < 2:
-            yield ("options", name, "view"), f"options.{name}: a view has choices"
+            yield ("options", name, "view"), f"options.{name}: a view needs at least two choices"
         if name != views[0]:
             yield (
                 ("options", name, "view"),
-                f"options.{name}: {views[0]} is a view already, and one key goes through it",
+                f"options.{name}: {views[0]} is a view already; an engine has only one",
             )
 
 
 def _action_faults(spec: EngineSpec) -> Iterator[Fault]:
-    """Actions that point at nothing, say too little or are there twice."""
+    """Yield actions with unknown names, missing texts or duplicates."""
     kinds, seen = {k.name for k in spec.kinds}, set()
     for n, action in enumerate(spec.actions):
         for kind in sorted(set(action.kinds) - kinds):
@@ -231,17 +232,18 @@ def _action_faults(spec: EngineSpec) -> Iterator[Fault]:
         for need in sorted(set(action.needs) - set(spec.needs)):
             yield ("actions", n, "needs"), f"action {action.name}: needs {need!r}, which is not defined"
         if not action.writes and not action.why:
-            yield ("actions", n), f"action {action.name}: it is {action.support}, so it must say why"
+            yield ("actions", n), f"action {action.name}: it is {action.support}, so `why` is required"
         if action.writes and not action.effect:
-            yield ("actions", n), f"action {action.name}: its effect is missing"
+            yield ("actions", n), f"action {action.name}: `effect` is required"
         for kind in action.kinds:
             known = (action.name, kind, tuple(sorted(action.when.items())))
             if known in seen:
-                yield ("actions", n, "name"), f"action {action.name}: it is there twice for a {kind}"
+                yield ("actions", n, "name"), f"action {action.name}: it is defined twice for a {kind}"
             seen.add(known)
 
 
 def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Iterator[Fault]:
+    """Yield findings that name an unknown action, argument, file or threshold."""
     actions = {v.name for v in spec.actions}
     for n, finding in enumerate(spec.findings):
         if finding.action and finding.action not in actions:
@@ -253,9 +255,9 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
         if (finding.step is None) != (finding.least is None):
-            yield ("findings", n), f"finding {finding.code}: step and least go together"
+            yield ("findings", n), f"finding {finding.code}: `step` and `least` require each other"
         if finding.per_minute and not finding.grows:
-            yield ("findings", n, "per_minute"), f"finding {finding.code}: per_minute wants grows"
+            yield ("findings", n, "per_minute"), f"finding {finding.code}: `per_minute` requires `grows`"
         thresholds = (("times", finding.times), ("seconds", finding.seconds), ("per_minute", finding.per_minute))
         for field, threshold in thresholds:
             if threshold and threshold not in spec.thresholds:
@@ -263,7 +265,7 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
 
 
 def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
-    """Findings whose action does not compare what stays the same, so that it would never be done."""
+    """Yield findings whose action does not return their guard, so that it would be refused every time."""
     for n, finding in enumerate(spec.findings):
         scripts = [actions[v.script] for v in spec.actions if v.name == finding.action and v.writes]
         locks = [part.text for script in scripts for part in script["lock"]]
@@ -280,12 +282,15 @@ def _line_with(file: Path, words: str) -> int:
 
 
 def with_limits(engine: Engine, overrides: Mapping[str, object]) -> Engine:
-    """With an operator's thresholds: ``{"starved": 600.0}``, or by kind ``{"SendEmail": {"starved": 60.0}}``."""
+    """Return the engine with an operator's thresholds and options.
+
+    A threshold may be for one kind of task: ``{"starved": 600.0, "SendEmail": {"starved": 60.0}}``.
+    """
     return msgspec.structs.replace(engine, limits=merged(engine.limits, overrides))
 
 
 def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both sets of limits; the specific one wins. Tables (thresholds of a kind, maps) are merged key by key."""
+    """Return both sets of limits merged. The specific value wins; tables are merged key by key."""
     limits = dict(general)
     for name, value in specific.items():
         own = limits.get(name)

@@ -1,10 +1,13 @@
-"""What ``engine.toml`` may say, as records. The loader in :mod:`queries.contract.loader` checks what types cannot."""
+"""The content of ``engine.toml`` as records.
+
+:mod:`queries.contract.loader` checks the rules that types cannot express.
+"""
 
 from queries.model import Phase, Proof, Record, Risk, Support
 
 
 class Decline(Record, forbid_unknown_fields=True):
-    """A lookalike, declined with ``why``: all these relations are there, or one of these columns is."""
+    """A lookalike: it has all these relations, or one of these columns. ``why`` is the reason shown."""
 
     why: str
     relations: tuple[str, ...] = ()
@@ -19,32 +22,33 @@ class FunctionSpec(Record, forbid_unknown_fields=True):
 
 
 class Recognise(Record, forbid_unknown_fields=True):
-    """How the engine is told from others: by structure, never by name alone."""
+    """Structure that identifies the engine in a schema. A name alone never does."""
 
-    relations: dict[str, dict[str, str]]  # relation -> column -> base type (domains resolved; ``a|b``: either; ``*``)
+    # relation -> column -> base type; domains are resolved; ``a|b``: either type, ``*``: any
+    relations: dict[str, dict[str, str]]
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
     functions: tuple[FunctionSpec, ...] = ()
     optional: tuple[str, ...] = ()  # relations that may be missing, and columns, as ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
     unique: dict[str, tuple[str, ...]] = {}  # relation -> columns of a unique index it must have
-    absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that tell a lookalike
+    absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that only a lookalike has
 
 
 class Need(Record, forbid_unknown_fields=True):
-    """What makes a question cheap: an index leading with ``columns``, a small table, or an object that exists."""
+    """Condition for a cheap statement: an index on ``columns``, a small table, or an existing object."""
 
     why: str
     table: str = ""
     columns: tuple[str, ...] = ()
     ddl: str = ""
-    functions: tuple[str, ...] = ()  # of the engine, that its statements call: there, executable, and safe to call
+    functions: tuple[str, ...] = ()  # of the engine: they must exist, be executable and safe to call
     relation: str = ""  # schema-qualified, e.g. of an extension
-    partial: tuple[str, ...] = ()  # predicates of partial indexes that will do, as the server spells them
-    full: bool = True  # whether an index of all rows will do
-    whole: bool = True  # whether a table that is small enough to be read whole will do
-    column: str = ""  # of ``table``
-    closed: bool = False  # those functions use unqualified names: the schema goes on the search_path around the call
+    partial: tuple[str, ...] = ()  # predicates of partial indexes that meet the need, as the server spells them
+    full: bool = True  # an index of all rows meets the need
+    whole: bool = True  # a table that is small enough for a full scan meets the need
+    column: str = ""  # of ``table``: its existence meets the need
+    closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
 class Kind(Record, forbid_unknown_fields=True):
@@ -57,7 +61,7 @@ class Kind(Record, forbid_unknown_fields=True):
 
 
 class Status(Record, forbid_unknown_fields=True):
-    """What a native status means."""
+    """A native status and its phase."""
 
     native: str
     phase: Phase
@@ -65,7 +69,7 @@ class Status(Record, forbid_unknown_fields=True):
 
 
 class FindingSpec(Record, forbid_unknown_fields=True):
-    """A finding. One with ``sample`` is drawn from the console's own repeated looks instead of from one query."""
+    """A finding, detected by one query or, with ``sample``, from the console's samples."""
 
     code: str
     title: str
@@ -73,20 +77,20 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     sentence: str
     proof: Proof = Proof.VERIFIED
     action: str | None = None
-    arguments: dict[str, str] = {}  # of that action: each a text with names of the evidence, as ``{position}``
+    arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
     sample: str | None = None
-    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay the same; the action is guarded by them
-    changes: tuple[str, ...] = ()  # sampled fields, one of which changed at each of ``times`` looks
-    step: str | None = None  # sampled number, counted instead of ``changes`` where it has grown
-    least: str | None = None  # sampled number: by how much at least
-    times: str | None = None  # threshold: how many changes make the finding
-    grows: str | None = None  # sampled number whose growth is told: ``grown``, and ``per_minute``
-    per_minute: str | None = None  # threshold: by how much a minute it must have grown
-    seconds: str | None = None  # threshold: how long it must have lasted
+    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
+    changes: tuple[str, ...] = ()  # sampled fields, any of which must change in each of ``times`` samples
+    step: str | None = None  # sampled number whose increases are counted instead of ``changes``
+    least: str | None = None  # sampled number: the least increase that counts
+    times: str | None = None  # threshold: number of changes
+    grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
+    per_minute: str | None = None  # threshold: least growth per minute
+    seconds: str | None = None  # threshold: least duration
 
 
 class Argument(Record, forbid_unknown_fields=True):
-    """Something an action asks the operator for."""
+    """A value that an action requires from the operator."""
 
     name: str
     title: str
@@ -97,7 +101,7 @@ class Argument(Record, forbid_unknown_fields=True):
 
 
 class Action(Record, forbid_unknown_fields=True):
-    """What an operator can do to nodes of these kinds in these phases (none given: in any)."""
+    """An action on nodes of these kinds, in these phases (empty: in any phase)."""
 
     name: str
     key: str
@@ -105,40 +109,40 @@ class Action(Record, forbid_unknown_fields=True):
     kinds: tuple[str, ...]
     support: Support
     effect: str = ""
-    next: str = ""  # what the engine will do then
+    next: str = ""  # what the engine does afterwards
     why: str = ""
     file: str = ""
     phases: tuple[Phase, ...] = ()
     risk: Risk = Risk.MEDIUM
     proof: Proof = Proof.VERIFIED
-    guard: str = "rows"  # "rows": every touched row must be as dry-run; "node": the node's version alone
+    guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
     confirm: str = "button"  # or "typed"
     undo: bool = False
     privileges: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
-    independent: bool = False  # what it locks and changes of a node it does of no other: chunks may go side by side
+    independent: bool = False  # nodes share no rows that it locks or changes, so chunks may run in parallel
     arguments: tuple[Argument, ...] = ()
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
     @property
     def writes(self) -> bool:
-        """Whether the action can be carried out from here at all."""
+        """Return True if unstick can carry the action out."""
         return self.support in (Support.NATIVE, Support.EMULATED)
 
     @property
     def script(self) -> str:
-        """Name of its file under ``actions/``."""
+        """Name of the action's file under ``actions/``."""
         return self.file or self.name
 
 
 class Option(Record, forbid_unknown_fields=True):
-    """A setting of an engine that is no threshold: one of ``choices``, any text, or a table of names to texts.
+    """A setting of an engine: one of ``choices``, any text, or a table of names to texts.
 
-    ``view``: what its trees are grouped by; a key of the console goes to the next choice. ``columns``: the names of
-    this map are columns of other tables, ``table.column`` or ``*.column``, of this base type, which keep ids of the
-    engine's rows. Actions that delete read them.
+    ``view``: the option groups the engine's tree, and a key selects the next choice. ``columns``: the names in the
+    table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the
+    engine's rows, and actions that delete rows read them.
     """
 
     title: str
@@ -150,19 +154,19 @@ class Option(Record, forbid_unknown_fields=True):
 
 
 class EngineSpec(Record, forbid_unknown_fields=True):
-    """``engine.toml`` as it stands in the file."""
+    """The content of ``engine.toml``."""
 
     title: str
     about: str
     recognise: Recognise
     kinds: tuple[Kind, ...]
-    dead: str = ""  # in a sentence: what a dead letter is in this engine, or why it has none
+    dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     declines: tuple[Decline, ...] = ()
-    besides: tuple[str, ...] = ()  # other schemas with types of its columns: roles need USAGE on them
-    unqualified: bool = False  # its own functions and triggers use unqualified names: they need its schema on the path
+    besides: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
+    unqualified: bool = False  # its functions and triggers need its schema on the search_path
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()
-    stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) violated where somebody else was faster
+    stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()

@@ -1,8 +1,8 @@
-"""Whose code a statement on an engine's tables would run, and whether those roles are trusted.
+"""Trust in the roles whose code a statement on an engine's tables would run.
 
-A database may hold objects made by somebody hostile, and the operator may be a superuser. The owner of a table, a type
-or their schema can put code there that every reader runs: a policy, a cast, a view in the table's place. So an engine
-whose objects belong to a role that is not trusted is not read at all.
+A database may contain objects of a hostile role, and the operator may be a superuser. The owner of a table, a type or
+their schema can place code there that every reader runs: a policy, a cast, or a view instead of the table. So an engine
+whose objects belong to an untrusted role is not read at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Rows = Iterable[Mapping[str, Any]]
 
 
 class UntrustedObject(Record):
-    """A row of ``code.sql``, which documents the fields."""
+    """A row of ``code.sql``, which explains the fields."""
 
     schema: str
     relation: str
@@ -26,7 +26,7 @@ class UntrustedObject(Record):
 
 
 class Trust:
-    """The answer to ``code.sql``. Each method returns a reason, "" if nothing is in doubt."""
+    """The rows of ``code.sql``. Each method returns a reason, or "" if nothing is in doubt."""
 
     def __init__(self, rows: Rows = ()) -> None:
         self._doubts: dict[str, list[UntrustedObject]] = {}
@@ -34,7 +34,7 @@ class Trust:
             self._doubts.setdefault(row["schema"], []).append(UntrustedObject(**row))
 
     def unreadable(self, schema: str, relations: Iterable[str]) -> str:
-        """Why these tables must not be read."""
+        """Return why these tables must not be read, or ""."""
         known = {"", *relations}
         for doubt in self._doubts.get(schema, ()):
             if doubt.sort in ("schema", "relation", "type", "reads") and doubt.relation in known:
@@ -45,14 +45,14 @@ class Trust:
         return ""
 
     def unwritten(self, schema: str, relation: str) -> str:
-        """Why this table must not be changed."""
+        """Return why this table must not be changed, or ""."""
         for doubt in self._doubts.get(schema, ()):
             if doubt.sort == "writes" and doubt.relation == relation:
                 return f"a change of {relation} runs {doubt.what} of {doubt.role}, who is not trusted (--trust)"
         return ""
 
     def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
-        """Why these functions of a schema must not be called, nor the schema put on the search_path."""
+        """Return why a schema must not be on the search_path and these functions not be called, or ""."""
         named = {f"the function {name}" for name in functions}
         for doubt in self._doubts.get(schema, ()):
             if doubt.sort in ("schema", "create"):
@@ -67,13 +67,16 @@ class Trust:
         return ""
 
     def remedy(self, schema: str) -> str:
-        """The statement that keeps roles from creating objects in a schema, "" if none can."""
+        """Return the REVOKE that stops untrusted roles from creating objects in a schema, or ""."""
         roles = [d.role for d in self._doubts.get(schema, ()) if d.sort == "create"]
         quoted = (role if role == "PUBLIC" else '"' + role.replace('"', '""') + '"' for role in roles)
         name = '"' + schema.replace('"', '""') + '"'
         return f"REVOKE CREATE ON SCHEMA {name} FROM {', '.join(quoted)}" if roles else ""
 
     def lacking(self, schema: str, relation: str, command: str) -> tuple[str, ...]:
-        """What the role lacks for the defaults, constraints and indexes of a table: INSERT or UPDATE."""
+        """Return the privileges that the role lacks for INSERT or UPDATE on a table.
+
+        Defaults, constraints and indexes need privileges of their own.
+        """
         doubts = self._doubts.get(schema, ())
         return tuple(d.what for d in doubts if d.sort == command.lower() and d.relation == relation)

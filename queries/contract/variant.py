@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract import engine_options
 from queries.contract import loader as engines
-from queries.contract.detect import Found
+from queries.contract.detect import DetectedEngine
 from queries.db.database import Database
 from queries.errors import DatabaseError, LostError, UnreachableError, readable
 from queries.statement import Statement
@@ -24,7 +24,7 @@ class EngineVariant:
     ``unrecognised`` is the reason if the options could not be read, else "".
     """
 
-    def __init__(self, database: Database, found: Found, settings: Mapping[str, object]) -> None:
+    def __init__(self, database: Database, found: DetectedEngine, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
         self.engine = engines.with_limits(found.engine, settings)
@@ -78,7 +78,7 @@ class EngineVariant:
     def _take(self, rows: Rows) -> None:
         fixed = self._settings.keys() | self.session_options.keys()
         values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
-        reasons = {row["name"]: row["why"] if row["name"] in values else "as the settings say" for row in rows}
+        reasons = {row["name"]: row["why"] if row["name"] in values else "from the settings" for row in rows}
         self._reasons = {**reasons, **dict.fromkeys(self.session_options, "chosen here")}
         self.engine = engines.with_limits(self.engine, values)
         self._recognised, self.unrecognised = True, ""

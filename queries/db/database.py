@@ -84,8 +84,9 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseErr
 
 
 class Server(Record):
-    """Facts about the server. ``lag`` is in seconds, on a standby only. ``now`` is the server's clock at the reading.
+    """Facts about the server.
 
+    ``lag`` is in seconds, on a standby only. ``now`` is the server's clock when it was read.
     ``encrypted`` and ``tls`` (its version, or "") describe the console's own connection, whose other end may be a
     pooler. ``local`` is True for a Unix socket. ``life`` differs after a crash, after a restart and on another server;
     ``timeline`` differs after a promotion.
@@ -466,7 +467,10 @@ def _retrieve_exception(task: asyncio.Future[Any]) -> None:
 
 
 async def connect(text: str) -> asyncpg.Connection[Any]:
-    """Connect to the database that ``text`` names. Raises DatabaseError, also if the server is older than 14."""
+    """Connect to the database that ``text`` names.
+
+    Raises DatabaseError, also if the server is older than PostgreSQL 14.
+    """
     try:
         target = dsn.parse(text)
     except ValueError as error:

@@ -70,7 +70,10 @@ def parse(text: str) -> Target:
 
 
 def _check_uri(base: str) -> None:
-    """Raise ValueError for a malformed host, which asyncpg would repeat in its error with part of the password."""
+    """Raise ValueError for a malformed host.
+
+    asyncpg would repeat it in its error, with part of the password.
+    """
     match = _URI.match(base)
     if match is None or match[1] not in ("postgres", "postgresql"):
         raise ValueError("it must begin with postgresql://")

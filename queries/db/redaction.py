@@ -36,7 +36,7 @@ def secrets(dsn: str) -> set[str]:
 
 
 def redact_message(message: str, arguments: Iterable[str]) -> str:
-    """Return ``message`` without the passwords of ``arguments``, whether it repeats an argument or only a password."""
+    """Return ``message`` without the passwords in ``arguments``, which it may repeat in part."""
     for word in arguments:
         safe = redact(word)
         if safe != word:

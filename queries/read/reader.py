@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.detect import Found
+from queries.contract.detect import DetectedEngine
 from queries.contract.loader import Engine
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
@@ -53,7 +53,12 @@ class Reader:
     """Reader of one engine. ``label`` is its name in this database, with which the ids of its nodes begin."""
 
     def __init__(
-        self, database: Database, found: Found, settings: Mapping[str, object] | None = None, *, read_only: bool = False
+        self,
+        database: Database,
+        found: DetectedEngine,
+        settings: Mapping[str, object] | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self.database = database
         self.variant = EngineVariant(database, found, settings or {})
@@ -73,7 +78,7 @@ class Reader:
         return self.variant.label
 
     @property
-    def found(self) -> Found:
+    def found(self) -> DetectedEngine:
         """Detected tables, privileges and needs."""
         return self.variant.found
 

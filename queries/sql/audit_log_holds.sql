@@ -1,8 +1,8 @@
--- Whether the audit log has this entry: same transaction, action, reason and person. NULL where that is not known, because all
--- entries that are looked at are newer.
+-- True if the audit log has this entry: same transaction, action, reason and user. NULL if unknown, because all entries
+-- that were read are newer.
 -- $1 id text: the transaction's id
 -- $2 args jsonb: the entry
--- Index: audit_log_pkey backwards; looks at 10,000 entries.
+-- Index: audit_log_pkey backwards; reads 10,000 entries.
 WITH newest AS MATERIALIZED (SELECT * FROM unstick.audit_log ORDER BY id DESC LIMIT 10000)
 SELECT CASE WHEN EXISTS (
               SELECT FROM newest l

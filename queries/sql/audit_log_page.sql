@@ -1,8 +1,8 @@
--- Entries, newest first; those about one node where its ids are given.
--- $1 cursor text: the last id of the page before, or NULL
+-- Entries, newest first. With ids, only the entries about one node.
+-- $1 cursor text: the last id of the previous page, or NULL
 -- $2 page int
--- $3 ids text[]: the node's id in each form that its label has had, or NULL
--- $4 query text: its schema; a node of the same id in another schema is another node
+-- $3 ids text[]: the node's id with each form of its label, or NULL
+-- $4 query text: the node's schema, because another schema may have a node with the same id
 -- Indexes: audit_log_pkey backwards; audit_log_results_idx for one node.
 SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host, l.engine, l.schema,
        l.action, l.reason, l.arguments::text AS arguments, l.results::text AS results, l.changes::text AS changes

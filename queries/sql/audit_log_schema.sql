@@ -1,5 +1,5 @@
--- The audit log: who did what to which rows, when, why, with which outcome. One row a transaction.
--- The server itself fills in when, which role and which transaction; an operator may add rows and read them, no more.
+-- The audit log: who did what to which rows, when, why, and with which outcome. One row per transaction.
+-- The server fills in time, role and transaction. An operator may only add and read rows.
 CREATE SCHEMA IF NOT EXISTS unstick;
 
 CREATE TABLE IF NOT EXISTS unstick.audit_log (
@@ -12,15 +12,15 @@ CREATE TABLE IF NOT EXISTS unstick.audit_log (
   application text NOT NULL,
   engine      text NOT NULL,
   schema      text NOT NULL,
-  action        text NOT NULL,
+  action      text NOT NULL,
   reason      text NOT NULL CHECK (reason <> ''),
   arguments   jsonb NOT NULL,
   results     jsonb NOT NULL,
-  changes     json NOT NULL -- only ever read whole: a large chunk is written twice as fast
+  changes     json NOT NULL -- json, not jsonb: always read as a whole, and a large chunk is written twice as fast
 );
 
--- What a chunk of 500 nodes has touched is half a megabyte, and most of an entry's price is to compress it: lz4 takes a
--- tenth of the time for the same size. A server that was built without it goes on as it did.
+-- The rows of a chunk of 500 nodes are half a megabyte, and compressing them is most of the cost of an entry. lz4 takes a
+-- tenth of the time for the same size. A server that was built without lz4 keeps its default.
 DO $$
 BEGIN
   ALTER TABLE unstick.audit_log ALTER results SET COMPRESSION lz4, ALTER changes SET COMPRESSION lz4;
@@ -29,4 +29,4 @@ END $$;
 
 CREATE INDEX IF NOT EXISTS audit_log_results_idx ON unstick.audit_log USING gin (results jsonb_path_ops);
 
-COMMENT ON TABLE unstick.audit_log IS 'What operators did through unstick; append-only for them.';
+COMMENT ON TABLE unstick.audit_log IS 'Actions of operators through unstick; append-only for operators.';

@@ -1,5 +1,5 @@
--- Whether the audit log is there, and whether this role may write and read it. Looked up by name in the catalog, because
--- to_regclass fails for a role that may not look into the schema.
+-- Existence of the audit log, and the right of this role to write and read it. It is found by name in the catalog,
+-- because to_regclass fails for a role without USAGE on the schema.
 -- Indexes: pg_namespace_nspname_index, pg_class_relname_nsp_index.
 SELECT l.oid IS NOT NULL AS exists,
        l.oid IS NOT NULL AND has_schema_privilege(l.relnamespace, 'USAGE') AND has_any_column_privilege(l.oid, 'INSERT') AS writable,

@@ -1,14 +1,14 @@
--- Sessions that lock a table exclusively, or wait to, of the tables whose names occur in a statement that got no lock.
--- Asked just after that statement failed: pg_blocking_pids() tells of sessions that are still waiting alone.
+-- Sessions that lock a table exclusively, or wait to, among the tables named in a statement that timed out on a lock.
+-- Runs after that statement failed: pg_blocking_pids() covers only sessions that are still waiting.
 -- $1 query text: the statement
--- `who` also names a prepared transaction, which has no session. `behind`: what keeps a waiting one from its lock.
--- `hidden`: the role may not see what that session does.
+-- `who` may also be a prepared transaction, which has no session. `behind`: the blockers of a waiting session.
+-- `hidden`: the role may not see the session's activity.
 -- Indexes: pg_class_oid_index; pg_locks is read once.
 WITH locks AS MATERIALIZED (
   SELECT l.* FROM pg_locks l WHERE l.locktype IN ('relation', 'transactionid')
 ),
 exclusive AS (
-  -- A prepared transaction has no pid; it locks its own id.
+  -- A prepared transaction has no pid. It locks its own id.
   SELECT l.relation, l.pid, l.granted, x.gid, x.prepared
     FROM locks l
     LEFT JOIN locks own ON l.pid IS NULL AND own.pid IS NULL AND own.locktype = 'transactionid' AND own.virtualtransaction = l.virtualtransaction
@@ -17,7 +17,7 @@ exclusive AS (
      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 ),
 named AS (
-  -- A lock on an index or a partition keeps readers of its table waiting.
+  -- A lock on an index or a partition also blocks readers of its table.
   SELECT x.pid, x.granted, x.gid, x.prepared, c.relname, t.relname AS asked
     FROM exclusive x JOIN pg_class c ON c.oid = x.relation
     LEFT JOIN pg_index i ON i.indexrelid = c.oid

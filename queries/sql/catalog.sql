@@ -1,10 +1,10 @@
 -- The relations of these names in every schema that could hold an engine: columns by base type, indexes, sizes, rights.
 -- $1 query text[]: relation names
--- Waits for no lock: sizes are estimates, because pg_relation_size() locks the relation, and so do pg_get_expr() and
--- pg_get_constraintdef(), which are left out for a relation that is `locked` exclusively.
+-- Waits for no lock. Sizes are estimates, because pg_relation_size() locks the relation. pg_get_expr() and
+-- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH RECURSIVE exclusive AS MATERIALIZED (
-  -- Also those that are waited for: whoever comes later waits behind them.
+  -- Includes locks that are waited for, because later requests queue behind them.
   SELECT l.relation FROM pg_locks l
    WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -21,7 +21,7 @@ columns AS (
    WHERE a.attnum > 0 AND NOT a.attisdropped
 ),
 base AS (
-  -- A domain's base type may be a domain again.
+  -- The base type of a domain may be another domain.
   SELECT t.oid AS origin, t.oid, t.typname, t.typtype, t.typbasetype FROM pg_type t
    WHERE t.oid IN (SELECT atttypid FROM columns)
   UNION ALL
@@ -29,13 +29,13 @@ base AS (
     FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd'
 ),
 family AS (
-  -- A partitioned table has no rows of its own; those of a table's partitions and heirs are read with it.
+  -- A partitioned table has no rows of its own. Reading a table reads its partitions and child tables.
   SELECT f.oid AS origin, f.oid FROM found f
   UNION
   SELECT p.origin, i.inhrelid FROM family p JOIN pg_inherits i ON i.inhparent = p.oid
 ),
 sizes AS (
-  -- relpages is 0 until the first VACUUM or ANALYZE, and old after a bulk load: rows inserted since count at 20 a page.
+  -- relpages is 0 until the first VACUUM or ANALYZE and stale after a bulk load, so rows inserted since count 20 per page.
   SELECT p.origin, sum(greatest(c.relpages, (pg_stat_get_ins_since_vacuum(c.oid) + 19) / 20))::int8 AS pages
     FROM family p JOIN pg_class c ON c.oid = p.oid WHERE c.relkind IN ('r', 'm') GROUP BY p.origin
 )

@@ -1,8 +1,7 @@
--- What a statement on the relations of these names would run, where that is in doubt: code of roles that are not trusted,
--- and functions and sequences that the current role may not use. Trusted are the current role, superusers, the
--- database's owner and the roles that the operator has listed. No row: nothing is in doubt.
--- sort: schema, relation, type, function: who owns it; create: who may create objects in the schema; reads, writes:
--- functions that already a read runs, or only a write; insert, update: what these lack, with no role.
+-- Code of untrusted roles that a statement on these relations would run, and functions and sequences that the current role
+-- may not use. Trusted are the current role, superusers, the database's owner and the roles that the operator listed.
+-- sort: schema, relation, type, function: `role` owns the object; create: `role` may create objects in the schema;
+-- reads, writes: a function that a read runs, or only a write; insert, update: a privilege that is missing, without `role`.
 -- $1 query text[]: relation names
 -- $2 args jsonb: functions: names of functions that are called; trusted: names of roles
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_depend_depender_index, pg_proc_proname_args_nsp_index.
@@ -19,7 +18,7 @@ named AS MATERIALIZED (
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
 ),
 members AS (
-  -- With partitions, whose triggers run too.
+  -- Includes partitions, whose triggers also run.
   SELECT m.oid, m.nspname, m.relname FROM named m
   UNION
   SELECT i.inhrelid, m.nspname, m.relname FROM members m JOIN pg_inherits i ON i.inhparent = m.oid
@@ -45,7 +44,7 @@ made AS MATERIALIZED (
    WHERE y.typnamespace <> 'pg_catalog'::regnamespace
 ),
 code AS (
-  -- What a table or a type runs, as objects that depend on the functions; sort: at a read already, or at a write alone.
+  -- Objects of a table or type that depend on functions. sort: a read runs them, or only a write.
   SELECT m.nspname, m.relname, 'reads' AS sort, 'pg_policy'::regclass AS class, p.oid
     FROM members m JOIN pg_policy p ON p.polrelid = m.oid
   UNION ALL
@@ -72,7 +71,7 @@ run AS MATERIALIZED (
     LEFT JOIN pg_operator o ON o.oid = d.refobjid AND d.refclassid = 'pg_operator'::regclass
 ),
 lacking AS (
-  -- Triggers need no right to their functions. A default's functions are run by an INSERT alone.
+  -- The function of a trigger needs no privilege. Only INSERT runs the functions of a default.
   SELECT r.nspname, r.relname, k.sort, 'EXECUTE on ' || r.oid::regprocedure AS what
     FROM run r CROSS JOIN (VALUES ('insert'), ('update')) AS k(sort)
    WHERE r.class NOT IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass)
@@ -84,7 +83,7 @@ lacking AS (
     JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
     JOIN pg_class s ON s.oid = d.refobjid
    WHERE c.class = 'pg_attrdef'::regclass
-     AND CASE WHEN s.relkind = 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE') END -- else asked of other relations too
+     AND CASE WHEN s.relkind = 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE') END -- CASE, because it fails for other relations
 ),
 owned AS (
   SELECT s.nspname, '' AS relname, 'schema' AS sort, 'the schema ' || quote_ident(s.nspname) AS what, s.nspowner AS owner FROM schemas s

@@ -1,6 +1,6 @@
--- How many rows of these tables the transactions of this session have deleted, as the server counts for its statistics.
--- What was counted before a change is to be subtracted: the server keeps counts of earlier transactions for a while.
--- A table that is not found by its name, and any table where the server does not count, gives no number.
+-- Number of rows of these tables that this session has deleted, from the server's statistics.
+-- Subtract the number from before a change, because the server keeps counts of earlier transactions for a while.
+-- NULL for a table that is not found by its name, and if track_counts is off.
 -- $1 ids text[]: names of tables, with or without their schema
 -- Index: pg_class_relname_nsp_index.
 SELECT n.name AS "table",

@@ -1,10 +1,12 @@
--- What roles need for one engine: the GRANT statements, in order, as text. None of them is run.
--- $1 args jsonb: schema; tables, all that are there; changes, a table and what is done to it; besides, other schemas it
---   uses; queues, those of them whose tables come and go; columns of other tables that keep ids of its rows, as table.column
---   or *.column, and their type; called and executed, names of functions that everybody's
---   statements and only the operators' call; viewers and operators, names of roles
--- Before a row is deleted, its action looks who points at it, and a detail page shows it: so both may read every foreign key
--- to such a table, and the columns given.
+-- GRANT statements that roles need for one engine, in order, as text. None of them is run.
+-- $1 args jsonb: an object with
+--   schema; tables: all tables of the engine; changes: tables and the privileges to change them;
+--   besides: other schemas that it uses; queues: those of them whose tables are created and dropped at run time;
+--   columns: columns of other tables that hold ids of its rows, as table.column or *.column, and their type;
+--   called: functions that statements of all roles call; executed: functions that only operators' statements call;
+--   viewers and operators: names of roles
+-- Actions that delete a row, and detail pages, read the rows that refer to it. So viewers and operators may read every
+-- foreign key to such a table, and the given columns.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (
   SELECT $1::jsonb ->> 'schema' AS schema,
@@ -29,8 +31,8 @@ changed AS MATERIALIZED (
     JOIN pg_class t ON t.relnamespace = tn.oid AND t.relname = c.name
 ),
 code AS MATERIALIZED (
-  -- What a change of a table evaluates as the role itself: defaults where rows are added; constraints, also of domains,
-  -- and expressions of indexes at any change. The function of a trigger needs no right.
+  -- Expressions that a change evaluates with the role's privileges: defaults on INSERT; constraints, also of domains,
+  -- and index expressions on every change. The function of a trigger needs no privilege.
   SELECT 'pg_attrdef'::regclass AS class, d.oid FROM changed t JOIN pg_attrdef d ON d.adrelid = t.oid WHERE t.adds
   UNION ALL
   SELECT 'pg_type'::regclass, y.oid FROM changed t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_type y ON y.oid = a.atttypid
@@ -43,7 +45,7 @@ code AS MATERIALIZED (
   SELECT 'pg_class'::regclass, i.indexrelid FROM changed t JOIN pg_index i ON i.indrelid = t.oid
 ),
 sequences AS (
-  -- An identity column needs no right to its own.
+  -- The sequence of an identity column needs no privilege.
   SELECT DISTINCT n.nspname, s.relname
     FROM code c
     JOIN pg_depend d ON d.classid = c.class AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
@@ -82,12 +84,12 @@ pointing AS (
    WHERE EXISTS (SELECT FROM changes c WHERE c.deletes)
 ),
 makers AS (
-  -- Whoever owns tables in a schema of queues makes those of later queues too.
+  -- The owner of tables in a schema of queues also creates the tables of later queues.
   SELECT DISTINCT s.nspname, pg_get_userbyid(c.relowner) AS owner
     FROM schemas s JOIN pg_namespace n ON n.nspname = s.nspname JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p')
    WHERE s.queues
 ),
-told AS (
+statements AS (
   SELECT 1 AS part, row_number() OVER (ORDER BY s.beside, s.nspname) AS at,
          format('GRANT USAGE ON SCHEMA %I TO %s', s.nspname, a.everybody) AS statement
     FROM schemas s CROSS JOIN asked a
@@ -125,4 +127,4 @@ told AS (
     FROM makers m CROSS JOIN asked a
    CROSS JOIN LATERAL (VALUES (1, 'SELECT', a.everybody), (2, 'INSERT, UPDATE, DELETE', a.operators)) AS r(at, words, roles)
 )
-SELECT t.statement FROM told t WHERE t.statement IS NOT NULL ORDER BY t.part, t.at
+SELECT t.statement FROM statements t WHERE t.statement IS NOT NULL ORDER BY t.part, t.at

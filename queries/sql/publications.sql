@@ -1,2 +1,2 @@
--- Publications that also publish every table made later.
+-- Publications that include tables created later.
 SELECT p.pubname::text AS name FROM pg_publication p WHERE p.puballtables AND p.pubinsert ORDER BY p.pubname

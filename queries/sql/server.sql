@@ -1,11 +1,10 @@
--- What this server and this session are. `life` differs after a crash, a restart and on another server; `timeline`
--- after a promotion. Right after one the last checkpoint is still of the old timeline, and the end of recovery is of the
--- new one. `read_only` is default_transaction_read_only as a new session would have it: read from the catalog, because
--- ALTER DATABASE and ALTER ROLE do not reach sessions that exist; a SET that another client of a pooler left behind does
--- not count.
--- pg_control_system() and the like are asked through ts_stat(), which runs a statement given as text: a call written here
--- is refused before the CASE around it is looked at, where EXECUTE was revoked. Then `system_identifier` is made of the
--- address, and `timeline` is NULL.
+-- Facts about this server and session. `life` differs after a crash, after a restart and on another server; `timeline`
+-- after a promotion. Right after a promotion the last checkpoint is still on the old timeline, but the end of recovery is
+-- on the new one. `read_only` is default_transaction_read_only of a new session. It is read from the catalog, because
+-- ALTER DATABASE and ALTER ROLE do not affect existing sessions, and a SET of another client of a pooler does not count.
+-- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With
+-- EXECUTE revoked the server refuses a direct call before it evaluates the CASE around it. In that case
+-- `system_identifier` is made from the address, and `timeline` is NULL.
 SELECT current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,

@@ -1,5 +1,5 @@
--- Enum labels, fields of composite types and functions of these names (with their arguments' types, and whether this
--- role may execute them), by schema.
+-- Enum labels, fields of composite types, and functions with the types of their arguments and this role's EXECUTE right,
+-- for these names in every schema.
 -- $1 query text[]: names of types and functions
 -- Indexes: pg_type_typname_nsp_index, pg_proc_proname_args_nsp_index.
 SELECT n.nspname::text AS schema, t.typname::text AS name, 'enum' AS sort, true AS usable,
@@ -16,7 +16,7 @@ UNION ALL
 SELECT n.nspname::text, p.proname || '(' || array_to_string(a.types, ', ') || ')', 'function', has_function_privilege(p.oid, 'EXECUTE'), a.types
   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
  CROSS JOIN LATERAL (
-         -- As with columns it is the base type that counts: a domain may have any name.
+         -- The base type, as for columns, because a domain may have any name.
          SELECT ARRAY(SELECT coalesce(b.typname, y.typname)::text
                         FROM unnest(p.proargtypes) WITH ORDINALITY AS g(oid, ord)
                         JOIN pg_type y ON y.oid = g.oid LEFT JOIN pg_type b ON b.oid = nullif(y.typbasetype, 0)

@@ -1,7 +1,6 @@
--- This transaction's id, by which its commit can be settled when the answer is lost, and which life of which server
--- it is in (a crash makes the server discard its statistics and so changes when they were reset); its history, which is
--- another one after a promotion; and when it began. Where the role may not ask for the history (see server.sql), it is a
--- new one each time, which is to say that no two are known to be the same.
+-- This transaction's id and start time, and the server's `life` and `history`. With them the console finds out the outcome
+-- of a COMMIT whose answer was lost. `life` changes at a crash, because the server then resets its statistics. `history`
+-- changes at a promotion. If the role may not read it (see server.sql), it is a random value, equal to no other.
 SELECT pg_current_xact_id()::text AS xid, extract(epoch FROM now())::float8 AS at,
        pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
        coalesce(CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')

@@ -1,6 +1,6 @@
--- What became of a transaction: committed, aborted, in progress; NULL where the server has forgotten it; an error where
--- it never had such an id. `life` and `history` as in xact_id.sql: where they differ, the id may have been given to
--- another since. `synchronous`: COMMIT waits for a standby.
+-- Status of a transaction: committed, aborted, in progress; NULL if the server no longer knows it; an error for an id that
+-- was never assigned. `life` and `history` are as in xact_id.sql: if they differ, the id may belong to another transaction
+-- now. `synchronous`: COMMIT waits for a standby.
 -- $1 id text: the transaction's id
 SELECT pg_xact_status($1::text::xid8) AS status,
        pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,

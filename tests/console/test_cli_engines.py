@@ -137,7 +137,7 @@ def test_the_profile_is_the_settings_or_what_is_recognised_and_always_shown(engi
         v["action"]["name"]: v["available"] for v in unstick("engines", "--json", dsn=dsn).json["engines"][0]["actions"]
     }
     assert ("mark_failed" in actions, actions["cancel"]) == ((True, False) if profile == "mirror" else (False, True))
-    assert f"profile: {profile} (as the settings say)" in unstick("engines", dsn=dsn, home=home).out
+    assert f"profile: {profile} (from the settings)" in unstick("engines", dsn=dsn, home=home).out
     recognised = unstick("engines", dsn=dsn).out
     assert f"profile: {profile} (" in recognised
-    assert "as the settings say" not in recognised
+    assert "from the settings" not in recognised

@@ -51,7 +51,7 @@ class TaskerDb:
     async def write(self, data: Data) -> None:
         """Insert the created rows and detect the engine again, because queues may be new."""
         await data.insert(self.connection)
-        await self.workspace.look()
+        await self.workspace.detect()
 
     # Names
 

@@ -157,7 +157,7 @@ async def test_a_missing_privilege_is_named(
         # The right to update one column is some right to update; only the server knows that it is not enough.
         grants = f"GRANT UPDATE (output) ON task TO {role}; GRANT DELETE ON task_timer TO {role}"
         server.sql(grants, eternaltwin)
-        await workspace.look()
+        await workspace.detect()
         outcomes = await do(workspace, "cancel", [task])
         assert outcomes_of(outcomes) == {task: DENIED}
         assert why(outcomes, task).startswith("Permission denied for table task. The action needs UPDATE task, DELETE ")

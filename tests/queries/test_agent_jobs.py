@@ -173,7 +173,7 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
 async def test_the_operators_word_goes_before_what_is_recognised(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.job("active")
     workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "mirror"}})
-    assert reader(workspace).variant.notes == ("profile: mirror (as the settings say)",)
+    assert reader(workspace).variant.notes == ("profile: mirror (from the settings)",)
     await workspace.close()
     with pytest.raises(DatabaseError, match="it is one of mirror, table"):
         await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "bull"}})
@@ -189,7 +189,7 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
     assert local(await reader(workspace).roots()) == [f"user:{ANNA}"]
     assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
     assert "group: user (chosen here)" in reader(workspace).variant.notes
-    await workspace.look()
+    await workspace.detect()
     assert reader(workspace).engine.limits["group"] == "user"
     for option, value in (("group", "planet"), ("colour", "red")):
         with pytest.raises(DatabaseError):
@@ -354,7 +354,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     assert counts[Phase.READY] == Precision.EXACT
     assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
     await agent_jobs_db.sql("DROP INDEX idx_jobs_user_status_created_at")
-    await workspace.look()
+    await workspace.detect()
     for page in (await reader(workspace).roots(), await reader(workspace).live()):
         assert page.scan_required is not None
         assert "jobs.user_id" in page.scan_required.why
@@ -406,7 +406,7 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
 ) -> None:
     """Up to some dozens of a user are read at once, of others each status by itself; many are as old as each other."""
     await agent_jobs_db.sql(index)
-    await mirror.look()
+    await mirror.detect()
     await agent_jobs_db.sql("SELECT setseed($1::float8)", seed)
     await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at)"

@@ -231,10 +231,10 @@ async def test_a_table_that_may_not_be_written_leaves_the_file(
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
     assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
     server.sql(audit_log.grants(role), eternaltwin)
-    await workspace.look()
+    await workspace.detect()
     assert workspace.audit_log_place == "table"
     server.sql("DROP SCHEMA unstick CASCADE", eternaltwin)
-    await workspace.look()
+    await workspace.detect()
     assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
     await workspace.close()
 

@@ -267,7 +267,7 @@ async def test_delete_of_many_wants_the_indexes(eternaltwin_db: EternaltwinDb, w
     assert "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id" in why(outcomes, ids[0])
     await eternaltwin_db.sql("CREATE INDEX ON task (job_id)")
     await eternaltwin_db.sql("CREATE INDEX ON task_timer (task_id)")
-    await workspace.look()
+    await workspace.detect()
     assert set(outcomes_of(await do(workspace, "delete", ids)).values()) == {CHANGED}
     assert await eternaltwin_db.value("SELECT count(*) FROM job") == 0
 

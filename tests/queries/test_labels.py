@@ -196,7 +196,7 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
         r.found.schema: (r.engine.limits["profile"], r.engine.limits["group"]) for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
-    assert all(any("as the settings say" in note for note in r.variant.notes) for r in workspace.engines.values())
+    assert all(any("from the settings" in note for note in r.variant.notes) for r in workspace.engines.values())
     await workspace.close()
 
 
@@ -207,7 +207,7 @@ async def test_a_running_console_never_acts_on_another_schema_than_it_showed(
     workspace = await opened(database, tmp_path)
     versions = await seen(workspace, ["uni2work/job:5"], "uni2work")
     add("archive")
-    await workspace.look()
+    await workspace.detect()
     with pytest.raises(UnknownIdError, match="uni2work@archive"):
         await do(workspace, "cancel", versions, label="uni2work")
     assert await asyncio.to_thread(left, database) == {"public", "archive"}

@@ -121,7 +121,7 @@ async def test_detection_waits_for_no_lock(server: PostgresServer, lock: Lock, t
     assert workspace.locked == {"jobs"}
     assert [(d.engine, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
     await holder.execute("ROLLBACK")
-    await workspace.look(renew=True)
+    await workspace.detect(renew=True)
     assert list(workspace.engines) == ["agent_jobs"]
     assert not workspace.locked
     await workspace.close()

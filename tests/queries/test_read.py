@@ -241,7 +241,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert {s.name for s in detail.sections if s.scan_required} == {"timers"}
 
     await eternaltwin_db.sql("CREATE INDEX ON task (job_id)")
-    await workspace.look()
+    await workspace.detect()
     page = await reader(workspace).children(node)
     assert [n.id for n in page.nodes] == [eternaltwin_db.id(task)]
     await workspace.close()

@@ -131,7 +131,7 @@ async def test_without_the_queue_in_this_database_messages_are_external(tasker_d
     dead = data.task("refund", state="error", ago=900)
     await tasker_db.write(data)
     await tasker_db.sql(NO_QUEUE)
-    await tasker_db.workspace.look()
+    await tasker_db.workspace.detect()
     assert tasker_db.reader.engine.limits["queue"] == "elsewhere"
     for action, node in (("resend", tasker_db.step(made, "check_return")), ("restart", tasker_db.task(dead))):
         outcomes = await tasker_db.do(action, node)
@@ -164,7 +164,7 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) 
     columns = []
     for change in ("SELECT 1", "DROP FUNCTION get_task_summaries(uuid[])"):
         await demo.sql(change)
-        await demo.workspace.look()
+        await demo.workspace.detect()
         detail = await demo.reader.detail(node)
         assert detail is not None
         view = next(s for s in detail.sections if s.title == "The engine's view")

@@ -522,7 +522,7 @@ async def test_unsupported_actions_have_a_reason(uni2work_db: Uni2workDb, uni2wo
 
 async def test_without_the_optional_parts(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     await uni2work_db.sql("DROP TABLE token_bucket; ALTER TABLE queued_job DROP COLUMN write_last_exec")
-    await uni2work_workspace.look()
+    await uni2work_workspace.detect()
     reader = uni2work_workspace.engines[LABEL]
     job, entry = await plain(uni2work_db), await uni2work_db.cron(PRUNE)
     assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
@@ -554,7 +554,7 @@ async def test_instances_may_be_text(uni2work_db: Uni2workDb, uni2work_workspace
     )
     await uni2work_db.connection.close()
     uni2work_db.__init__((await Uni2workDb.open(uni2work_db.dsn)).connection)  # type: ignore[misc]
-    await uni2work_workspace.look()
+    await uni2work_workspace.detect()
     await uni2work_db.sql(
         "INSERT INTO queued_job (content, creation_instance, creation_time, lock_instance, lock_time, write_last_exec)"
         """ VALUES ('{"job": "a"}', 'pod-1', now() - interval '1h', 'pod-2', now() - interval '1h', true),"""

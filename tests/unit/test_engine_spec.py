@@ -62,8 +62,9 @@ BROKEN = [
      "finding spinning: there is no threshold 'spins'"),
     (change(TOML, 'action = "cancel"\nproof = "assumed"\nsame', 'action = "wake"\nproof = "assumed"\nsame'), TOML,
      'same = ["kind", "kind_version"', "finding compute_bound: the lock section of wake has no column `same`"),
-    (change(TOML, 'grows = "revision"\nper_minute', "per_minute"), TOML, "per_minute =", "per_minute wants grows"),
-    (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "action release: it is there twice for a task"),
+    (change(TOML, 'grows = "revision"\nper_minute', "per_minute"), TOML, "per_minute =",
+     "`per_minute` requires `grows`"),
+    (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "action release: it is defined twice for a task"),
     (change("roots.sql", "-- $1 cursor", "-- $1 curser"), "roots.sql", "curser", "'curser' is not a parameter"),
     (change("children.sql", "needs: task_by_job", "needs: task_by_jib"), "children.sql", "needs:",
      "needs 'task_by_jib', which engine.toml does not define"),
@@ -74,11 +75,11 @@ BROKEN = [
     (change("findings/starved.sql", "-- $1", "-- kinds: job step\n-- $1"), "findings/starved.sql", "-- kinds",
      "there is no node kind 'step'"),
     (change("detail/state.sql", "-- title: State", "--"), "detail/state.sql", "--",
-     "a section of the detail page has lines -- title: and -- kinds:"),
+     "needs the lines -- title: and -- kinds:"),
     (change("detail/state.sql", "-- kinds: task", "-- kinds: task\n-- drawn: pie"), "detail/state.sql", "-- drawn",
-     "'pie' is nothing that is drawn; there are graph and timeline"),
+     "there is no drawing 'pie'; use graph or timeline"),
     (change(TOML, "[needs.", '[options.by]\ntitle = "t"\nview = true\n\n[needs.'), TOML, "view = true",
-     "options.by: a view has choices"),
+     "options.by: a view needs"),
     (change("actions/wake.sql", "-- :refused", "-- :refuse"), "actions/wake.sql", "-- :refuse",
      "section 'refuse' is not one of lock, refused, rows, change"),
     (change("actions/wake.sql", "-- :rows", "-- "), "actions/wake.sql", None, "the section :rows is missing"),
@@ -98,7 +99,7 @@ def test_what_is_wrong_is_named_with_its_line(
     assert first.startswith(f"{folder / file}:{line_of(folder / file, at) if at else ''}")
     assert re.match(r":\d+: ", first.removeprefix(str(folder / file)))
     assert said in first
-    assert last == "The engine 'mine' is not usable until that is mended."
+    assert last == "The engine 'mine' cannot be used until this is fixed."
 
 
 @pytest.mark.parametrize("file", [*(f"{name}.sql" for name in loader.REQUIRED), "actions/restart.sql", TOML])
@@ -110,8 +111,8 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "said"), [
-    ('effect = "The task changes', "action wake: its effect is missing"),
-    ('why = "tasks of this engine', "action send: it is unsupported, so it must say why"),
+    ('effect = "The task changes', "action wake: `effect` is required"),
+    ('why = "tasks of this engine', "action send: it is unsupported, so `why` is required"),
 ])  # fmt: skip
 def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
     lines = (folder / TOML).read_text().splitlines()

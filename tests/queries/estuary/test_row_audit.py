@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from queries.contract import loader
-from queries.contract.detect import Found
+from queries.contract.detect import DetectedEngine
 from queries.db.shared_sql import statement
 from queries.model import Outcome
 from queries.read.reader import Reader
@@ -127,7 +127,7 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     ))  # fmt: skip
     workspace = await opened(estuary, tmp_path)
     own = workspace.engines[LABEL]
-    found: Found = own.found
+    found: DetectedEngine = own.found
     bound = loader.in_schema(loader.load(folder, LABEL), found.schema)
     workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, engine=bound))
     yield workspace
