@@ -91,11 +91,14 @@ class EngineVariant:
         self.engine = engines.with_limits(self.engine, {option: value})
 
     def parameters(self, **more: Any) -> dict[str, Any]:
-        """Return statement parameters: ``have`` (needs that are met), ``limits`` (thresholds, options) and ``more``."""
+        """Return the parameters of statements.
+
+        ``have`` are the needs that are met, ``limits`` the thresholds and options.
+        """
         return {"have": sorted(self.found.have), "limits": _json(self.engine.limits), **more}
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
-        """Return the statement ``name`` that this schema and server can run; None if there is no such statement."""
+        """Return the best variant of a statement for this schema and server, or None."""
         candidates = self.engine.statements.get(name, ())
         have = frozenset(self.engine.spec.needs) if allow_scan else self.found.have
         version = self.database.server.version if self.database.server else 0
