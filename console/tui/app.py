@@ -21,10 +21,11 @@ from console.config import Config
 from console.model.session import Link, Opener, Session
 from console.target import Target
 from console.tui import keymap, textual_compat, theme
+from console.tui.bindings import bindings
 from console.tui.driver import Terminal
 from console.tui.key_queue import Keyboard
 from console.tui.keymap import Key
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
 from queries.actions.plan import Plan

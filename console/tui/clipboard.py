@@ -1,4 +1,4 @@
-"""Getting text out of the terminal: OSC 52 where the terminal takes it, else a file."""
+"""Copy text with OSC 52 if the terminal supports it, else to a file."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 from queries import user_dirs
 from queries.state_file import open_private
 
-MOST = 74_000  # bytes of base64 that terminals commonly take in one OSC 52
-DEAF = {"dumb", "linux", "vt100", "vt220", "ansi"}
-DEAF_PROGRAMS = {"Apple_Terminal"}
+MAX_BYTES = 74_000  # base64 bytes that most terminals accept in one OSC 52
+UNSUPPORTED_TERMS = {"dumb", "linux", "vt100", "vt220", "ansi"}
+UNSUPPORTED_PROGRAMS = {"Apple_Terminal"}
 
 
-def hears(text: str, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the terminal can be expected to put this on the clipboard. It never answers, so this is all there is."""
-    if environment.get("TERM", "") in DEAF or environment.get("TERM_PROGRAM", "") in DEAF_PROGRAMS:
+def supported(text: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return True if the terminal probably supports OSC 52 for this text. Terminals do not acknowledge it."""
+    if environment.get("TERM", "") in UNSUPPORTED_TERMS or environment.get("TERM_PROGRAM", "") in UNSUPPORTED_PROGRAMS:
         return False
-    return len(text.encode()) * 4 // 3 <= MOST
+    return len(text.encode()) * 4 // 3 <= MAX_BYTES
 
 
 def save(text: str) -> Path:
-    """Write the text to a file that only the operator can read; its path. Raises OSError."""
+    """Write the text to a file that only the operator can read. Return its path. Raises OSError."""
     path = user_dirs.folder("state") / "copied.txt"
     with os.fdopen(open_private(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(text.encode("utf-8", "surrogatepass"))

@@ -119,6 +119,29 @@ DETAIL = (
 
 ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the audit log", 1),)
 
+DIALOG = (Key("dialog.leave", "escape", "screen.leave", "cancel", "Close the dialog without a change"),)
+
+INPUT = (
+    Key("input.dry_run", "enter", "screen.go", "dry run (changes nothing)", "Start the dry run; it changes nothing"),
+)
+
+CONFIRM = (
+    Key("confirm.again", "r", "screen.again", "repeat dry run", "Repeat the dry run on the current rows"),
+    Key("confirm.back", "b", "screen.back", "edit reason", "Back to the reason and the arguments"),
+    Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
+)
+
+RESULT = (Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk"),)
+
+COPY = (
+    Key("copy.copy", "enter", "screen.copy", "copy", "Copy to the clipboard"),
+    Key("copy.save", "f", "screen.save", "write to a file", "Write the text to a file"),
+)
+
+SCAN = (Key("scan.copy", "y", "screen.copy", "copy the DDL", "Copy the DDL of the index that would avoid the scan"),)
+
+PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),)  # bound by the input line
+
 TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
     "in the lists": LIST,
@@ -131,6 +154,13 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the detail page": DETAIL,
     "in the audit log": AUDIT_LOG,
     "in an audit log entry": ENTRY,
+    "in every dialog": DIALOG,
+    "in the input of an action": INPUT,
+    "in the confirmation of an action": CONFIRM,
+    "in the result of an action": RESULT,
+    "in the copy dialog": COPY,
+    "before a scan": SCAN,
+    "in a prompt": PROMPT,
 }
 
 

@@ -14,6 +14,13 @@ from queries.safe_text import safe_text
 from queries.workspace import Workspace
 
 
+def count_nodes(number: int, ids: Iterable[str]) -> str:
+    """Return ``1 task`` or ``12 tasks``; ``12 nodes`` if the ids are of several kinds."""
+    kinds = {split_id(id_)[1] for id_ in ids}
+    kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
+    return f"{number} {kind}{'' if number == 1 else 's'}"
+
+
 class Plan(Record):
     """An action of one engine and its nodes. ``actions`` has the action's variant for each kind of node.
 
@@ -39,10 +46,10 @@ class Plan(Record):
 
     @property
     def title(self) -> str:
-        """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 nodes``."""
+        """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 tasks``."""
         if len(self.nodes) == 1:
             return f"{self.action.title}: {self.nodes[0].title}"
-        return f"{self.action.title}: {len(self.nodes)} nodes"
+        return f"{self.action.title}: {count_nodes(len(self.nodes), (node.id for node in self.nodes))}"
 
     def by_script(self, ids: Iterable[str]) -> list[tuple[Action, dict[str, str]]]:
         """Return the nodes of ``ids`` that are not refused, one group with its versions for each SQL script."""

@@ -38,7 +38,7 @@ async def test_a_wake_from_key_to_row(
         await on_task(tui)
         await tui.action("W", "its timer was missed")
         text = await tui.wait_for("Blocked → Available")
-        assert "Would change 1 node" in text
+        assert "Will change 1" in text
         assert "deleted task_timer" in text
         assert "the table in this database" in text
         assert (await eternaltwin_db.row(task))["status"] == "Blocked", "a dry run changes nothing"
@@ -61,7 +61,7 @@ async def test_without_a_table_the_dialog_names_the_file(
     async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
         await on_task(tui)
         await tui.action("W")
-        await tui.wait_for("goes to  the file", "unstick init")
+        await tui.wait_for("written to  the file", "unstick init")
 
 
 async def test_enter_alone_never_commits(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_no_reason_no_dry_run(
         await tui.wait_for("Reason, for the audit log")
         await tui.type(reason)
         await tui.press("enter")
-        await tui.wait_for("A reason is needed")
+        await tui.wait_for("Enter a reason")
         await tui.press("escape")
         await tui.wait_for("Nothing was changed.")
 
@@ -96,7 +96,7 @@ async def test_a_flag_reaches_the_action(eternaltwin_db: EternaltwinDb, eternalt
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)
         await tui.action("W")
-        await tui.wait_for("Nothing would be changed", "it waits for another task")
+        await tui.wait_for("Nothing to change", "it waits for another task")
         assert tui.app.screen.query_one("#go", Button).disabled
         await tui.press("escape")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
@@ -104,7 +104,7 @@ async def test_a_flag_reaches_the_action(eternaltwin_db: EternaltwinDb, eternalt
         await tui.wait_for("Reason, for the audit log")
         await tui.type("it must")
         await tui.press("tab", "space", "tab", "tab", "enter")
-        await tui.wait_for("Would change 1 node", "untimed")
+        await tui.wait_for("Will change 1", "untimed")
         await tui.press("W")
         await tui.wait_for("1 changed", "Close")
     assert (await eternaltwin_db.row(task))["status"] == "Available"
@@ -158,9 +158,9 @@ async def test_a_node_that_vanishes_under_the_dialog(
         await on_task(tui)
         await tui.action("W")
         await eternaltwin_db.sql("DELETE FROM task")
-        await tui.wait_for("it does not exist any more")
+        await tui.wait_for("1 task deleted")
         await tui.press("W")
-        await tui.wait_for("gone: it does not exist any more", "Close")
+        await tui.wait_for("gone: no longer exists", "Close")
         await tui.press("enter")
         await tui.wait_for("Wake: SendEmail v1: 1 gone")
 
@@ -173,12 +173,12 @@ async def test_a_node_that_moves_under_the_dialog(
         await on_task(tui)
         await tui.action("C")
         await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
-        await tui.wait_for("it was changed by somebody else")
+        await tui.wait_for("changed by another session")
         await tui.press("r")
-        await tui.wait_for("Would change 1 node", lambda: "somebody else" not in tui.text)
+        await tui.wait_for("Will change 1", lambda: "another session" not in tui.text)
         await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
         await tui.press("C")
-        await tui.wait_for("1 moved", "Close")
+        await tui.wait_for("1 stale", "Close")
     assert (await eternaltwin_db.row(task))["status"] == "Blocked"
 
 
@@ -189,9 +189,9 @@ async def test_a_row_that_somebody_holds(eternaltwin_db: EternaltwinDb, eternalt
         async with eternaltwin_db.connection.transaction():
             await eternaltwin_db.sql("SELECT FROM task WHERE task_id = $1 FOR UPDATE", task)
             await tui.action("W")
-            await tui.wait_for("Nothing would be changed", "busy: another transaction holds it")
+            await tui.wait_for("Nothing to change", "locked by another transaction")
         await tui.press("r")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
 
 
 async def test_many_at_once(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
@@ -203,14 +203,14 @@ async def test_many_at_once(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp
         await tui.press("asterisk")
         await tui.wait_for("30 marked")
         await tui.press("C")
-        await tui.wait_for("20 of 30 eligible", "10 left out: not while it is done")
+        await tui.wait_for("20 of 30 eligible", "10 skipped: not while it is done")
         await tui.type("all of them")
         await tui.press("enter")
-        await tui.wait_for("Would change 20 nodes", "C changes 20 nodes")
+        await tui.wait_for("Will change 20", "C apply to 20")
         await tui.press("C")
         await tui.wait_for("20 changed", "10 refused", "Close")
         await tui.press("enter")
-        await tui.wait_for("Cancel job: 20 nodes: 20 changed", lambda: "marked" not in tui.text)
+        await tui.wait_for("Cancel job: 20 jobs: 20 changed", lambda: "marked" not in tui.text)
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 30
 
 
@@ -235,7 +235,7 @@ async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, etern
         assert work.ended
         told = work.told
     changed = (await eternaltwin_db.row(task))["status"] == "Available"
-    assert told == ("1 changed" if changed else "1 busy")
+    assert told == ("1 changed" if changed else "1 locked")
 
 
 async def test_an_action_that_cannot_be_done_says_why(
@@ -314,12 +314,12 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
         await tui.wait_for("spinning", "RefreshForumThread")
         finding = tui.app.front.table.current  # type: ignore[attr-defined]
         await tui.action("C", "it spins")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
         before = runner.polls
         await tui.wait_for(lambda: runner.polls > before + 50)
-        assert "changed by somebody else" not in tui.text
+        assert "changed by another session" not in tui.text
         await tui.press("r")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
         await tui.press("C")
         await tui.wait_for("1 changed", "Close")
     running.cancel()

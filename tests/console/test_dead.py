@@ -131,7 +131,7 @@ async def test_resolve_from_key_to_row(tasker_db: TaskerDb, tasker: str, tmp_pat
         await tui.press("right", "down")
         await tui.wait_for(lambda: "503 after 0 ms" in row_of(tui))
         await tui.action("E", "the gateway was down")
-        await tui.wait_for("pending → manually_resolved", "Would change 1 node")
+        await tui.wait_for("pending → manually_resolved", "Will change 1")
         assert await tasker_db.value(STATUS, first) == "pending", "a dry run changes nothing"
         await tui.press("E")
         await tui.wait_for("1 changed", "Close")
@@ -155,13 +155,13 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_told(
         await tui.wait_for(REFUND)
         await down_to(tui, REFUND)
         await tui.action("E", "it is dealt with")
-        await tui.wait_for("E changes 1 node")
+        await tui.wait_for("E apply to 1")
         other = await tasker_db.do(
             "resolve", tasker_db.dead_letter(dead_letter), status="permanently_failed", name="Ben"
         )
         assert [r.outcome for r in other.results] == [Outcome.CHANGED]
         await tui.press("E")
-        await tui.wait_for("1 moved", "Close")
+        await tui.wait_for("1 stale", "Close")
         await tui.press("enter")
         await tui.wait_for("no dead letters")
     row = await tasker_db.row("SELECT * FROM tasks_dlq")
@@ -186,7 +186,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         await tui.type("never to be paid")
         tui.app.screen.query_one("#argument-status").value = "permanently_failed"  # type: ignore[attr-defined]
         await tui.press("enter")
-        await tui.wait_for("E changes 500 nodes")
+        await tui.wait_for("E apply to 500")
         proxy.delay = 0.02  # a hundred chunks take so long that they can be stopped on the way
         await tui.press("E")
         await tui.wait_for("of 500, ", " a second, about ")
@@ -231,7 +231,7 @@ async def test_revive_takes_the_marked_ones_and_resolves_their_dead_letters(
         await tui.wait_for("2 marked")
         assert "503 after 2 ms" in row_of(tui), "the marked ones are meant, not the one under the cursor"
         await tui.action("V", "the gateway is back")
-        await tui.wait_for("Would change 2 nodes")
+        await tui.wait_for("Will change 2")
         await tui.press("V")
         await tui.wait_for("2 changed", "Close")
         await tui.press("enter")

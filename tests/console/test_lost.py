@@ -16,7 +16,7 @@ async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None
     dsn = own_server.fresh("eternaltwin")
     own_server.halt()
     async with run_tui(dsn, tmp_path) as tui:
-        await tui.wait_for("There is no connection yet.", "Cannot connect", "r tries now")
+        await tui.wait_for("Not connected yet.", "Cannot connect", "r retries now")
         await tui.press("question_mark")
         await tui.wait_for("Keys everywhere")
         await tui.press("1")
@@ -27,7 +27,7 @@ async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None
 
 async def test_no_connection_and_out(tmp_path: Path) -> None:
     async with run_tui("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as tui:
-        await tui.wait_for("There is no connection yet.", "Nothing was changed.")
+        await tui.wait_for("Not connected yet.", "Nothing was changed.")
         await tui.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
         assert tui.app.return_code == 0
         assert tui.app.session.workspace is None
@@ -37,7 +37,7 @@ async def test_a_wrong_password(server: PostgresServer, tmp_path: Path) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right'")
     async with run_tui(server.dsn("postgres", user=role, password="hushhush"), tmp_path) as tui:
-        await tui.wait_for("There is no connection yet.", "refuses this login")
+        await tui.wait_for("Not connected yet.", "refuses this login")
         assert "hush" not in tui.text
     server.sql(f"DROP ROLE {role}")
 
@@ -95,7 +95,7 @@ async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: Postgre
         await tui.wait_for("r tries again")
         own_server.start()
         await tui.press("r")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
 
 
 async def test_a_table_that_cannot_be_read_leaves_the_rest(
@@ -126,7 +126,7 @@ async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
         own_server.sql("SELECT pg_promote()")
         await tui.wait_for("primary", lambda: "standby" not in tui.text)
         await tui.action("C")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
 
 
 PACE = """
@@ -140,7 +140,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
     await tui.press("asterisk")
     await tui.wait_for("60 marked")
     await tui.action("C")
-    await tui.wait_for("Would change 2 nodes")
+    await tui.wait_for("Will change 2")
     await tui.press("C")
     await tui.wait_for(lambda: tui.app.session.works and len(tui.app.session.works[0].results) >= 4)
     own_server.halt("immediate")
@@ -190,7 +190,7 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("0/1")
         await tui.action("C")
-        await tui.wait_for("Would change 1 node")
+        await tui.wait_for("Will change 1")
         await tui.press("C")
         await tui.wait_for("1 changed", "Close")
         await tui.press("enter")

@@ -154,7 +154,7 @@ async def test_the_live_list_and_finding_by_text(
         await tui.wait_for("Find in eternaltwin")
         await tui.type("nosuch")
         await tui.press("enter")
-        await tui.wait_for("Nothing was found for 'nosuch'.")
+        await tui.wait_for("Nothing found for 'nosuch'.")
 
 
 async def test_marks(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ TIMES = ("294276-12-31 23:59:59.999+00", "4714-11-24 00:00:00+00 BC", "infinity"
 
 async def test_an_unknown_database(server: PostgresServer, tmp_path: Path) -> None:
     async with run_tui(server.dsn("nowhere"), tmp_path) as tui:
-        await tui.wait_for("There is no connection yet.", 'Database "nowhere" does not exist.', "q leaves")
+        await tui.wait_for("Not connected yet.", 'Database "nowhere" does not exist.', "q quits")
 
 
 async def test_a_server_older_than_14(tmp_path: Path) -> None:
     with serving(elderly) as port:
         async with run_tui(f"postgresql://anna@127.0.0.1:{port}/app", tmp_path) as tui:
-            await tui.wait_for("There is no connection yet.", "PostgreSQL 13; unstick needs 14 or newer")
+            await tui.wait_for("Not connected yet.", "PostgreSQL 13; unstick needs 14 or newer")
 
 
 async def test_a_lookalike(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:

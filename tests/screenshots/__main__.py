@@ -54,7 +54,7 @@ async def play(tui: TuiDriver) -> None:
     await tui.wait_for("Reason, for the audit log")
     await tui.type("children are done, nobody woke it")
     await tui.press("enter")
-    await tui.wait_for("Rows before and after", "W changes 1 node")
+    await tui.wait_for("Rows before and after", "W apply to 1")
     keep(tui, "dry_run")
 
     await tui.press("W")
@@ -69,7 +69,7 @@ async def play(tui: TuiDriver) -> None:
     await tui.wait_for("Reason, for the audit log")
     await tui.type("timer long past")
     await tui.press("enter")
-    await tui.wait_for("W changes 1 node")
+    await tui.wait_for("W apply to 1")
     await tui.press("W")
     await tui.wait_for("1 changed", "transaction")
     await tui.press("enter", "4")

@@ -56,7 +56,7 @@ def look_at_everything(terminal: Terminal) -> None:
     terminal.press("escape").without(DETAIL).press("1").wait_for("all jobs").press("/").wait_for("words, field:value")
     terminal.paste(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("escape").without("filter:")
     terminal.press("home").wait_for("C Cancel").press("C").wait_for("Reason, for the audit log")
-    terminal.type(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("enter").wait_for("C changes 1 node")
+    terminal.type(f"{MARKUP} {WIDE}").wait_for("unbalanced").settled().press("enter").wait_for("C apply to 1")
     terminal.press("end").settled().press("C").wait_for("1 changed", "transaction").press("end").settled()
     terminal.press("escape").without("transaction").press("4").wait_for("cancel", "markup").press("enter")
     terminal.wait_for("reason").press("end").settled().press("escape").settled()

@@ -23,10 +23,10 @@ def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, 
         go_to_finding(terminal, "lost wakeup")
         terminal.press("enter").wait_for("eternaltwin/task:", "W Wake")
         terminal.press("C").wait_for("Cancel: Arch", "Reason").type("why not").wait_for("why not")
-        terminal.press("enter").wait_for("Would change 1 node")
+        terminal.press("enter").wait_for("Will change 1")
         if height >= 24:
-            terminal.wait_for("Leave as is", "C changes 1 node")
-        terminal.press("escape").wait_for("Nothing was changed.").without("Would change 1 node")
+            terminal.wait_for("Don't change", "C apply to 1")
+        terminal.press("escape").wait_for("Nothing was changed.").without("Will change 1")
         terminal.press("escape").without("eternaltwin/task:").wait_for("lost wakeup")
         terminal.press("4").without("lost wakeup").press("?").wait_for("Every change is")
         assert all(len(row) <= columns for row in terminal.rows)
@@ -46,7 +46,7 @@ def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path
         terminal.wait_for(lambda: terminal.at > 0)
         go_to_finding(terminal, "overdue timer")
         terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
-        terminal.wait_for("Would change 1 node").press("W").wait_for("1 changed")
+        terminal.wait_for("Will change 1").press("W").wait_for("1 changed")
         terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
         assert terminal.leave("q") == 0
 

@@ -95,8 +95,8 @@ def test_leaving_does_not_wait_for_a_server_that_stands_still(terminal: Terminal
 def test_there_is_no_server_yet(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
     own_server.halt("fast")
     with Terminal(dsn, home=tmp_path) as terminal:
-        terminal.wait_for("There is no connection yet.", "Cannot connect to the server", "q leaves")
-        terminal.press("2", "4", "?").wait_for("Keys everywhere").press("1").wait_for("There is no connection yet.")
+        terminal.wait_for("Not connected yet.", "Cannot connect to the server", "q quits")
+        terminal.press("2", "4", "?").wait_for("Keys everywhere").press("1").wait_for("Not connected yet.")
         own_server.start()
         terminal.wait_for("● live", "ArchiveHammerfestUser")
         assert terminal.leave("q") == 0
@@ -105,6 +105,6 @@ def test_there_is_no_server_yet(own_server: PostgresServer, dsn: str, tmp_path: 
 def test_there_never_is_a_server(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
     own_server.halt("fast")
     with Terminal(dsn, home=tmp_path) as terminal:
-        terminal.wait_for("There is no connection yet.")
+        terminal.wait_for("Not connected yet.")
         assert terminal.leave("q") == 1  # it never connected
         assert terminal.modes == set()

@@ -47,7 +47,7 @@ def find_the_lost_wake_up(demo: Terminal) -> None:
 def wake_it(demo: Terminal) -> None:
     ask(demo, "seen at three in the morning")
     demo.wait_for("Blocked", "Available")
-    demo.press("enter").wait_for("Nothing was changed.").without("W changes 1 node")  # enter alone leaves it as it is
+    demo.press("enter").wait_for("Nothing was changed.").without("W apply to 1")  # enter alone leaves it as it is
 
     ask(demo, "nobody else will")
     demo.press("W").wait_for("1 changed", "transaction", "the table in this database")
@@ -58,7 +58,7 @@ def ask(demo: Terminal, reason: str) -> None:
     demo.press("W").wait_for("Reason, for the audit log")
     demo.type(reason).wait_for(reason)
     demo.wait_for(re.compile(r"\[x\]"))  # without a timer: the finding that suggests the action says so
-    demo.press("enter").wait_for("Rows before and after", "Would change 1 node", "W changes 1 node")
+    demo.press("enter").wait_for("Rows before and after", "Will change 1", "W apply to 1")
 
 
 def it_runs_on(demo: Terminal) -> None:

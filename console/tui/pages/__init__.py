@@ -1,1 +1,1 @@
-"""Records as lines of styled text. Pure: what a page says and how it reads, without a screen."""
+"""Pure functions that render records as lines of styled text."""

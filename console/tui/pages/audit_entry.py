@@ -1,4 +1,4 @@
-"""One entry of the audit log whole."""
+"""Lines of one audit log entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queries.model import AuditLogEntry
 
 
 def entry_page(entry: AuditLogEntry, width: int) -> list[Line]:
-    """Who, when, why, what became of each node, and the rows before and after."""
+    """Return who, when, why, the outcome of each node, and the rows before and after."""
     facts = [
         ("when", formatting.instant(entry.at)),
         ("who", f"{entry.role}, {entry.os_user}@{entry.host}"),
@@ -20,6 +20,6 @@ def entry_page(entry: AuditLogEntry, width: int) -> list[Line]:
         ("transaction", entry.xid or formatting.NONE),
     ]
     lines = [heading(entry.action), *pairs(facts, width), BLANK]
-    lines += [heading("What became of it"), *outcomes(entry.results, width), BLANK]
+    lines += [heading("Outcome"), *outcomes(entry.results, width), BLANK]
     lines.append(heading("Rows before and after"))
     return lines + (differences(entry.changes, width) or [plain("none", "$faint")])

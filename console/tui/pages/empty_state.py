@@ -1,4 +1,4 @@
-"""Why there is nothing to show where a list would be: a headline, and what to know or do about it."""
+"""Text shown in place of an empty list: a headline, and details or advice."""
 
 from __future__ import annotations
 
@@ -11,31 +11,29 @@ ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the d
 
 
 def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tuple[str, str]:
-    """For the tree and the lists beside it."""
+    """Return headline and details for an empty tree or list of nodes."""
     if session.workspace is None:
         return _unconnected(session)
     if node_list is None:
-        headline = "No task engine that this console knows lives in this database."
+        headline = "This database contains no known task engine."
         return headline, _expected(session.workspace)
     if not node_list.read:
         return "Reading …", session.error_text
     if filtered and node_list.forest.loaded:
         more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
-        return "The filter hides everything that was read.", f"{node_list.forest.loaded} nodes · esc clears it{more}"
+        return "The filter hides all loaded rows.", f"{node_list.forest.loaded} nodes · esc clears the filter{more}"
     if node_list.only:
-        return (
-            "Nothing to show.",
-            f"{formatting.only(node_list.only)[:1].upper()}{formatting.only(node_list.only)[1:]}.",
-        )
+        note = formatting.only(node_list.only)
+        return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."
     found = {ListKind.TREE: ("There are no jobs.", ""), ListKind.LIVE: ("Nothing is unfinished.", "esc goes back")}
-    return found.get(node_list.kind, (f"Nothing was found for {node_list.text!r}.", "esc goes back"))
+    return found.get(node_list.kind, (f"Nothing found for {node_list.text!r}.", "esc goes back"))
 
 
 def _unconnected(session: Session) -> tuple[str, str]:
     if not session.error_text:
         return "Connecting …", ""
-    again = f"trying again in {session.retry_in:.0f} s" if session.retry_in >= 1 else "trying again"
-    return "There is no connection yet.", f"{session.error_text}\n\n{again} · r tries now · q leaves"
+    again = f"retrying in {session.retry_in:.0f} s" if session.retry_in >= 1 else "retrying"
+    return "Not connected yet.", f"{session.error_text}\n\n{again} · r retries now · q quits"
 
 
 def _expected(workspace: Workspace) -> str:

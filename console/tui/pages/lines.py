@@ -1,4 +1,4 @@
-"""Small pieces that all pages are made of. Text of the database is escaped here."""
+"""Building blocks of all pages. They escape text from the database."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ BLANK = Content("")
 
 
 def heading(text: str, note: str = "") -> Line:
-    """A section's title."""
+    """Return the title of a section."""
     return Content.assemble((safe_text(text), "bold $primary"), (f"  {safe_text(note)}" if note else "", "$faint"))
 
 
 def plain(text: str, style: str = "", indent: int = 2) -> Line:
-    """One line of text."""
+    """Return one line of text."""
     return Content.assemble(" " * indent, (safe_text(text), style))
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 2) -> list[Line]:
-    """Text over as many lines as it takes, broken between words where it can be."""
+    """Return text as lines of at most ``width`` cells, broken between words if possible."""
     content = Content.styled(safe_text(text), style)
     lines = content.wrap(max(width - indent, 8))
     return [Content.assemble(" " * indent, line.rstrip()) for line in lines]
 
 
 def pairs(rows: Iterable[tuple[str, str | Content]], width: int, indent: int = 2) -> list[Line]:
-    """Names and values in two columns; long values go on below themselves."""
+    """Return names and values in two columns; long values continue on the next lines."""
     items = list(rows)
     room = min(max((formatting.width(name) for name, _ in items), default=0), max(width // 3, 6))
     lines: list[Line] = []
@@ -46,7 +46,7 @@ def pairs(rows: Iterable[tuple[str, str | Content]], width: int, indent: int = 2
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int, indent: int = 2) -> list[Line]:
-    """Columns as wide as what is in them; where that is too wide, every row as pairs."""
+    """Return a table with fitted columns; if it is too wide, every row as pairs."""
     texts = [[scalar(value) for value in row] for row in rows]
     widths = [
         max(formatting.width(column), *(formatting.width(row[i]) for row in texts)) for i, column in enumerate(columns)
@@ -62,7 +62,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int, 
 
 
 def scalar(value: object) -> str:
-    """A value from the database as one line of text."""
+    """Return a value from the database as one line of text."""
     if value is None:
         return formatting.NONE
     if isinstance(value, str):

@@ -26,20 +26,20 @@ INK = {
 }
 MEANS = {
     Outcome.CHANGED: "changed",
-    Outcome.STALE: "moved: somebody else changed it since it was shown",
-    Outcome.GONE: "gone: it does not exist any more",
-    Outcome.LOCKED: "busy: another transaction holds it right now",
+    Outcome.STALE: "stale: changed by another session since you saw it",
+    Outcome.GONE: "gone: no longer exists",
+    Outcome.LOCKED: "locked by another transaction",
     Outcome.REFUSED: "refused",
     Outcome.DENIED: "denied: a privilege is missing",
-    Outcome.CONFLICT: "conflict: the database broke the transaction off",
-    Outcome.LOST: "lost: it was committed, and a failover has undone it",
+    Outcome.CONFLICT: "conflict: the database aborted the transaction",
+    Outcome.LOST: "lost: committed, then undone by a failover",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
-ROWS = 200  # rows shown of one action; the audit log keeps them all
+ROWS = 200  # most rows shown of one action; the audit log keeps all of them
 
 
 def differences(changes: Sequence[RowChange], width: int, *, limit: int = ROWS) -> list[Line]:
-    """Each row with the columns that differ, before and after."""
+    """Return each changed row with its differing columns, before and after."""
     lines: list[Line] = []
     node = None
     for change in (each.read() for each in changes[:limit]):
@@ -78,7 +78,7 @@ def _columns(before: dict[str, Any], after: dict[str, Any], width: int) -> list[
 
 
 def _beside(left: Content, old: Content | None, new: Content | None, width: int) -> list[Line]:
-    """``old → new`` in one line where it fits, else one below the other."""
+    """Return ``old → new`` on one line if it fits, else on two lines."""
     if old is None or new is None:
         mark, value = ("- ", old) if new is None else ("+ ", new)
         room = width - left.cell_length - 2
@@ -92,7 +92,7 @@ def _beside(left: Content, old: Content | None, new: Content | None, width: int)
 
 
 def outcomes(results: Iterable[Result], width: int, *, limit: int = ROWS) -> list[Line]:
-    """Nodes by what became of them, with the reasons; those that were changed come last, as they need no look."""
+    """Return the nodes grouped by outcome and reason. Changed nodes come last: they need no attention."""
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in results:
         groups.setdefault((result.outcome, result.why), []).append(result.id)
@@ -113,7 +113,7 @@ def outcomes(results: Iterable[Result], width: int, *, limit: int = ROWS) -> lis
 
 
 def tally(results: Iterable[Result]) -> Content:
-    """``12 changed · 1 moved`` in their colours."""
+    """Return ``12 changed · 1 stale`` in the colours of the outcomes."""
     counts = Counter(result.outcome for result in results)
     parts = [Content.styled(f"{counts[o]} {o.value}", f"bold {INK[o]}") for o in Outcome if counts[o]]
-    return Content(" · ").join(parts) if parts else Content.styled("nothing", "$faint")
+    return Content(" · ").join(parts) if parts else Content.styled("none", "$faint")

@@ -1,4 +1,4 @@
-"""Before a dry run: why, and what else the action wants to know."""
+"""Dialog for the reason and the arguments of an action."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.checkbox import Checkbox
@@ -23,9 +24,9 @@ from queries.safe_text import safe_text
 
 
 class AskScreen(Dialog[ActionInput]):
-    """Nothing is changed and nothing is dry-run before a reason is given."""
+    """Returns the operator's input. There is no dry run without a reason."""
 
-    BINDINGS = [Binding("enter", "go", "dry run", show=False)]
+    BINDINGS = bindings(keymap.INPUT)
 
     def __init__(self, plan: Plan, before: ActionInput | None = None) -> None:
         super().__init__()
@@ -43,9 +44,9 @@ class AskScreen(Dialog[ActionInput]):
                     yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
-                yield Button("Leave as is", id="cancel")
-                yield Button("DryRun", id="go", variant="primary")
-            yield text("enter dry-runs: that changes nothing · esc leaves", classes="keys")
+                yield Button("Cancel", id="cancel")
+                yield Button("Dry run", id="go", variant="primary")
+            yield text(self.hints(*keymap.INPUT, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:
         plan = self._plan
@@ -66,11 +67,11 @@ class AskScreen(Dialog[ActionInput]):
         self.dismiss(None)
 
     def _answers(self) -> ActionInput:
-        """Raises ValueError, in words for the operator, where something is missing or not of its type."""
+        """Return the input. Raises ValueError if a value is missing or has the wrong type."""
         reason = self.query_one("#reason", Input).value.strip()
         if not reason:
             self.query_one("#reason").focus()
-            raise ValueError("A reason is needed: it goes into the audit log.")
+            raise ValueError("Enter a reason: it is written to the audit log.")
         arguments = {}
         for argument in self._plan.action.arguments:
             field = self.query_one(f"#argument-{argument.name}")
@@ -87,7 +88,7 @@ def _line(id: str, value: str, placeholder: str = "") -> Input:
 
 
 def _given(argument: Argument, before: ActionInput) -> str:
-    """What was answered last time, as it is typed; the default where nothing was."""
+    """Return the previous value of an argument as text, or its default."""
     value = before.arguments.get(argument.name)
     if value is None:
         return argument.default
@@ -99,7 +100,7 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
     if argument.type == "flag":
         yield Checkbox(argument.title, given == "true", id=name)
         return
-    yield text(f"{argument.title}{'' if argument.required else ' (may stay empty)'}", classes="label")
+    yield text(f"{argument.title}{'' if argument.required else ' (optional)'}", classes="label")
     if argument.type == "choice":
         chosen = given or (argument.choices[0] if argument.required and argument.choices else "")
         options = [(choice, choice) for choice in argument.choices]
@@ -109,13 +110,13 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
 
 
 def answer(argument: Argument, value: object) -> Any:
-    """What was put into a field as the action takes it; None where it stayed empty. Raises ValueError."""
+    """Convert a field's value to the argument's type; None if it is empty. Raises ValueError."""
     if argument.type == "flag":
         return True if value else None
     given = value.strip() if isinstance(value, str) else ""
     if not given:
         if argument.required:
-            raise ValueError(f"{argument.name} is needed: {argument.title}.")
+            raise ValueError(f"{argument.name} is required: {argument.title}.")
         return None
     try:
         if argument.type == "int":

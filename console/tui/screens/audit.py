@@ -9,9 +9,10 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages.row_diff import tally
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from console.text import formatting
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages.audit_entry import entry_page
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry
 

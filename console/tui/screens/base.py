@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.events import ScreenResume
 from textual.screen import Screen
 
@@ -27,15 +26,6 @@ from queries.model import Node
 from queries.workspace import Workspace
 
 MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "help"))
-
-
-def bindings(table: Iterable[Key]) -> list[BindingType]:
-    """A key table as Textual takes it."""
-    return [
-        Binding(k.keys, k.handler, k.title, id=k.id, tooltip=k.about, show=bool(k.rank), priority=k.always)
-        for k in table
-        if k.handler
-    ]
 
 
 class PageScreen(Screen[None]):
@@ -227,13 +217,13 @@ class PageScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Offer what can be copied of the node under the cursor."""
-        from console.tui.screens.copy import CopyScreen, offers
+        from console.tui.screens.copy import CopyScreen, choices
 
         node = self.cursor()
         if node is None:
             self.say("There is no node here to copy from.", "warn")
             return
-        self.app.push_screen(CopyScreen(offers(self.session, node)), self._copied)
+        self.app.push_screen(CopyScreen(choices(self.session, node)), self._copied)
 
     def _copied(self, said: str | None) -> None:
         if said:

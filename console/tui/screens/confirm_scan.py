@@ -1,4 +1,4 @@
-"""Asking before something is read that costs the server a scan."""
+"""Dialog that asks before a read that scans a table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button
 
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages import detail
 from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
@@ -19,9 +20,9 @@ from queries.model import ScanRequired
 
 
 class ConfirmScanScreen(Dialog[bool]):
-    """Gives True where the operator wants it all the same."""
+    """Returns True if the operator confirms the scan."""
 
-    BINDINGS = [Binding("y", "copy", "copy the index's DDL", show=False)]
+    BINDINGS = bindings(keymap.SCAN)
 
     def __init__(self, scan_required: ScanRequired) -> None:
         super().__init__()
@@ -29,12 +30,12 @@ class ConfirmScanScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title("This costs the server a scan", self.host.context)
+            yield Title("This read scans a table", self.host.context)
             yield LineView(id="page")
             with Horizontal(classes="buttons"):
-                yield Button("Leave it", id="leave")
-                yield Button("Read it once", id="read", variant="warning")
-            yield text("y copies the index's DDL · esc leaves", classes="keys")
+                yield Button("Cancel", id="leave")
+                yield Button("Scan once", id="read", variant="warning")
+            yield text(self.hints(*keymap.SCAN, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:
         self.query_one(LineView).put(lambda width: detail.scan_required(self._scan_required, width))
@@ -54,9 +55,9 @@ class ConfirmScanScreen(Dialog[bool]):
                 CopyScreen([CopyChoice(title="DDL of the index", text=self._scan_required.ddl)]), self._copied
             )
 
-    def _copied(self, said: str | None) -> None:
-        if said:
-            self.host.say(said, "good")
+    def _copied(self, message: str | None) -> None:
+        if message:
+            self.host.say(message, "good")
 
 
 def confirm_scan(app: App[Any], scan_required: ScanRequired, read: Callable[[], None]) -> None:

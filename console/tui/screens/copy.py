@@ -1,4 +1,4 @@
-"""What can be copied of a node: its id, its row, its findings, the SQL of an action."""
+"""Dialog that copies a node's id, its row, its findings or the SQL of an action."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 
 from console.model.session import Session
-from console.tui import clipboard
+from console.tui import clipboard, keymap
+from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.table import Column, Table
 from queries.actions import perform
@@ -21,19 +21,19 @@ from queries.safe_text import safe_json, safe_text
 
 
 class CopyChoice(Record):
-    """Something to copy."""
+    """A text to copy, with its title."""
 
     title: str
     text: str
 
 
-def offers(session: Session, node: Node) -> list[CopyChoice]:
-    """What can be copied of a node."""
+def choices(session: Session, node: Node) -> list[CopyChoice]:
+    """Return everything that can be copied of a node."""
     found = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
-    told = session.findings_of(node.id)
-    if told:
-        sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in told)
-        found.append(CopyChoice(title="what is stuck", text=sentences))
+    findings = session.findings_of(node.id)
+    if findings:
+        sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
+        found.append(CopyChoice(title="findings", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]
@@ -48,39 +48,32 @@ def _json(record: Record) -> str:
     return safe_json(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
-def _beginning(offer: CopyChoice) -> Content:
-    return Content.styled(safe_text(" ".join(offer.text[:400].split())), "$faint")
-
-
 class CopyScreen(Dialog[str]):
-    """Gives what to say of it afterwards."""
+    """Returns a message for the status line."""
 
-    BINDINGS = [
-        Binding("enter", "copy", "copy", show=False),
-        Binding("f", "save", "to a file", show=False),
-    ]
+    BINDINGS = bindings(keymap.COPY)
 
-    def __init__(self, offers: Iterable[CopyChoice], title: str = "Copy") -> None:
+    def __init__(self, choices: Iterable[CopyChoice], title: str = "Copy") -> None:
         super().__init__()
-        self._offers = list(offers)
+        self._choices = list(choices)
         self._title = title
 
     @property
     def table(self) -> Table[CopyChoice]:
-        return self.query_one("#offers", Table)
+        return self.query_one("#choices", Table)
 
     def compose(self) -> ComposeResult:
         columns: list[Column[CopyChoice]] = [
-            Column("what", 24, lambda offer: Content(safe_text(offer.title))),
-            Column("begins", 0, lambda offer: Content.styled(safe_text(offer.text[:200].replace("\n", " ")), "$faint")),
+            Column("what", 24, lambda choice: Content(safe_text(choice.title))),
+            Column("text", 0, lambda choice: Content.styled(safe_text(choice.text[:200].replace("\n", " ")), "$faint")),
         ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.host.context)
-            yield Table[CopyChoice](columns, lambda offer: offer.title, id="offers", ascii=self.host.ascii)
-            yield text("enter copies · f writes it to a file · esc leaves", classes="keys")
+            yield Table[CopyChoice](columns, lambda choice: choice.title, id="choices", ascii=self.host.ascii)
+            yield text(self.hints(*keymap.COPY, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:
-        self.table.put(self._offers)
+        self.table.put(self._choices)
         self.table.focus()
 
     @on(Table.Chosen)
@@ -88,22 +81,22 @@ class CopyScreen(Dialog[str]):
         self.action_copy()
 
     def action_copy(self) -> None:
-        offer = self.table.current
-        if offer is None:
+        choice = self.table.current
+        if choice is None:
             return
-        if clipboard.hears(offer.text):
-            self.app.copy_to_clipboard(offer.text)
-            self.dismiss(f"Copied: {offer.title}.")
+        if clipboard.supported(choice.text):
+            self.app.copy_to_clipboard(choice.text)
+            self.dismiss(f"Copied: {choice.title}.")
         else:
             self.action_save()
 
     def action_save(self) -> None:
-        offer = self.table.current
-        if offer is None:
+        choice = self.table.current
+        if choice is None:
             return
         try:
-            path = clipboard.save(offer.text)
+            path = clipboard.save(choice.text)
         except OSError as error:
-            self.dismiss(f"It could not be written to a file: {error.strerror}.")
+            self.dismiss(f"Cannot write the file: {error.strerror}.")
         else:
-            self.dismiss(f"Written to {path}: {offer.title}.")
+            self.dismiss(f"Written to {path}: {choice.title}.")

@@ -10,11 +10,12 @@ from textual.content import Content
 from console.model.dead_letter_board import DeadLetterBoard, Row, fate, number
 from console.text import formatting
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import Line, wrapped
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview

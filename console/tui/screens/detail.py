@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from console.text import payload
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import detail as pages
 from console.tui.pages.lines import BLANK, Line, heading, wrapped
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry, Detail, Node
 from queries.read.reader import HEAD

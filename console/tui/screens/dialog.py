@@ -1,10 +1,9 @@
-"""What dialogs have in common: a box in the middle with a title, keys at its foot, and escape to leave."""
+"""Base class of dialogs: a box with a title, a line of key hints, and escape to close it."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar, cast
 
-from textual.binding import Binding
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -13,22 +12,24 @@ from textual.widgets import Static
 from console.config import Context
 from console.model.session import Session
 from console.text import formatting
-from console.tui import theme
+from console.tui import keymap, theme
+from console.tui.bindings import bindings
 from console.tui.host import Host
+from console.tui.keymap import Key
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
-MOST = 0.92  # of the screen's height, for a dialog
+MAX_HEIGHT = 0.92  # share of the screen's height
 
 R = TypeVar("R")
 
 
 class Dialog(ModalScreen[R], Generic[R]):
-    """A dialog. Leaving it with escape gives None."""
+    """Modal dialog. Returns None if it is closed with escape."""
 
     CSS_PATH = "../styles/dialogs.tcss"
-    BINDINGS = [Binding("escape", "leave", "leave", show=False)]
+    BINDINGS = bindings(keymap.DIALOG)
 
     @property
     def host(self) -> Host:
@@ -37,7 +38,7 @@ class Dialog(ModalScreen[R], Generic[R]):
 
     @property
     def session(self) -> Session:
-        """The database being watched."""
+        """The watched database."""
         return self.host.session
 
     async def read(self) -> None:
@@ -52,13 +53,17 @@ class Dialog(ModalScreen[R], Generic[R]):
     def on_resize(self) -> None:
         self.call_after_refresh(self.fit)
 
+    def hints(self, *keys: Key) -> str:
+        """Return the line of key hints: ``enter dry run · esc cancel``."""
+        return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.key_shown(key)))
+
     def fit(self) -> None:
-        """Give the page in the box what the other rows leave, so that no button is ever pushed out of sight."""
+        """Limit the height of the page in the box, so that the buttons stay visible."""
         for box in self.query("#box.fitting"):
             for page in box.query_children(LineView):
                 rows = box.styles.gutter.height
                 rows += sum(_rows(child) for child in box.children if child is not page and child.display)
-                page.styles.max_height = max(int(self.size.height * MOST) - rows, 3)
+                page.styles.max_height = max(int(self.size.height * MAX_HEIGHT) - rows, 3)
 
     def action_leave(self) -> None:
         self.dismiss(None)
@@ -69,7 +74,7 @@ def _rows(widget: Widget) -> int:
 
 
 class Title(TextBar):
-    """The first line of a dialog: what it is about, and in which context that is."""
+    """First line of a dialog: its subject and the context."""
 
     DEFAULT_CSS = "Title { height: 1; text-style: bold; }"
 
@@ -90,6 +95,6 @@ class Title(TextBar):
 
 
 def text(content: Content | str, id: str | None = None, classes: str | None = None) -> Static:
-    """A static text that is never read as markup."""
+    """Return a static text that is not parsed as markup."""
     shown = Content(safe_text(content)) if isinstance(content, str) else content
     return Static(shown, id=id, classes=classes, markup=False)

@@ -1,7 +1,7 @@
-"""The confirm dialog: what the dry run showed, and the one place from which a change is let go.
+"""Dialog that shows a dry run and asks for confirmation.
 
-No lock is held while it is open. Leaving things as they are has the focus, and enter alone never commits: that takes
-the action's own key, or its button; where much can be lost, something has to be typed first.
+No lock is held while it is open. "Don't change" has the focus, and enter alone never commits. The action's own key or
+its button commits; a risky action also needs a text to be typed.
 """
 
 from __future__ import annotations
@@ -11,63 +11,60 @@ from typing import NamedTuple
 import msgspec
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from console.config import Context
 from console.text import formatting
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
-from queries.actions.plan import ActionInput, Plan
+from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome, Risk, split_id
 from queries.read import guard_token
 from queries.safe_text import safe_text
 
-WAIT = 600.0  # seconds that an operator offers to wait for nodes that an executor has at the moment
-WATCHED = 200  # nodes that are looked at again at each tick while the dialog is open
+WAIT = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
+WATCHED = 200  # nodes read again at each refresh while the dialog is open
 
 
 class Typed(NamedTuple):
-    """Something to be typed before the change is let go."""
+    """A text that the operator has to type before the commit, and what it is."""
 
     what: str
     expected: str
 
 
 def to_type(plan: Plan, context: Context | None) -> list[Typed]:
-    """What this action on these nodes in this context wants typed."""
-    wanted = []
+    """Return what the operator has to type before the commit of this plan in this context."""
+    required = []
     if plan.action.risk is Risk.HIGH and context is not None and context.production:
-        wanted.append(Typed("the name of this context", context.name))
+        required.append(Typed("the name of this context", context.name))
     if plan.action.confirm == "typed":
         if len(plan.nodes) == 1:
-            wanted.append(Typed("the beginning of its id", safe_text(split_id(plan.nodes[0].id)[2][:8])))
+            required.append(Typed("the beginning of its id", safe_text(split_id(plan.nodes[0].id)[2][:8])))
         else:
-            wanted.append(Typed("how many nodes", str(len(plan.nodes))))
-    return wanted
+            required.append(Typed("the number of nodes", str(len(plan.nodes))))
+    return required
 
 
 class Back(NamedTuple):
-    """The operator wants to answer anew."""
+    """Result of the dialog if the operator goes back to the input."""
 
 
 class DryRunScreen(Dialog[DryRun | Back]):
-    """Gives the dry run that is to be carried out."""
+    """Returns the dry run to commit; None if the operator cancels."""
 
-    BINDINGS = [
-        Binding("r", "again", "dry-run again", show=False),
-        Binding("b", "back", "answer anew", show=False),
-        Binding("w", "wait", "wait for what is busy", show=False),
-    ]
+    BINDINGS = bindings(keymap.CONFIRM)
 
-    def __init__(self, plan: Plan, asked: ActionInput) -> None:
+    def __init__(self, plan: Plan, entered: ActionInput) -> None:
         super().__init__()
         self._plan = plan
-        self._asked = asked
+        self._entered = entered
         self._typed = to_type(plan, self.host.context)
         self._versions = self.session.seen(plan.action.name, plan.nodes)
         self._dry_run: DryRun | None = None
@@ -83,7 +80,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
                 line.cursor_blink = False
                 yield line
             with Horizontal(classes="buttons"):
-                yield Button("Leave as is", id="cancel")
+                yield Button("Don't change", id="cancel")
                 color = "error" if plan.action.risk is Risk.HIGH else "warning"
                 yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
             yield text("", id="keys", classes="keys")
@@ -94,7 +91,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     def _start(self) -> None:
         self._dry_run = None
-        self._say("Rehearsing …")
+        self._say("Dry run …")
         self._renew_buttons()
         self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True, exit_on_error=True)
 
@@ -104,91 +101,103 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if workspace is None:
             return
         try:
-            self._dry_run = await perform.dry_run(workspace, plan, self._asked.reason, self._asked.arguments)
+            self._dry_run = await perform.dry_run(workspace, plan, self._entered.reason, self._entered.arguments)
         except DatabaseError as error:
-            self._say(f"{_first(error)} Nothing was changed. r tries again.")
+            self._failed(error)
             return
         dry_run = self._dry_run
         if not self.is_current:
             return
-        self._say(self._first_word())
+        self._say(self._advice())
         self.query_one(LineView).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.skipped, width))
         self._renew_buttons()
 
-    def _first_word(self) -> str:
-        """What can be done where nothing, or not all, would be changed."""
+    def _failed(self, error: DatabaseError) -> None:
+        first_line = str(error).partition("\n")[0]
+        self._say(f"{first_line} Nothing was changed. {self._key('confirm.again')} tries again.")
+
+    def _advice(self) -> str:
+        """Return what the operator can do if some nodes, or all, would not be changed."""
         if self._dry_run is not None and self._dry_run.for_now and not self._dry_run.wait:
-            number = len(self._dry_run.for_now)
-            limit = formatting.age(WAIT)
-            return f"An executor has {_nodes(number)} at the moment. w waits up to {limit} until it is over."
-        return "" if self._would_change() else "Nothing would be changed. r dry-runs again, as it is now."
+            held = count_nodes(len(self._dry_run.for_now), self._dry_run.for_now)
+            wait = f"{self._key('confirm.wait')} waits for up to {formatting.age(WAIT)}."
+            return f"An executor is working on {held} now. {wait}"
+        again = f"{self._key('confirm.again')} repeats the dry run on the current rows."
+        return "" if self._will_change() else f"Nothing to change. {again}"
+
+    def _key(self, id: str) -> str:
+        return next(self.host.key_shown(key) for key in keymap.CONFIRM if key.id == id)
 
     def action_wait(self) -> None:
-        """Wait for what is busy for now, once the change is let go; or do not, if that was on."""
+        """Wait for locked nodes when committing; a second call turns waiting off."""
         dry_run = self._dry_run
         if dry_run is None or not dry_run.for_now:
             return
         self._dry_run = msgspec.structs.replace(dry_run, wait=0.0 if dry_run.wait else WAIT)
-        self._say(self._first_word())
+        self._say(self._advice())
         self._renew_buttons()
 
-    def _would_change(self) -> int:
-        """How many nodes a commit would change, counting those beyond the dry-run ones as such."""
+    def _will_change(self) -> int:
+        """Return how many nodes a commit will change. Nodes beyond those of the dry run count as changed."""
         if self._dry_run is None:
             return 0
-        dry_run_of = self._dry_run.results
-        unseen = len(self._dry_run.versions) - len(dry_run_of)
+        results = self._dry_run.results
+        unseen = len(self._dry_run.versions) - len(results)
         waited = len(self._dry_run.for_now) if self._dry_run.wait else 0
-        return sum(result.outcome is Outcome.CHANGED for result in dry_run_of) + unseen + waited
+        return sum(result.outcome is Outcome.CHANGED for result in results) + unseen + waited
 
     async def read(self) -> None:
-        """Somebody else may change the nodes meanwhile: better to hear of it now than at the commit."""
+        """Warn if another session has changed the nodes since the dry run."""
         reader, dry_run = self.session.engines.get(self._plan.label), self._dry_run
         if reader is None or dry_run is None:
             return
         watched = {r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED] if r.outcome is Outcome.CHANGED}
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
-        gone = len(watched.keys() - now.keys())
-        # What a guard is about only the server can compare: the commit does.
-        stale = sum(now[i] != was for i, was in watched.items() if i in now and not guard_token.is_token(was))
+        gone = watched.keys() - now.keys()
+        # Only the server can compare a guard token; the commit does it.
+        stale = [i for i, was in watched.items() if i in now and now[i] != was and not guard_token.is_token(was)]
         if (gone or stale) and dry_run is self._dry_run:
-            told = _told(gone, "does not exist any more", "do not exist any more")
-            told += _told(stale, "was changed by somebody else", "were changed by somebody else")
-            self._say(f"Since the dry run {' and '.join(told)}: a commit leaves that out. r dry-runs again.")
+            changes = [f"{count_nodes(len(gone), gone)} deleted"] if gone else []
+            changes += [f"{count_nodes(len(stale), stale)} changed by another session"] if stale else []
+            again = f"{self._key('confirm.again')} repeats the dry run."
+            self._say(f"Since the dry run: {', '.join(changes)}. A commit skips them. {again}")
 
-    def _say(self, said: str) -> None:
-        if not self.is_current:  # it was closed while its worker waited for the server
+    def _say(self, message: str) -> None:
+        if not self.is_current:  # closed while its worker waited for the server
             return
-        self.query_one("#wrong", Static).update(safe_text(said))
-        self.query_one("#wrong").display = bool(said)
+        self.query_one("#wrong", Static).update(safe_text(message))
+        self.query_one("#wrong").display = bool(message)
         self.call_after_refresh(self.fit)
 
-    # letting go
+    # confirmation
 
-    def _ready_to_go(self) -> bool:
+    def _confirmable(self) -> bool:
         typed = all(
             self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected
             for number, typed in enumerate(self._typed)
         )
-        return typed and self._would_change() > 0
+        return typed and self._will_change() > 0
 
     @on(Input.Changed)
     def _renew_buttons(self) -> None:
-        count = self._would_change()
-        nodes = _nodes(count)
-        if self._dry_run is not None and self._dry_run.wait:
+        number = self._will_change()
+        nodes = count_nodes(number, self._versions)
+        waiting = bool(self._dry_run and self._dry_run.wait)
+        if waiting:
             nodes += f", waiting up to {formatting.age(WAIT)}"
         button = self.query_one("#go", Button)
-        button.label = f"{self._plan.action.title} {nodes}" if count else self._plan.action.title
-        button.disabled = not self._ready_to_go()
+        button.label = f"{self._plan.action.title} {nodes}" if number else self._plan.action.title
+        button.disabled = not self._confirmable()
         button.refresh(layout=True)
-        go = f"{self._plan.key} changes {nodes} · " if count and not self._typed else ""
-        self.query_one("#keys", Static).update(f"{go}r dry-runs again · b back to the reason · esc leaves")
+        apply = f"{self._plan.key} apply to {nodes} · " if number and not self._typed else ""
+        locked = bool(self._dry_run and self._dry_run.for_now)
+        keys = [key for key in keymap.CONFIRM if key.id != "confirm.wait" or locked]
+        self.query_one("#keys", Static).update(apply + self.hints(*keys, *keymap.DIALOG))
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == self._plan.key and not self._typed and self._ready_to_go():
+        if event.key == self._plan.key and not self._typed and self._confirmable():
             event.stop()
-            self._evict_closed()
+            self._confirm()
         elif event.key in ("up", "down", "pageup", "pagedown") and not isinstance(self.focused, LineView):
             page = self.query_one(LineView)
             steps = {"up": -1, "down": 1}
@@ -199,7 +208,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     @on(Input.Submitted)
     def _next_field(self, message: Input.Submitted) -> None:
-        """Enter in a field that matches goes on to the next one, at last to the button. It never commits."""
+        """Move from a matching field to the next one, then to the button. Enter in a field never commits."""
         for number, typed in enumerate(self._typed):
             if self.query_one(f"#typed-{number}", Input).value.strip() != typed.expected:
                 self.query_one(f"#typed-{number}").focus()
@@ -207,8 +216,8 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self.query_one("#go").focus()
 
     @on(Button.Pressed, "#go")
-    def _evict_closed(self) -> None:
-        if self._ready_to_go():
+    def _confirm(self) -> None:
+        if self._confirmable():
             self.dismiss(self._dry_run)
 
     @on(Button.Pressed, "#cancel")
@@ -219,8 +228,8 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self.dismiss(Back())
 
     async def action_again(self) -> None:
-        """Read the nodes as they are now, and dry-run on those."""
-        self._say("Reading them again …")
+        """Read the nodes again and repeat the dry run on them."""
+        self._say("Reading the nodes again …")
         self.run_worker(self._again(), group="dry_run", exclusive=True, exit_on_error=True)
 
     async def _again(self) -> None:
@@ -231,21 +240,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
                 page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]
                 self._versions |= self.session.seen(self._plan.action.name, page.nodes)
         except DatabaseError as error:
-            self._say(f"{_first(error)} Nothing was changed. r tries again.")
+            self._failed(error)
             return
         if self.is_current:
             self._start()
-
-
-def _nodes(number: int) -> str:
-    return "1 node" if number == 1 else f"{number} nodes"
-
-
-def _told(number: int, one: str, more: str) -> list[str]:
-    if not number:
-        return []
-    return [f"it {one}" if number == 1 else f"{number} {more}"]
-
-
-def _first(error: DatabaseError) -> str:
-    return str(error).partition("\n")[0]

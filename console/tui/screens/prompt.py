@@ -1,4 +1,4 @@
-"""A question with a line of text as the answer."""
+"""Dialog that asks for one line of text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input
 
+from console.tui import keymap
 from console.tui.screens.dialog import Dialog, Title, text
 
 
 class PromptScreen(Dialog[str]):
-    """Gives what was typed; None where nothing was."""
+    """Returns the typed text; None if it is empty."""
 
     def __init__(self, title: str, question: str, answer: str = "") -> None:
         super().__init__()
@@ -26,7 +27,7 @@ class PromptScreen(Dialog[str]):
             line = Input(self._answer, id="answer", select_on_focus=False)
             line.cursor_blink = False
             yield line
-            yield text("enter goes on · esc leaves", classes="keys")
+            yield text(self.hints(*keymap.PROMPT, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -1,4 +1,4 @@
-"""The dialog that says why a key does nothing here. It takes the keys that were meant for the dialog it replaces."""
+"""Dialog that says why a key does nothing. It takes the keys typed for the dialog that did not open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from console.tui.widgets.line_view import LineView
 
 
 class RefusedScreen(Dialog[None]):
-    """Closed by escape only: a reason typed too early ends with enter, and none of its keys may run a command."""
+    """Only escape closes it: a reason typed too early ends with enter and must not run commands."""
 
     def __init__(self, title: str, why: str) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class RefusedScreen(Dialog[None]):
         with Vertical(id="box", classes="fitting"):
             yield Title(self._title, self.host.context)
             yield LineView(id="page")
-            yield text("esc closes · no other key does anything here", classes="keys")
+            yield text("esc closes; other keys do nothing here", classes="keys")
 
     def on_mount(self) -> None:
         self.query_one(LineView).put(lambda width: wrapped(self._why, width, "$warning", 0))

@@ -1,16 +1,17 @@
-"""The result sheet: progress while there is any, then what became of each node and why."""
+"""Dialog with the progress of a commit, then the outcome of each node."""
 
 from __future__ import annotations
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from console.model.bulk_run import BulkRun
 from console.text import formatting
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages import action as pages
 from console.tui.pages.lines import Line, plain
 from console.tui.pages.row_diff import tally
@@ -20,9 +21,9 @@ from queries.actions.plan import Plan
 
 
 class ResultScreen(Dialog[None]):
-    """Follows a work; it can be left when that has ended, and stopped before."""
+    """Follows a bulk run. The operator can stop it while it runs and close the dialog once it has ended."""
 
-    BINDINGS = [Binding("s", "stop", "stop between two chunks", show=False)]
+    BINDINGS = bindings(keymap.RESULT)
 
     def __init__(self, plan: Plan, work: BulkRun) -> None:
         super().__init__()
@@ -36,7 +37,7 @@ class ResultScreen(Dialog[None]):
             yield LineView(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Stop", id="stop")
-                yield Button("Go on", id="more")
+                yield Button("Resume", id="more")
                 yield Button("Close", id="close", variant="primary")
 
     def on_mount(self) -> None:
@@ -45,7 +46,7 @@ class ResultScreen(Dialog[None]):
         self.renew()
 
     def renew(self) -> None:
-        """The work has come further."""
+        """Show the progress, or the result once the run has ended."""
         if not self.is_attached or not self.query(LineView):
             return
         work = self._work
@@ -64,26 +65,33 @@ class ResultScreen(Dialog[None]):
     def _progress(self) -> Line:
         work = self._work
         if work.ended and work.stopped and work.bulk:
-            return tally(work.results) + Content.styled(f"  ·  the rest: unstick do --resume {work.bulk}", "$faint")
+            return tally(work.results) + Content.styled(
+                f"  ·  resume the rest: unstick do --resume {work.bulk}", "$faint"
+            )
         if work.ended:
             return tally(work.results)
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
-            return plain(f"Stopping after the chunk under way: {done}", "$warning", 0)
+            return plain(f"Stopping after the current chunk: {done}", "$warning", 0)
         if work.error_text:
+            stop = self.host.key_shown(keymap.RESULT[0])
             return plain(
-                f"Server lost, retrying in {work.retry_in:.0f} s, stop: s. {done}. {work.error_text}", "$warning", 0
+                f"Server lost, retrying in {work.retry_in:.0f} s. {stop} stops. {done}. {work.error_text}",
+                "$warning",
+                0,
             )
         if work.held is not None:
             nodes = work.total - len(work.results)
-            return plain(f"Waiting for {nodes} to be free, at most {formatting.age(work.held)}: {done}", "$warning", 0)
+            return plain(
+                f"Waiting for {nodes} locked nodes, at most {formatting.age(work.held)}: {done}", "$warning", 0
+            )
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Line]:
         work, total = self._work, self._work.outcomes
-        place = {None: "nothing to note", "table": "the table in this database"}.get(
+        place = {None: "none, nothing was changed", "table": "the table in this database"}.get(
             total.audit_log, f"the file {total.audit_log}"
         )
         facts = [("reason", work.dry_run.reason), ("audit log", place)]
@@ -92,7 +100,7 @@ class ResultScreen(Dialog[None]):
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
-        """Begin no further chunk, and wait for no server."""
+        """Start no further chunk and stop waiting for the server."""
         self._work.stop()
         self.renew()
 
@@ -111,6 +119,5 @@ class ResultScreen(Dialog[None]):
         if self._work.ended:
             self.dismiss(None)
         else:
-            self.query_one("#progress", Static).update(
-                "It is under way: it cannot be left, but stopped between two chunks."
-            )
+            stop = self.host.key_shown(keymap.RESULT[0])
+            self.query_one("#progress", Static).update(f"The commit is running. {stop} stops it after this chunk.")

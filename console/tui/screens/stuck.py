@@ -9,9 +9,10 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages.detail import severity_ink
 from console.tui.pages.lines import Line, wrapped
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview

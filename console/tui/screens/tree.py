@@ -13,9 +13,10 @@ from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
 from console.model.session import in_front
 from console.text import formatting
 from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.base import PageScreen, bindings
+from console.tui.screens.base import PageScreen
 from console.tui.widgets.columns import TASKS, Column, recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
