@@ -1,19 +1,19 @@
-"""When to look at the database again: at the chosen interval, later where that would cost the server too much."""
+"""Time of the next poll: after the chosen interval, or later if polling would load the server too much."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
 
-SHARE = 0.05  # of wall time, for everything the console asks on its own
+SHARE = 0.05  # of wall time, for all statements that the console runs by itself
 
 
 class RefreshClock:
-    """Paces one repeated look so that its statements take at most ``share`` of wall time. Seconds of ``now``."""
+    """Paces polling so that its statements take at most ``share`` of wall time. ``now`` returns seconds."""
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval
-        self.looks = 0  # how many have ended
+        self.polls = 0  # number of polls that have ended
         self._share = share
         self._now = now
         self._began: float | None = None
@@ -21,23 +21,25 @@ class RefreshClock:
 
     @property
     def pace(self) -> float:
-        """Seconds from the beginning of one look to the next."""
+        """Seconds from the start of one poll to the start of the next."""
         return max(self.interval, self._cost / self._share)
 
     def wait(self) -> float:
-        """Seconds until the next look is due, 0 where it is."""
+        """Return the seconds until the next poll is due; 0 if it is due."""
         return 0.0 if self._began is None else max(0.0, self._began + self.pace - self._now())
 
     def begin(self) -> None:
-        """A look begins."""
+        """Record the start of a poll."""
         self._began = self._now()
 
     def end(self, cost: float) -> None:
-        """It ended; the server worked ``cost`` seconds for it. A cost falls by halves only, so that one cheap look
-        among dear ones does not make haste."""
+        """Record the end of a poll for which the server worked ``cost`` seconds.
+
+        Let the estimate fall by at most half per poll, so that one cheap poll does not shorten the interval.
+        """
         self._cost = max(cost, self._cost / 2)
-        self.looks += 1
+        self.polls += 1
 
     def run_now(self) -> None:
-        """The next look is due at once, as somebody asked for it."""
+        """Make the next poll due now."""
         self._began = None

@@ -148,7 +148,7 @@ def test_squeezing_keeps_rank_and_order() -> None:
         (Header(link="live", age=90.0, paused=True), "paused, 1m old"),
         (Header(link="lost", age=10.0, retry=3.0), "no connection, 10s old, again in 3s"),
         (Header(link="live", age=0.1, share=0.004, interval=2.0), "load 0.4%  every 2s"),
-        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "every 20s, slowed down"),
+        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "every 20s, throttled"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
         (Header(context="prod", production=True), "prod · PRODUCTION"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),

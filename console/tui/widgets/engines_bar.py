@@ -1,4 +1,4 @@
-"""One line an engine: how many nodes are in which phase, and how many are stuck."""
+"""One line per engine: the number of nodes in each phase, and of stuck nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from console.tui.widgets.text_bar import TextBar, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
 
-# Phases in the order in which work runs through them; what matters most when there is no room comes by rank.
+# Phases in the order in which work passes through them. On a narrow screen, RANK decides which are kept.
 ORDER = (
     Phase.READY,
     Phase.RUNNING,
@@ -23,23 +23,21 @@ ORDER = (
     Phase.CANCELLED,
     Phase.DONE,
 )
-NARROW = 80  # cells below which all is said in fewer words
-MOST, LOW = 6, 1  # lines on a screen, and on a low one, as the style sheets have it
+NARROW = 80  # cells below which shorter words are used
+MAX_LINES, MAX_LINES_LOW = 6, 1  # as in the style sheets: on a screen, and on a low one
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
 class EngineLine(Record):
-    """An engine by its label. ``counts`` None: not read yet. ``stuck`` None: not looked for yet.
-    ``stale``: the last refresh did not read everything, so values may be out of date.
-    ``policies``: row-level security may hide rows, so that there may be more."""
+    """Content of one line."""
 
     label: str
-    counts: tuple[Count, ...] | None
-    stuck: int | None
-    more_stuck: bool = False
-    stale: bool = False
-    chosen: bool = False
-    policies: bool = False
+    counts: tuple[Count, ...] | None  # None: not read yet
+    stuck: int | None  # number of findings; None: not read yet
+    more_stuck: bool = False  # there may be more findings
+    stale: bool = False  # the last refresh did not read everything, so values may be out of date
+    chosen: bool = False  # the engine in front
+    policies: bool = False  # row-level security may hide rows
 
 
 class EnginesBar(TextBar):
@@ -62,14 +60,14 @@ class EnginesBar(TextBar):
     def compose_line(self, width: int) -> Content:
         low = self.screen.has_class("-low") and len(self._lines) > 1
         number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
-        lines = self._seen()
+        lines = self._visible_lines()
         room = min(max((formatting.width(line.label) for line in lines), default=0), 20)
         here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
         heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
         ends = [_end(line, wide=width >= NARROW) for line in lines]
         rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
         whole = [self._counts(line, words_too=True) for line in lines]
-        # Words for all or for none, so that one line reads as the others.
+        # Either all lines have words or none, so that the lines look alike.
         fit = all(sum(p.cell_length + 3 for _, p in counts) - 3 <= r for counts, r in zip(whole, rooms, strict=True))
         counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
         return Content("\n").join(
@@ -77,9 +75,9 @@ class EnginesBar(TextBar):
             for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
         )
 
-    def _seen(self) -> Sequence[EngineLine]:
-        """As many lines as there may be, with the chosen one among them."""
-        most = LOW if self.screen.has_class("-low") else MOST
+    def _visible_lines(self) -> Sequence[EngineLine]:
+        """Return the lines that fit, with the chosen one among them."""
+        most = MAX_LINES_LOW if self.screen.has_class("-low") else MAX_LINES
         chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
         start = max(chosen + 1 - most, 0)
         return self._lines[start : start + most]
@@ -116,9 +114,9 @@ def _certain(count: Count) -> bool:
 
 
 def _end(line: EngineLine, *, wide: bool) -> Content:
-    """The end of a line: how much of the engine is stuck, and whether that could be read."""
-    said = "policies  " * line.policies + "not read  " * line.stale
-    badges = Content.styled(said, "bold $warning")
+    """Return the end of a line: the number of stuck nodes, and warnings about incomplete data."""
+    warnings = "policies  " * line.policies + "not read  " * line.stale
+    badges = Content.styled(warnings, "bold $warning")
     if line.stuck is None:
         return badges
     if not line.stuck and not line.stale and not line.more_stuck:

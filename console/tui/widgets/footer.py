@@ -1,4 +1,4 @@
-"""The keys that do something here: those that change the database first, those that look below them."""
+"""Footer: keys that change the database in the first line, keys that only read in the second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.model import Record
 
 
 class Hint(Record):
-    """One key. ``why`` says why it does nothing now; it is painted grey then."""
+    """One key. A key with a reason ``why`` has no effect now and is painted grey."""
 
     key: str
     title: str
@@ -20,31 +20,31 @@ class Hint(Record):
 
 
 class FooterBar(TextBar):
-    """Paints :class:`Hint` records in two lines, or in one where there is little room."""
+    """Paints :class:`Hint` records in two lines, or in one line on a low screen."""
 
     DEFAULT_CSS = "FooterBar { height: auto; max-height: 2; background: $surface; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._actions: Sequence[Hint] = ()
-        self._looks: Sequence[Hint] = ()
+        self._reads: Sequence[Hint] = ()
         self._low = False
 
-    def show(self, actions: Sequence[Hint], looks: Sequence[Hint], *, low: bool) -> None:
-        """Paint other keys. ``low``: in one line."""
-        if (actions, looks, low) != (self._actions, self._looks, self._low):
-            self._actions, self._looks, self._low = actions, looks, low
+    def show(self, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool) -> None:
+        """Paint other keys. ``low`` paints them in one line."""
+        if (actions, reads, low) != (self._actions, self._reads, self._low):
+            self._actions, self._reads, self._low = actions, reads, low
             self.renew()
 
     def compose_line(self, width: int) -> Content:
         actions = [(hint.rank, _action(hint)) for hint in self._actions]
-        looks = [(hint.rank, _look(hint)) for hint in self._looks]
+        reads = [(hint.rank, _read(hint)) for hint in self._reads]
         if self._low:
-            # actions that can be done before anything else; help is ranked to stay
+            # available actions come first; the rank of the help key keeps it visible
             ready = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
-            return Content.assemble(" ", squeeze([*ready, *looks], width - 2))
+            return Content.assemble(" ", squeeze([*ready, *reads], width - 2))
         first = squeeze(actions, width - 2) if actions else Content("")
-        second = squeeze(looks, width - 2)
+        second = squeeze(reads, width - 2)
         lines = [first, second] if actions else [second]
         return Content("\n").join([Content.assemble(" ", line) for line in lines])
 
@@ -55,5 +55,5 @@ def _action(hint: Hint) -> Content:
     return Content.assemble((hint.key, "bold $accent"), " ", hint.title)
 
 
-def _look(hint: Hint) -> Content:
+def _read(hint: Hint) -> Content:
     return Content.assemble((hint.key, "bold $primary"), " ", (hint.title, "$faint"))

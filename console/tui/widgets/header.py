@@ -1,4 +1,4 @@
-"""The first line: which database this is, and how fresh what is shown of it."""
+"""Header line: the database, and the age of the data shown."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from console.tui.widgets.text_bar import Part, TextBar, spread
 from queries.model import Record
 from queries.safe_text import safe_text
 
-STALE = 3.0  # intervals after which a picture counts as old
+STALE = 3.0  # intervals after which the data counts as old
 
 
 class Header(Record):
-    """What the header tells. ``age`` in seconds, ``lag`` in seconds on a standby, ``share`` 0..1 of wall time."""
+    """Content of the header. Durations are in seconds."""
 
     context: str = ""
     color: str = ""  # #rrggbb of the context
     production: bool = False
     server: str = ""
     standby: bool = False
-    lag: float | None = None
+    lag: float | None = None  # replication lag of a standby
     superuser: bool = False
     unencrypted: bool = False
-    read_only: str = ""  # in a few words, why no action is possible
+    read_only: str = ""  # short reason why no action is possible
     link: str = "connecting"
-    retry: float = 0.0  # seconds until the next attempt
+    retry: float = 0.0  # until the next attempt to connect
     paused: bool = False
     page_failed: bool = False  # the last read of the front page failed
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
-    share: float | None = None
+    share: float | None = None  # of wall time that the server worked for the console, 0..1
 
 
 class HeaderBar(TextBar):
@@ -54,14 +54,14 @@ class HeaderBar(TextBar):
     def compose_line(self, width: int) -> Content:
         header = self._header
         faint = "" if header.production else "$faint"
-        left: list[Part] = [_chip(header), " ", *_cautions(header)]
+        left: list[Part] = [_context_name(header), " ", *_warnings(header)]
         if header.server:
             left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
         right: list[Part] = [*_state(header, wide=width >= 90), " "]
         return spread(left, right, width)
 
 
-def _chip(header: Header) -> Content:
+def _context_name(header: Header) -> Content:
     name = safe_text(header.context) or "unstick"
     if header.production:
         return Content.styled(f" {name} · PRODUCTION ", "bold reverse")
@@ -78,8 +78,8 @@ def _role(header: Header, faint: str) -> list[Part]:
     return parts
 
 
-def _cautions(header: Header) -> list[Part]:
-    """Facts that change what an action may do. They stand first, because a narrow header is cut at its end."""
+def _warnings(header: Header) -> list[Part]:
+    """Return facts that change what an action may do. They come first because a narrow header is cut at its end."""
     parts: list[Part] = []
     for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
         parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []
@@ -92,8 +92,8 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
     parts: list[Part] = []
     plain = header.production
     if wide and header.link == "live":
-        slowed = header.pace > header.interval * 1.5
-        every = f"every {_seconds(header.pace)}, slowed down" if slowed else f"every {_seconds(header.interval)}"
+        throttled = header.pace > header.interval * 1.5
+        every = f"every {_seconds(header.pace)}, throttled" if throttled else f"every {_seconds(header.interval)}"
         load = f"load {_percent(header.share)}  " if header.share is not None else ""
         parts.append((f"{load}{every}  ", "" if plain else "$faint"))
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""

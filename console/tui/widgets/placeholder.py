@@ -1,4 +1,4 @@
-"""What stands where a list would be while there is none: what is awaited, or why there is nothing."""
+"""Placeholder shown when a list is empty or loading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queries.safe_text import safe_text
 
 
 class Placeholder(TextBar):
-    """A headline and an explanation, in the middle."""
+    """A headline and an explanation in the middle of the screen."""
 
     DEFAULT_CSS = """
     Placeholder { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
@@ -19,18 +19,18 @@ class Placeholder(TextBar):
     _text = ""
 
     def show(self, headline: str, text: str = "") -> None:
-        """Stand there and say this. Lines of ``text`` stay lines."""
+        """Show a headline and the lines of ``text``."""
         self._headline, self._text = headline, text
         self.display = True
         self.renew()
 
     def hide(self) -> None:
-        """Make room for the list."""
+        """Hide the placeholder, so that the list has its place."""
         self.display = False
 
     def compose_line(self, width: int) -> Content:
         lines = [safe_text(line) for line in self._text.splitlines()]
-        said = Content.styled(safe_text(self._headline), "bold")
+        title = Content.styled(safe_text(self._headline), "bold")
         return Content("\n").join(
-            [said, *([Content("")] if lines else []), *(Content.styled(line, "$faint") for line in lines)]
+            [title, *([Content("")] if lines else []), *(Content.styled(line, "$faint") for line in lines)]
         )

@@ -1,4 +1,4 @@
-"""A few lines below a list that tell more of the record under its cursor."""
+"""Preview of the record under the cursor, a few lines below a list."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Make = Callable[[int], Sequence[Content]]
 
 
 class Preview(TextBar):
-    """Shows the first lines that a function makes; its height is fixed, so the list above never jumps."""
+    """The first lines that a function makes. The height is fixed, so that the list above never jumps."""
 
     DEFAULT_CSS = "Preview { height: 4; border-top: solid $line; padding: 0 1; }"
 
     _make: Make | None = None
 
     def put(self, make: Make | None) -> None:
-        """Tell of another record, or of none."""
+        """Preview another record; None clears the preview."""
         self._make = make
         self.renew()
 

@@ -1,4 +1,4 @@
-"""The line that talks: what just happened, why a key did nothing, what is wrong."""
+"""Status line: the last event, or the reason why a key had no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold
 
 
 class StatusBar(TextBar):
-    """One line. What was said stays until something else is said."""
+    """One line. A message stays until the next one."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -21,11 +21,11 @@ class StatusBar(TextBar):
 
     @property
     def text(self) -> str:
-        """What it says now."""
+        """The current message."""
         return self._text
 
     def say(self, text: str, tone: str = "") -> None:
-        """Say something. ``tone`` is one of TONES."""
+        """Show a message. ``tone`` is one of TONES."""
         if (text, tone) != (self._text, self._tone):
             self._text, self._tone = text, tone
             self.renew()

@@ -1,4 +1,4 @@
-"""The modes, and where in one the operator is."""
+"""Tabs of the modes, and the operator's place in the current mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.safe_text import safe_text
 
 
 class TabsBar(TextBar):
-    """``tree  stuck 7  audit log  help`` on the left, crumbs on the right of it, a note at the end."""
+    """``tree  stuck 7  audit log  help`` on the left, then breadcrumbs, and a note on the right."""
 
     DEFAULT_CSS = "TabsBar { background: $surface; }"
 
@@ -24,7 +24,7 @@ class TabsBar(TextBar):
         self._note = ""
 
     def show(self, chosen: str, badges: dict[str, str], crumbs: Sequence[str], note: str = "") -> None:
-        """Paint another place. ``badges`` are small numbers behind a mode's name."""
+        """Show another place. ``badges`` are numbers shown after the names of modes."""
         if (chosen, badges, crumbs, note) != (self._chosen, self._badges, self._crumbs, self._note):
             self._chosen, self._badges, self._crumbs, self._note = chosen, badges, crumbs, note
             self.renew()

@@ -1,4 +1,4 @@
-"""A line or two of styled text that is painted again only where it changed."""
+"""Bars of one or two lines of styled text, painted again only if the text changed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Part = str | Content | tuple[str, str]
 
 
 class TextBar(Widget):
-    """Shows what :meth:`compose_line` makes for its width. Text in it is never read as markup."""
+    """A bar that shows the content made by `compose_line`. Text is never read as markup."""
 
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     _content = Content("")
 
     def compose_line(self, width: int) -> Content:
-        """The content for so many cells."""
+        """Return the content for a width in cells."""
         raise NotImplementedError
 
     def renew(self) -> None:
-        """Paint again, if there is anything else to paint than before."""
+        """Make the content again and paint it if it differs."""
         content = self.compose_line(self.content_size.width or self.app.size.width)
         if not content.is_same(self._content):
             lines = self._content.plain.count("\n")
@@ -37,7 +37,7 @@ class TextBar(Widget):
 
 
 def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
-    """Left and right parts in one line. Where both do not fit the left ones give way, then the right ones."""
+    """Return one line with left and right parts. If both do not fit, the left parts are cut, then the right ones."""
     begin, end = Content.assemble(*left), Content.assemble(*right)
     room = width - end.cell_length
     if room < 12:
@@ -47,7 +47,7 @@ def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
 
 
 def squeeze(parts: Iterable[tuple[int, Content]], width: int, gap: str = "  ") -> Content:
-    """The parts that fit into ``width``, the ones of highest rank (lowest number) first, in the order given."""
+    """Return the parts that fit into ``width``, in order. Parts with a low rank number are kept first."""
     items = list(parts)
     kept: set[int] = set()
     used = 0
