@@ -71,7 +71,7 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         clock.skip(max(session._fast.wait(), session._slow.wait()))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
         tui.app.session.changed()
-        text = await tui.wait_for("slowed down")
+        text = await tui.wait_for("throttled")
         told = re.search(r"load (\d\.\d)%", text)
         assert told is not None, text
         assert 0.5 < float(told[1]) <= 100 * SHARE
