@@ -1,4 +1,4 @@
-"""Reading agent_jobs: what it is recognised by, which profile it has, its trees, its findings, and what is odd."""
+"""Reads of agent_jobs: detection, profile, trees, findings and unusual rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def found(workspace: Workspace, code: str) -> list[Finding]:
 
 
 async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> list[str]:
-    """All children (or roots) by small pages."""
+    """Return all children, or all roots, in small pages."""
     ids: list[str] = []
     cursor = None
     while True:
@@ -277,7 +277,7 @@ async def test_a_job_is_had_by_its_place_until_it_moves(agent_jobs_db: AgentJobs
     keys = [UUID(i.partition(":")[2]) for i in ids]
 
     async def looked_up() -> int:
-        """How many were found by their ids, all of them being told as they are."""
+        """Check the nodes of these ids; return their number."""
         with plans.recorded() as costs:
             read = (await reader(mirror).nodes(ids)).nodes
         rows = await agent_jobs_db.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
@@ -290,7 +290,7 @@ async def test_a_job_is_had_by_its_place_until_it_moves(agent_jobs_db: AgentJobs
     assert await looked_up() == 2
     assert await looked_up() == 0
     await agent_jobs_db.sql("DELETE FROM jobs WHERE id = $1 OR ctid = '(0,1)'", keys[2])
-    await agent_jobs_db.sql("VACUUM FULL jobs")  # where each was there is now another
+    await agent_jobs_db.sql("VACUUM FULL jobs")  # moves the rows to other places
     assert await looked_up() > 10
     assert await looked_up() == 0
 
@@ -367,7 +367,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
 async def test_every_unfinished_job_comes_once_and_oldest_first(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, index: str
 ) -> None:
-    """With an index that leads with the status, and without: then from one user's to the other's."""
+    """Jobs are listed with an index that starts with the status, or user by user without it."""
     made = []
     for n in range(60):  # as old as five others, of other users and in other statuses
         status = ("pending", "active", "delayed", "paused", "completed")[n % 5]
@@ -404,7 +404,7 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(
 async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, index: str, seed: float
 ) -> None:
-    """Up to some dozens of a user are read at once, of others each status by itself; many are as old as each other."""
+    """Few jobs of a user are read together, many are read status by status; many have the same age."""
     await agent_jobs_db.sql(index)
     await mirror.detect()
     await agent_jobs_db.sql("SELECT setseed($1::float8)", seed)
@@ -439,7 +439,7 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
 
 @both_versions
 async def test_whatever_statuses_a_users_jobs_have_each_is_found(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """Of the last status that a user has it is known without a look which others there are none in."""
+    """The last status of a user's jobs shows which statuses need no read."""
     await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
         " SELECT u || ' ' || s, $1, lpad(u::text, 32, '0')::uuid, s, t,"
@@ -551,7 +551,7 @@ async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspa
 async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, end: str
 ) -> None:
-    """Its place in the queue is known by the jobs that were made before and after it, of whatever agent."""
+    """The jobs created before and after a job, of any agent, show its place in the queue."""
     await agent_jobs_db.job(end, age=5000, ended=4990, user=ANNA)
     old, young = await agent_jobs_db.job(age=4000, user=BERT), await agent_jobs_db.job(age=3000, user=BERT)
     assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {
@@ -564,14 +564,14 @@ async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
     await agent_jobs_db.job(
         "failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck"
     )
-    assert {f.action for f in await found(mirror, "overdue")} == {None}, "an operator's end is none of the queue's"
+    assert {f.action for f in await found(mirror, "overdue")} == {None}, "a job that an operator ended does not count"
     await agent_jobs_db.job(end, age=3500, ended=3490, user=ANNA)
     actions = {f.node_id: f.action for f in await found(mirror, "overdue")}
     assert actions == {agent_jobs_db.id(old): "mark_failed", agent_jobs_db.id(young): None}
 
 
 async def test_one_row_is_no_certain_standstill(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """An end that was lost, and no upload since, looks the same."""
+    """An unrecorded completion without later jobs leaves the same rows."""
     await agent_jobs_db.job("completed", age=9000, ended=8990)
     await agent_jobs_db.job(age=4000, user=BERT)
     (one,) = await found(mirror, "queue_stalled")
@@ -583,8 +583,8 @@ async def test_one_row_is_no_certain_standstill(agent_jobs_db: AgentJobsDb, mirr
     assert one.evidence["waiting"] == "1 job is"
 
 
-async def test_the_oldest_of_many_late_jobs_are_told_first(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """Judged until a page is full, whatever user or agent they are of."""
+async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    """Jobs of any user and agent are checked until the page is full."""
     made = []
     for n in range(24):
         user = UUID(int=n * 7 % 24 + 1)
@@ -597,8 +597,8 @@ async def test_the_oldest_of_many_late_jobs_are_told_first(agent_jobs_db: AgentJ
             ("completion_not_recorded", made[::3]),
             ("overdue", [m for n, m in enumerate(made) if n % 3]),
         ):
-            told = [f.node_id for f in seen.found if f.code == code]
-            assert (told, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
+            reported = [f.node_id for f in seen.found if f.code == code]
+            assert (reported, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
 
 
 async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -606,7 +606,7 @@ async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJob
     await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
     assert [f.node_id for f in await found(mirror, "overdue")] == [agent_jobs_db.id(old)]
     assert await found(mirror, "completion_not_recorded") == []
-    assert len(await found(mirror, "queue_stalled")) == 1, "nor does it end a standstill"
+    assert len(await found(mirror, "queue_stalled")) == 1, "the queue is still stalled"
 
 
 @pytest.mark.parametrize(("profile", "suspect"), [("mirror", "Redis"), ("table", "executor")])
@@ -633,7 +633,7 @@ async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queu
         " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
-    assert "queue_stalled" in (await reader(mirror).findings()).capped, "somebody else's job may have ended"
+    assert "queue_stalled" in (await reader(mirror).findings()).capped, "a job of another user may have ended"
     await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings()
     assert "queue_stalled" not in {*seen.capped, *(f.code for f in seen.found)}
@@ -682,7 +682,7 @@ async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Work
     assert late.node_id == agent_jobs_db.id(reused)
 
 
-# What is odd
+# Unusual rows
 
 
 @both_versions
@@ -715,7 +715,7 @@ async def test_a_number_that_is_a_command(agent_jobs_db: AgentJobsDb, mirror: Wo
     detail = await reader(mirror).detail(agent_jobs_db.id(job))
     assert detail is not None
     (work,) = [s for s in detail.sections if s.name == "work"]
-    assert work.rows[0][-1] is None, "what is to be copied into a shell holds nothing but a plain number"
+    assert work.rows[0][-1] is None, "a command for a shell contains only plain numbers"
 
 
 @pytest.fixture
@@ -730,7 +730,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
-    # Its queue goes on, and as a mirror of one it has no active jobs.
+    # The queue continues, and a mirror table has no active jobs.
     assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long"}
     assert look.engine.limits["profile"] == "mirror"
 

@@ -1,4 +1,4 @@
-"""Every action of agent_jobs in both profiles: rows before and after, refusals, and the table's own traps."""
+"""Actions of agent_jobs in both profiles: rows before and after, refusals, and the table's CHECKs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.servers import both_versions
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 ENGINE = Path(__file__).parents[2] / "queries" / "engines" / "agent_jobs"
 
-# action -> the statuses that it is for, and what becomes of them
+# action -> its statuses, and the status after it
 TABLE = {
     "wake": (("delayed",), "pending"),
     "release": (("active",), "pending"),
@@ -40,7 +40,7 @@ CASES = [(p, v, s) for p, actions in (("mirror", MIRROR), ("table", TABLE)) for 
 
 
 async def of(agent_jobs_db: AgentJobsDb, status: str) -> Any:
-    """A job as an executor leaves one of that status, old enough for every action."""
+    """Return a job of that status as an executor leaves it, old enough for every action."""
     ended = status in ("completed", "failed")
     return await agent_jobs_db.job(
         status,
@@ -148,7 +148,7 @@ async def test_locked_and_gone(agent_jobs_db: AgentJobsDb, table: Workspace) -> 
 @both_versions
 @pytest.mark.parametrize("action", ["retry", "restart"])
 async def test_what_is_run_again_can_be_claimed(agent_jobs_db: AgentJobsDb, table: Workspace, action: str) -> None:
-    """A completed_at left behind would make the executor's own claim violate jobs_time_order_chk."""
+    """A remaining completed_at would make the executor's claim violate jobs_time_order_chk."""
     job = await agent_jobs_db.job("failed", age=900, started=800, ended=700, error="boom")
     await do(table, action, [agent_jobs_db.id(job)], {}, LABEL)
     poller = Poller(agent_jobs_db.connection)
@@ -161,7 +161,7 @@ async def test_what_is_run_again_can_be_claimed(agent_jobs_db: AgentJobsDb, tabl
 
 
 async def test_what_a_careless_retry_would_do(agent_jobs_db: AgentJobsDb) -> None:
-    """The trap itself: with completed_at left, the claim fails, again and again."""
+    """With a remaining completed_at, every claim fails."""
     await agent_jobs_db.job("failed", age=900, started=800, ended=700)
     await agent_jobs_db.sql("UPDATE jobs SET status = 'pending'")
     with pytest.raises(asyncpg.CheckViolationError, match="jobs_time_order_chk"):
@@ -173,7 +173,7 @@ async def test_what_a_careless_retry_would_do(agent_jobs_db: AgentJobsDb) -> Non
 async def test_clocks_that_are_ahead(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, action: str
 ) -> None:
-    """Rows from the future: an end before their beginning would violate jobs_time_order_chk."""
+    """Rows with future times: an end before the start would violate jobs_time_order_chk."""
     created, started = await agent_jobs_db.job(age=-3600), await agent_jobs_db.job(age=-10, started=-7200)
     workspace = mirror if action == "mark_failed" else table
     outcomes = await do(workspace, action, [agent_jobs_db.id(created), agent_jobs_db.id(started)], {}, LABEL)
@@ -203,17 +203,17 @@ async def test_an_executor_whose_job_was_released_notices(agent_jobs_db: AgentJo
     }
     again = await poller.claim()
     assert again is not None
-    assert await poller.finish(slow) is False, "taken away while it was at it"
+    assert await poller.finish(slow) is False, "released during the run"
     assert await poller.finish(again)
 
 
 async def test_a_number_does_not_name_a_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """Numbers are given twice: what an operator acts on is the row."""
+    """Job ids can be reused: the operator acts on the row."""
     old = await agent_jobs_db.job("completed", age=90000, ended=89990, number=7)
     assert (await mirror.engines[LABEL].nodes([agent_jobs_db.id(7)])).nodes == ()
     await agent_jobs_db.sql(
         "UPDATE jobs SET status = 'failed', updated_at = now()"
-    )  # a new job 7 has ended the old row
+    )  # a new job 7 has completed the old row
     versions = {agent_jobs_db.id(old): "completed|2020-01-01 00:00:00+00:7"}
     assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {agent_jobs_db.id(old): STALE}
 
@@ -227,8 +227,9 @@ async def test_a_bulk_of_all_statuses_tells_them_apart(agent_jobs_db: AgentJobsD
 
 
 def test_running_is_no_status_here() -> None:
-    """The schema's own usage notes write and query 'running', which its CHECK refuses and no row ever has. Here it is
-    the name of a phase, given to what is active, and nothing else.
+    """The schema's usage notes mention 'running', which its CHECK rejects.
+
+    In unstick it is only the name of a phase, that of active jobs.
     """
     demo = ENGINE.parents[2] / "console" / "demo" / "agent_jobs"
     for file in [*ENGINE.rglob("*.sql"), *demo.rglob("*.sql"), *demo.rglob("*.py")]:

@@ -1,4 +1,4 @@
-"""The two executors of agent_jobs keep their protocols, and the actions of the console leave both in order."""
+"""The two executors of agent_jobs follow their protocols, and actions do not break them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_row_comes_after_the_enqueuing_and_ends_once(agent_jobs_db: Agen
 
 
 async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """A stalled job, a clock that is behind, a paused queue: the row's end never comes."""
+    """A stalled job, a slow clock and a paused queue leave rows that never end."""
     bull, agent = RedisQueue(agent_jobs_db.connection, skew=timedelta(seconds=-60)), await agent_jobs_db.agent()
     await bull.add(agent, ANNA)
     await bull.add(agent, ANNA, stalls=True)
@@ -50,7 +50,7 @@ async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspa
     bull.paused = True
     await bull.add(agent, ANNA)
     await bull.tick()
-    assert bull.swallowed == 1, "the CHECK refuses an end before the beginning, and nobody hears of it"
+    assert bull.swallowed == 1, "the CHECK rejects an end before the start, without an error message"
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
     await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
     codes = {f.code for f in (await mirror.engines[LABEL].findings()).found}
@@ -108,7 +108,7 @@ async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: 
         await asyncio.gather(bull.tick(), press(workspace, rng, tally))
     while await bull.tick():
         pass
-    assert bull.swallowed == 0, "nothing that we write makes a worker's end fail"
+    assert bull.swallowed == 0, "no action makes a worker's UPDATE fail"
     rows = await agent_jobs_db.connection.fetch("SELECT * FROM jobs")
     assert {r["status"] for r in rows} <= {"pending", "completed", "failed"}
     assert all((r["completed_at"] is None) == (r["status"] == "pending") for r in rows)
@@ -137,7 +137,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
     connections = [await asyncpg.connect(agent_jobs_db.dsn) for _ in range(2)]
     pollers = [Poller(c) for c in connections]
     for n in range(6):
-        await agent_jobs_db.job("active", age=9000, started=8000 + n)  # of an executor that is gone
+        await agent_jobs_db.job("active", age=9000, started=8000 + n)  # of a dead executor
     for n in range(60):
         await agent_jobs_db.job("delayed" if n % 5 == 0 else "pending", age=400 - n, user=rng.choice((ANNA, BERT)))
     workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "table"}})
@@ -146,7 +146,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
     async def run(poller: Poller) -> None:
         held: list[Claim] = []
         while going:
-            claim = await poller.claim()  # raises where a row cannot be claimed
+            claim = await poller.claim()  # raises if a row cannot be claimed
             held += [claim] if claim else []
             if held and (rng.random() < 0.5 or not claim):
                 assert await poller.finish(held.pop(0), "boom" if rng.random() < 0.4 else None)
@@ -159,7 +159,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
     wanted = {"wake", "release", "cancel", "retry", "restart", "pause", "resume", "delete"}
     pressed, changed = 0, set[str]()
     try:
-        while pressed < 400 or (pressed < 4000 and not wanted <= changed):  # the pollers may be the faster for long
+        while pressed < 400 or (pressed < 4000 and not wanted <= changed):  # the pollers may win for a long time
             await press(workspace, rng, tally)
             assert not any(task.done() for task in running)
             pressed, changed = pressed + 1, {action for action, outcome in tally if outcome == CHANGED}
@@ -167,7 +167,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
         going = False
         await asyncio.gather(*running)
         await workspace.close()
-    assert [p.lost for p in pollers] == [[], []], "nobody's job was taken away while it was at it"
+    assert [p.lost for p in pollers] == [[], []], "no job was released during its run"
     for row in await agent_jobs_db.connection.fetch("SELECT * FROM jobs"):
         ended = row["status"] in ("completed", "failed")
         assert (row["completed_at"] is not None) == ended, dict(row)
@@ -179,7 +179,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
 
 
 async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcome], int]) -> None:
-    """An action at random on a job at random, as it was shown a moment ago."""
+    """Apply a random action to a random job, as it was shown shortly before."""
     look = workspace.engines[LABEL]
     page = await look.live(page=40)
     if rng.random() < 0.5 or not page.nodes:
@@ -209,7 +209,7 @@ async def test_the_demo_goes_on() -> None:
         async with asyncio.timeout(30):
             while not await connection.fetchval(ended):
                 await asyncio.sleep(0.05)
-        assert pending == 6, "what is stuck on purpose stays"
+        assert pending == 6, "deliberately stuck jobs stay"
         await connection.close()
     finally:
         await demo.stop()

@@ -1,4 +1,4 @@
-"""Every action of eternaltwin: the rows before and after, exactly, and nothing else touched."""
+"""Actions of eternaltwin: rows before and after, and unchanged other rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
 
 
 async def bystanders(eternaltwin_db: EternaltwinDb) -> None:
-    """Another job's tasks, in every status, with timers."""
+    """Create tasks of another job, in every status, with timers."""
     job = await eternaltwin_db.job()
     for status, timer in (("Available", None), ("Blocked", 40), ("Blocked", None), ("Complete", None)):
         await eternaltwin_db.task(job, status=status, timer=timer)
@@ -48,7 +48,7 @@ async def test_wake_makes_it_available_and_takes_all_its_timers(
     after = dict(await eternaltwin_db.row(task))
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): CHANGED}
     assert after == {**before, "status": "Available", "timers": 0, "xmin": outcomes.xid}
-    assert after["revision"] == 5, "nothing is in flight: the revision stays"
+    assert after["revision"] == 5, "no poll is running, so the revision stays"
     assert others == [
         r for r in await eternaltwin_db.rows("task") + await eternaltwin_db.rows("task_timer") if str(task) not in r
     ]
@@ -147,7 +147,7 @@ async def test_cancel_job_completes_every_unfinished_task(eternaltwin_db: Eterna
 async def test_cancel_job_goes_on_though_a_task_was_polled_since(
     eternaltwin_db: EternaltwinDb, workspace: Workspace
 ) -> None:
-    """What is decided on is the job, not the step its tasks are at."""
+    """The operator decides about the job and not about the state of its tasks."""
     job = await eternaltwin_db.job()
     task = await eternaltwin_db.task(job)
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(job, "job")])
@@ -259,7 +259,7 @@ async def test_delete_takes_the_job_its_tasks_and_their_timers(
 
 
 async def test_delete_of_many_wants_the_indexes(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
-    """Small tables will do for one job; for many, each costs scans that grow with the table."""
+    """A small table is enough for one job; each of many jobs would cost a table scan."""
     jobs = await eternaltwin_db.jobs(2)
     ids = [eternaltwin_db.id(job, "job") for job in jobs]
     outcomes = await do(workspace, "delete", ids)

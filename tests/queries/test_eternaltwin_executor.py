@@ -1,4 +1,4 @@
-"""The console's actions while the engine's runner is at work on the same rows."""
+"""Actions on rows that the engine's runner is polling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGED, STALE = Outcome.CHANGED, Outcome.STALE
 KIND = {"kind": "SendEmail", "version": 2}
 STATE = encode({"phase": "Compose", "retries": 0})
 
-# What was in the table and who put it there; a trigger cannot be fooled by either side.
+# Contents and writers of the table, recorded by a trigger and therefore independent of both sides.
 AUDIT = """
 CREATE TABLE audit (n bigint GENERATED ALWAYS AS IDENTITY, xid text, who text, task_id uuid, was jsonb, became jsonb);
 CREATE FUNCTION brief(t task) RETURNS jsonb LANGUAGE sql AS $$
@@ -56,7 +56,7 @@ async def runner(eternaltwin: str) -> AsyncIterator[Runner]:
     await connection.close()
 
 
-# A poll in flight: read before the action, written after it
+# A running poll: read before the action, written after it
 
 
 @both_versions
@@ -119,11 +119,11 @@ async def test_a_woken_task_is_polled_at_the_next_tick(
     assert (row["revision"], row["status"], row["timers"]) == (4, "Available", 0)
 
 
-# Rain
+# Random actions
 
 
 class Rain:
-    """An operator who does things at random to whatever is on the screen."""
+    """Operator that applies random actions to random visible nodes."""
 
     def __init__(self, workspace: Workspace, seed: int) -> None:
         self.workspace, self.rng = workspace, Random(seed)
@@ -195,7 +195,7 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
 
 
 def check_revisions(audit: list[Any], written: int) -> None:
-    """Each row follows on from the one before, and every step up belongs to a poll or to an action."""
+    """Each row version follows the previous one, and a poll or an action made every increment."""
     last: dict[Any, Any] = {}
     by_runner = 0
     for row in audit:
@@ -204,14 +204,14 @@ def check_revisions(audit: list[Any], written: int) -> None:
         last[row["task_id"]] = now
         if was and now:
             step = now["revision"] - was["revision"]
-            assert step in (0, 1), "never back, never two at once"
-            assert step or (was["status"], now["status"]) == ("Blocked", "Available"), "only a wake-up is no step"
+            assert step in (0, 1), "one increment at a time, never back"
+            assert step or (was["status"], now["status"]) == ("Blocked", "Available"), "only wake keeps the revision"
             by_runner += step if row["who"] == "runner" else 0
     assert by_runner == written, "no poll that was reported as written is lost"
 
 
 def check_polls(audit: list[Any], polls: list[Polled]) -> None:
-    """Whatever was polled was Available, in a state and at a revision that somebody had written."""
+    """Every polled task was Available, with a state and revision that were written before."""
     there = {(r["task_id"], is_["revision"], is_["state"]) for r in audit if (is_ := json(r["became"]))
              if is_["status"] == "Available"}  # fmt: skip
     for poll in polls:
@@ -221,7 +221,7 @@ def check_polls(audit: list[Any], polls: list[Polled]) -> None:
 
 
 def check_audit_log(audit: list[Any], entries: list[Any], outcomes: list[Outcomes]) -> None:
-    """What the audit log says of a task is what was in the table, no less and no more; outcomes say the same."""
+    """Audit log and outcomes match exactly the rows that were in the table."""
     happened = {(r["xid"], str(r["task_id"])): r for r in audit if r["who"] == "unstick"}
     said = {}
     for entry in entries:
@@ -230,7 +230,7 @@ def check_audit_log(audit: list[Any], entries: list[Any], outcomes: list[Outcome
                 said[entry["xid"], change["key"]] = (entry["action"], change["before"], change["after"])
     assert said.keys() == happened.keys()
     for place, (action, before, after) in said.items():
-        # A delete keeps the bytes themselves, not their digest.
+        # A delete copies the bytes and not their digest.
         fields = ("status", "revision") if action == "delete" else ("status", "revision", "state", "output")
         assert part(before, fields) == part(json(happened[place]["was"]), fields)
         assert part(after, fields) == part(json(happened[place]["became"]), fields)

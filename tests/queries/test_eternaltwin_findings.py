@@ -1,4 +1,4 @@
-"""Every finding of eternaltwin: a node it is about, its nearest neighbour it is not about, its threshold, its cap."""
+"""Findings of eternaltwin: a node with it, a similar node without it, its threshold and its cap."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def task(**columns: Any) -> Make:
 
 
 def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
-    """A Blocked task without a timer in a job whose root is of the status ``others``."""
+    """Create a Blocked task without a timer in a job whose root has the status ``others``."""
 
     async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
         job = await eternaltwin_db.job()
@@ -43,7 +43,7 @@ def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
 
 
 def behind(*, newer: float | None, **columns: Any) -> Make:
-    """A task of version 1, where one of version 2 of its kind was polled ``newer`` seconds ago."""
+    """Create a task of version 1, and one of version 2 that was polled ``newer`` seconds ago."""
 
     async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
         await eternaltwin_db.task(kind=kind, version=2, age=HOUR, polled=newer)
@@ -52,7 +52,7 @@ def behind(*, newer: float | None, **columns: Any) -> Make:
     return make
 
 
-# For each finding: it holds; it just does not; it holds if the threshold of the kind is such.
+# For each finding: a case with it, a case just below its threshold, a case with another threshold of the kind.
 CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
     "overdue_timer": (
         [task(status="Blocked", timer=-90), task(status="Blocked", timer=-HOUR)],
@@ -226,7 +226,7 @@ async def test_a_silent_runner(eternaltwin_db: EternaltwinDb, workspace: Workspa
         broken = await eternaltwin_db.task(polled=5, status=status)
         await eternaltwin_db.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
     there = (await found(workspace, "runner_silent"))[RUNNER]
-    assert there.evidence["waiting"] == "3", "and a poll at infinity is nobody's"
+    assert there.evidence["waiting"] == "3", "a poll at infinity is ignored"
     assert there.evidence["ahead"] == ""
     assert await found(workspace, "runner_silent", ids=[eternaltwin_db.id(fresh)]) == {}
     assert set(await found(workspace, "runner_silent", ids=[RUNNER])) == {RUNNER}
@@ -242,7 +242,7 @@ async def test_a_runner_that_never_was(eternaltwin_db: EternaltwinDb, workspace:
 
 
 async def polls(eternaltwin_db: EternaltwinDb, sql: str = "") -> None:
-    """One tick: every Available task polled at ``clock_timestamp()``."""
+    """Run one tick: poll every Available task at ``clock_timestamp()``."""
     await eternaltwin_db.sql(
         f"UPDATE task SET revision = revision + 1, polled_at = row(clock_timestamp(), 1)::job_tick {sql}"
         " WHERE status = 'Available'"
@@ -288,7 +288,7 @@ async def test_spinning_has_a_threshold_by_kind(
 async def test_very_many_polls_are_a_rate_without_progress(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """However many polls a task has behind it: one that gets on, or is polled now and then, is well."""
+    """A task that makes progress, or is polled rarely, has no finding after any number of polls."""
     old = await eternaltwin_db.task(revision=50_000_000, age=90 * 86400)
     locked, working, slow = [await eternaltwin_db.task(revision=n) for n in (10, 20_000, 50_000)]
     workspace = await opened(
@@ -401,7 +401,7 @@ async def test_a_stalled_runner_shows_after_its_time(
     await workspace.close()
 
 
-# What cannot be looked for
+# Skipped findings
 
 
 @both_versions
@@ -440,7 +440,7 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
 
 @both_versions
 async def test_endless_times_do_no_harm(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
-    """Before PostgreSQL 17 an infinite time cannot be subtracted from; one such row must not hide all the others."""
+    """PostgreSQL before 17 cannot subtract from infinite times; such a row must not hide the others."""
     ids = await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=-100)
     await eternaltwin_db.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
     await eternaltwin_db.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")

@@ -23,7 +23,7 @@ def estuary(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
-    """Rows for that database."""
+    """Row builder for that database."""
     estuary_db = await EstuaryDb.open(estuary)
     yield estuary_db
     await estuary_db.connection.close()
@@ -31,7 +31,7 @@ async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
 
 @pytest.fixture
 async def workspace(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The console's view of that database, with the audit log in a local file."""
+    """Workspace on that database, with the audit log in a local file."""
     workspace = await opened(estuary, tmp_path)
     yield workspace
     await workspace.close()

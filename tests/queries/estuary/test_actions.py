@@ -1,7 +1,7 @@
-"""Every action of estuary: the rows before and after, who drops out and why, and nothing else touched.
+"""Actions of estuary: rows before and after, refusals, and unchanged other rows.
 
-The names of the races are those of the engine's rules: only the holder of a task changes its inbox, state and wake_at
-while it polls; a heartbeat of the year 1, and no other, says that nobody polls.
+They follow the engine's rules. During a poll only the executor that holds the task changes its inbox, state and wake_at.
+Only a heartbeat of the year 1 marks an idle task.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ TYPED = {"confirm": PLANE}
 
 
 def sent(message: Any, sender: str = ZERO) -> str:
-    """How the engine stores a message."""
+    """Return a message as the engine stores it."""
     return f'["{sender}", {json.dumps(message)}]'
 
 
 async def apply(workspace: Workspace, action: str, task: str, **arguments: Any) -> tuple[Outcome, str]:
-    """Do it to one task: the outcome, and why."""
+    """Apply an action to one task; return the outcome and its reason."""
     outcomes = await do(workspace, action, [EstuaryDb.id(task)], arguments, LABEL)
     return outcomes.results[0].outcome, outcomes.results[0].why
 
 
 def changed(before: Any, after: Any) -> dict[str, Any]:
-    """What is not as it was, but for ages and the version."""
+    """Return the changed columns, without ages and version."""
     return {k: after[k] for k in after.keys() if after[k] != before[k] and k not in ("due", "age", "version")}  # noqa: SIM118
 
 
@@ -217,7 +217,7 @@ async def test_the_messages_of_a_type_are_configurable(estuary_db: EstuaryDb, es
 async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(
     estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
-    """The engine's function does nothing, without a word, where there is no such task."""
+    """The engine's function silently does nothing if the task does not exist."""
     task = await estuary_db.task(wake=60)
     was = await seen(workspace, [estuary_db.id(task)], LABEL)
     await estuary_db.sql("DELETE FROM tasks")
@@ -263,14 +263,14 @@ async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
     before = await estuary_db.row(task)
     assert await apply(workspace, "release", task) == (CHANGED, "")
     after = await estuary_db.row(task)
-    assert after["idle"], "the very value that send_to_task compares with"
+    assert after["idle"], "send_to_task compares with this value"
     assert after["heartbeat"] == "0001-01-01 00:00:00+00"
     assert [json.loads(e)[1] for e in after["inbox"]] == [first, second, third]
     assert after["inbox_next"] is None
     assert after["due"] <= 0
     assert after["state"] == before["state"]
     await estuary_db.send(task, SHARD)
-    assert len((await estuary_db.row(task))["inbox"]) == 4, "nothing is set aside any more"
+    assert len((await estuary_db.row(task))["inbox"]) == 4, "inbox_next is empty"
 
 
 @both_versions
@@ -278,7 +278,7 @@ async def test_release_makes_it_idle_and_due_with_all_messages_in_order(
 async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
     estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path, zone: str
 ) -> None:
-    """The year 1 reads as one before Christ west of Greenwich, and has odd minutes of offset everywhere."""
+    """The year 1 is shown as 1 BC west of Greenwich, and old offsets have odd minutes."""
     database = estuary.rpartition("/")[2]
     server.sql(
         f"ALTER DATABASE {database} SET TimeZone = '{zone}'; ALTER DATABASE {database} SET DateStyle = 'SQL, DMY'"
@@ -340,7 +340,7 @@ async def test_park_suspends(estuary_db: EstuaryDb, workspace: Workspace, wake: 
     after = await estuary_db.row(task)
     assert changed(before, after) == {"wake_at": None}
     await estuary_db.send(task, SHARD)
-    assert (await estuary_db.row(task))["due"] <= 0, "a message wakes it as ever"
+    assert (await estuary_db.row(task))["due"] <= 0, "a message still wakes it"
 
 
 @pytest.mark.parametrize(
@@ -421,7 +421,7 @@ async def test_drop_is_refused(
         (99, {"x": 1}, {"any": "thing"}, {"any": "thing"}),
     ],
 )
-async def test_restart_begins_anew_with_the_first_message(
+async def test_restart_starts_with_the_first_message(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, state: Any, first: Any, made: Any
 ) -> None:
     kept = [] if type_ == 8 else [sent(SHARD)]  # type 8 never reads a second message

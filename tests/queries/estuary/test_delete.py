@@ -1,4 +1,4 @@
-"""Deleting a task: what points at it, whom it reports to, what it may have under it."""
+"""Delete of a task: references to it, its parent and its children."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_delete_removes_the_row_and_keeps_a_copy(
 
 @pytest.mark.parametrize("beat", [0, 299, "2090-01-01"])
 async def test_a_task_that_may_be_polled_is_not_deleted(estuary_db: EstuaryDb, workspace: Workspace, beat: Any) -> None:
-    """Its executor would find no row when it persists, and lose all that the poll did."""
+    """The executor would find no row at the end of its poll and lose the poll's work."""
     task = await estuary_db.task(wake=-900, beat=beat)
     outcome, because = await apply(workspace, "delete", task)
     assert outcome is REFUSED
@@ -96,7 +96,7 @@ async def test_where_a_pointing_table_may_not_be_read_nothing_is_deleted(
 @both_versions
 @pytest.mark.parametrize("beat", [None, 5])
 async def test_a_parent_is_sent_the_eof_first(estuary_db: EstuaryDb, workspace: Workspace, beat: float | None) -> None:
-    """As if the child had ended: without it, the parent would count on it for ever."""
+    """The parent gets an EOF, as if the child had ended; without it, the parent would wait forever."""
     waiting = {"Waiting": {"partial": 1, "pending": 2}}
     parent = await estuary_db.task(32767, state=waiting, wake=-9 if beat else None, beat=beat)
     children = [await estuary_db.task(32767, parent=parent, state='"Init"') for _ in range(2)]
@@ -127,9 +127,7 @@ async def test_a_child_whose_parent_stays_after_all_still_tells_it(estuary_db: E
 
 
 @pytest.mark.parametrize("parent", [None, ZERO, "19:00:00:00:00:00:00:01", "self"])
-async def test_nobody_is_told_where_there_is_no_parent(
-    estuary_db: EstuaryDb, workspace: Workspace, parent: str | None
-) -> None:
+async def test_no_eof_is_sent_without_a_parent(estuary_db: EstuaryDb, workspace: Workspace, parent: str | None) -> None:
     me = "16:00:00:00:00:00:00:09"
     task = await estuary_db.task(32767, id_=me, parent=me if parent == "self" else parent)
     other = await estuary_db.row(await estuary_db.task(32767))
@@ -161,7 +159,7 @@ async def test_a_parent_that_is_locked_makes_the_child_locked(
 
 
 async def test_a_parent_may_go_on_between_dry_run_and_commit(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """What is decided on is the child; its parent's heartbeat may move."""
+    """The operator decides about the child; the parent's heartbeat may change."""
     from queries.actions import perform
     from tests.queries.builders import OPERATOR
 

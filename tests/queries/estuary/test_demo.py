@@ -1,4 +1,4 @@
-"""The demo's estuary: its executors keep the engine's protocol, and its data hold one of everything."""
+"""The demo's estuary: executors that follow the engine's protocol, and data with every finding."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ async def test_a_tree_adds_up_and_is_gone(estuary_db: EstuaryDb) -> None:
         await one.tick()
         most = max(most, await estuary_db.value("SELECT count(*) FROM tasks"))
     assert most > 4
-    assert await estuary_db.value("SELECT count(*) FROM tasks") == 1, "a finished task's row is gone"
+    assert await estuary_db.value("SELECT count(*) FROM tasks") == 1, "the row of a finished task is deleted"
     assert (await estuary_db.row(parent))["inbox"] == [f'["{root}", {{"value": 8}}]', f'["{root}", null]']
 
 
-async def test_a_message_that_comes_as_a_task_ends_begins_it_anew(estuary_db: EstuaryDb) -> None:
+async def test_a_message_at_the_end_of_a_task_starts_it_again(estuary_db: EstuaryDb) -> None:
     task = await estuary_db.task(kinds.PUBLICATIONS, wake=-1, inbox=[(ZERO, {"type": "queued"})])
     one = executor(estuary_db.connection)
     await one.take(1)
@@ -99,7 +99,7 @@ async def test_a_failing_poll_writes_nothing(estuary_db: EstuaryDb) -> None:
     assert one.held == {}, "not before its heartbeat has run out"
     await estuary_db.age(task, 301)
     await one.take(1)
-    assert one.held[task].inbox == ['"poison"'], "what came meanwhile is not seen by the retry"
+    assert one.held[task].inbox == ['"poison"'], "the retry does not see later messages"
 
 
 async def test_a_lost_row_undoes_the_whole_poll(estuary_db: EstuaryDb) -> None:
@@ -111,10 +111,10 @@ async def test_a_lost_row_undoes_the_whole_poll(estuary_db: EstuaryDb) -> None:
     await estuary_db.sql("DELETE FROM tasks")
     assert not await one.poll(held)
     assert ends == ["vanished"]
-    assert await estuary_db.value("SELECT count(*) FROM tasks") == 0, "its child is undone with it"
+    assert await estuary_db.value("SELECT count(*) FROM tasks") == 0, "its child is rolled back with it"
 
 
-async def test_a_row_that_is_locked_is_passed_over(estuary_db: EstuaryDb, estuary: str) -> None:
+async def test_a_locked_row_is_skipped_by_workers(estuary_db: EstuaryDb, estuary: str) -> None:
     locked, free = await estuary_db.task(wake=-9), await estuary_db.task(wake=-1)
     holder = await asyncpg.connect(estuary)
     async with holder.transaction():
@@ -126,7 +126,7 @@ async def test_a_row_that_is_locked_is_passed_over(estuary_db: EstuaryDb, estuar
 
 
 async def test_states_are_as_the_console_knows_them(workspace: Workspace) -> None:
-    """The demo decodes what the console takes for decodable, and nothing else."""
+    """The demo's executors decode exactly the messages that unstick considers decodable."""
     limits = reader(workspace, LABEL).engine.limits
     assert {str(t) for t in kinds.TAKES} <= set(limits["messages"])
     assert set(limits["messages"]) == set(limits["takes"])

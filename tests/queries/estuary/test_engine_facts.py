@@ -1,4 +1,4 @@
-"""What the engine's own source says of messages, ids, owners and loops, at the rows that its own writers leave."""
+"""Facts of the engine's source about messages, ids, owners and loops, on rows that the engine writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGED, REFUSED = Outcome.CHANGED, Outcome.REFUSED
 PLANE = "15:00:00:00:00:00:00:01"
 USER = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
-# type, message: all that its Receive decodes
+# type, message: messages that its Receive decodes
 DECODABLE: list[tuple[int, Any]] = [
     *((9, {"event": event}) for event in ("fired", "resolved", "manualTrigger")),
     *((type_, word) for type_ in (10, 11) for word in ("ManualTrigger", "Pause", "Resume")),
@@ -37,7 +37,7 @@ DECODABLE: list[tuple[int, Any]] = [
     (2, {"type": "manual_trigger", "user_id": "{" + USER + "}"}),
     (2, {"type": "manual_trigger", "user_id": "urn:uuid:" + USER}),
 ]
-# type, message: none of what its Receive decodes
+# type, message: messages that its Receive does not decode
 UNDECODABLE: list[tuple[int, Any]] = [
     (9, {"event": "Fired"}),
     (9, "fired"),
@@ -54,7 +54,7 @@ UNDECODABLE: list[tuple[int, Any]] = [
 
 
 async def codes(workspace: Workspace) -> dict[str, set[str]]:
-    """Codes of findings by node, for the codes that messages have."""
+    """Return the codes of findings about messages, by node."""
     found: dict[str, set[str]] = {}
     for finding in (await reader(workspace, LABEL).findings()).found:
         if finding.code in ("undecodable_message", "unrecognised_message"):
@@ -86,7 +86,7 @@ async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
 async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failing(
     estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
-    """A list of shapes can only be too short. A live poll renews its heartbeat before three quarters of the timeout."""
+    """The list of messages may be incomplete. A live poll renews the heartbeat before 75 % of the timeout."""
     quiet, failing = set(), set()
     for type_, message in UNDECODABLE:
         quiet.add(estuary_db.id(await estuary_db.task(type_, wake=-1, inbox=[(ZERO, message)])))
@@ -160,7 +160,7 @@ INITIALIZE = {"initialize": {"migration_id": PLANE}}
 async def test_send_refuses_what_the_executor_would_never_read(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, columns: Any, arguments: Any, outcome: Outcome
 ) -> None:
-    """A message that stays in the inbox makes the task due again at once, without end."""
+    """An unread message makes the task due again at once, without end."""
     task = await estuary_db.task(type_, **columns)
     assert (await apply(workspace, "send", task, **arguments))[0] is outcome
 
@@ -169,7 +169,7 @@ async def test_send_refuses_what_the_executor_would_never_read(
 
 
 async def polled(estuary_db: EstuaryDb, task: str, state: str = "inner_state") -> None:
-    """As the engine leaves a task that is due again at once: idle, and its wake_at that of the poll's end."""
+    """Return a task that is due again at once: idle, with the end of its poll as wake_at."""
     await estuary_db.sql(
         f"UPDATE tasks SET wake_at = clock_timestamp(), inner_state = {state} WHERE task_id = $1::text::macaddr8", task
     )
@@ -229,7 +229,7 @@ async def test_an_inbox_that_moves_is_no_unread_loop(estuary_db: EstuaryDb, estu
 
 @both_versions
 async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Both act on one finding; what moved up to its position is not theirs to drop."""
+    """Two operators act on one finding; the message that moved to the position must stay."""
     good = sent(SHARD)
     task = await estuary_db.task(wake=-900, beat=301, inbox=[good, '"undecodable_message"', good])
     found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).found
@@ -272,7 +272,7 @@ async def test_a_decodable_message_is_dropped_on_demand_alone(
 async def test_the_guards_stand_in_the_statement_itself(
     estuary_db: EstuaryDb, workspace: Workspace, given: Any, changes: bool
 ) -> None:
-    """The change alone, past what refuses nodes before it."""
+    """Run only the change section, without the refusals before it."""
     task = await estuary_db.task(wake=-9, inbox=[(ZERO, SHARD), '"undecodable_message"'])
     r = reader(workspace, LABEL)
     (node,) = (await r.nodes([estuary_db.id(task)])).nodes
@@ -302,7 +302,7 @@ OWNERS = [
 
 
 async def owned(estuary_db: EstuaryDb, type_: int, insert: str) -> str:
-    """A task with a row elsewhere that keeps its id."""
+    """Return a task whose id is in a row of another table."""
     task = await estuary_db.task(type_)
     if "$1" in insert:
         await estuary_db.sql(insert, task)
@@ -328,7 +328,7 @@ async def test_delete_knows_the_owners_of_ids(
 
 
 async def test_an_id_of_another_type_of_task_is_none_of_theirs(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Flow ids are of one generator: a row of publications says nothing of a task that is no publication."""
+    """All flow ids come from one generator: a row of publications does not refer to tasks of other types."""
     task = await owned(estuary_db, 2, OWNERS[3][1])
     assert (await apply(workspace, "delete", task))[0] is CHANGED
 
@@ -350,7 +350,7 @@ async def test_the_owner_check_works_with_exactly_the_granted_rights(
     outcome, because = await apply(workspace, "delete", task)
     assert (outcome, "owned" in because) == (REFUSED, True)
     assert (await apply(workspace, "delete", free)) == (CHANGED, "")
-    # Without the right to read that column the same is refused, not skipped.
+    # Without SELECT on that column the action is still refused.
     held = [s for s in printed if "SELECT (" in s]
     for statement in held:
         server.sql(statement.replace("GRANT", "REVOKE", 1).replace(" TO ", " FROM "), estuary)
@@ -379,7 +379,7 @@ async def test_a_hidden_row_is_not_taken_for_none(
 async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
     estuary_db: EstuaryDb, workspace: Workspace, server: PostgresServer, estuary: str
 ) -> None:
-    """To plan a query is enough to run functions of a table's indexes."""
+    """Planning a query can run functions of a table's indexes."""
     role = server.unique("mallory")
     server.sql(
         f"CREATE ROLE {role}; GRANT CREATE, USAGE ON SCHEMA public TO {role}; SET ROLE {role};"
@@ -387,7 +387,7 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
         " CREATE FUNCTION evil(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS"
         " $$ BEGIN PERFORM nextval('public.calls'); RETURN true; END $$;"
         " CREATE TABLE trap (controller_task_id macaddr8); CREATE INDEX ON trap (controller_task_id) WHERE evil(1);"
-        f" RESET ROLE; REVOKE CREATE ON SCHEMA public FROM {role}",  # else nothing at all would be deleted
+        f" RESET ROLE; REVOKE CREATE ON SCHEMA public FROM {role}",  # CREATE would refuse every delete
         estuary,
     )
     await estuary_db.sql("ALTER SEQUENCE calls RESTART")
@@ -399,7 +399,7 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
     assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
 
 
-# A parent that is told
+# EOF to the parent
 
 
 @both_versions

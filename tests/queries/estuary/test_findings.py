@@ -1,4 +1,4 @@
-"""Every finding of estuary: a row that has it, and rows beside it that have not."""
+"""Findings of estuary: rows with each finding, and similar rows without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GHOST = "19:00:00:00:00:00:00:01"
 WAITING = {"Waiting": {"partial": 1, "pending": 1}}
 COUNTS = {"messages_processed": 1, "total_failures": 0, "total_successes": 1}
 
-# finding, columns of the row that has it
+# finding, columns of a row with it
 POSITIVE: list[tuple[str, dict[str, Any]]] = [
     ("type_not_served", {"type_": 5, "wake": -16}),
     ("type_not_served", {"type_": 1, "wake": -31}),
@@ -58,7 +58,7 @@ POSITIVE: list[tuple[str, dict[str, Any]]] = [
     ("missing_parent", {"type_": 32767, "parent": GHOST, "wake": 60}),
 ]
 
-# finding, columns of a row that has it not
+# finding, columns of a row without it
 NEGATIVE: list[tuple[str, dict[str, Any]]] = [
     ("type_not_served", {"type_": 5, "wake": -14}),
     ("type_not_served", {"type_": 1, "wake": -29}),
@@ -112,11 +112,11 @@ async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: Estuar
     for finding in found:
         assert "?" not in finding.sentence, finding.sentence
     one = (await reader(workspace, LABEL).findings([i for _, i in expected])).found
-    assert {(f.code, f.node_id) for f in one} >= expected, "the same where certain nodes are asked for"
+    assert {(f.code, f.node_id) for f in one} >= expected, "the same for given ids"
 
 
 @pytest.mark.parametrize(("code", "columns"), [c for c in POSITIVE if c[0] == "type_not_served"])
-async def test_a_type_that_nobody_takes_is_told_once(
+async def test_a_type_without_executor_is_reported_once(
     estuary_db: EstuaryDb, workspace: Workspace, code: str, columns: Any
 ) -> None:
     first = await estuary_db.task(**{**columns, "wake": columns["wake"] - 100})
@@ -166,7 +166,7 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
 
 @both_versions
 async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """json takes what jsonb refuses: escaped NULs, lone surrogates, numbers beyond all bounds."""
+    """json accepts values that jsonb rejects: escaped NULs, lone surrogates, huge numbers."""
     odd = [
         r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\u0000"}]',
         r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\ud800 \\u0000 \\\\ \""}]',
@@ -186,7 +186,7 @@ async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Works
         assert await r.detail(node_id) is not None
 
 
-# What several looks tell
+# Findings of several samples
 
 
 async def looks(workspace: Workspace) -> tuple[Finding, ...]:
@@ -196,7 +196,7 @@ async def looks(workspace: Workspace) -> tuple[Finding, ...]:
 
 
 async def retried(estuary_db: EstuaryDb, task: str, step: float) -> None:
-    """The heartbeat moves so many seconds on, as time would."""
+    """Move the heartbeat forward by some seconds, as a retry does."""
     await estuary_db.sql(
         "UPDATE tasks SET heartbeat = heartbeat + make_interval(secs => $2) WHERE task_id = $1::text::macaddr8",
         *(task, float(step)),
@@ -205,7 +205,7 @@ async def retried(estuary_db: EstuaryDb, task: str, step: float) -> None:
 
 @both_versions
 @pytest.mark.parametrize(("type_", "step"), [(2, 303), (1, 62)])
-async def test_a_crash_loop_is_told_by_its_steps(
+async def test_a_crash_loop_is_found_by_heartbeat_steps(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float
 ) -> None:
     task = await estuary_db.task(type_, wake=-9000, beat=5000, state=COUNTS)
@@ -266,9 +266,7 @@ async def test_heartbeats_that_are_none_are_not_sampled(estuary_db: EstuaryDb, w
 
 
 @both_versions
-async def test_a_hot_loop_is_told_by_a_state_that_never_rests(
-    estuary_db: EstuaryDb, estuary: str, tmp_path: Path
-) -> None:
+async def test_a_hot_loop_is_found_by_a_changing_state(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"hot_loop": 0.0}})
     hot, calm = await estuary_db.task(wake=-1, state={"n": 0}), await estuary_db.task(wake=-1, state={"n": 0})
     for n in range(6):

@@ -1,4 +1,4 @@
-"""Suggested actions on tasks that are polled again and again: guarded by what the findings say stays the same."""
+"""Suggested actions on tasks in a loop, guarded by the fields that the findings declare constant."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNREAD = POLL.replace("jsonb_build_object('n', clock_timestamp())::json", "inner
 
 
 class Loop:
-    """What an executor leaves of a task in a loop, as often as the database takes it: idle, and due for a moment."""
+    """Executor of a task in a loop: it polls as often as possible, and the task is idle only for moments."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.task, self.poll, self.polls = "", POLL, 0
@@ -45,7 +45,7 @@ class Loop:
             await asyncio.sleep(0)
 
     async def polled(self) -> None:
-        """Wait until it has been polled once more, by a poll that began afterwards."""
+        """Wait for one complete poll that starts after this call."""
         wait_for = self.polls + 2
         async with asyncio.timeout(30):
             while self.polls < wait_for:
@@ -72,7 +72,7 @@ async def watching(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
 
 
 async def looped(estuary_db: EstuaryDb, loop: Loop, code: str) -> str:
-    """A task in that loop."""
+    """Return a task in that loop."""
     if code == "hot_loop":
         loop.task, loop.poll = await estuary_db.task(2, wake=-1, state={"n": 0}), POLL
     else:
@@ -151,7 +151,7 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
 
 
 async def loop_ends(loop: Loop) -> None:
-    """Wait until nothing of it is under way."""
+    """Wait until no poll of the task is running."""
     before = -1
     while before != loop.polls:
         before = loop.polls

@@ -1,4 +1,4 @@
-"""Actions against executors at work: each of the engine's races, with the engine's own statements on the other side."""
+"""Races between actions and running executors, which use the engine's own statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 
 
 class Engine:
-    """Two executors, each on a connection of its own, and time that passes when it is told to."""
+    """Two executors on separate connections, and a clock that the test moves."""
 
     def __init__(self, one: Any, two: Any, estuary_db: EstuaryDb) -> None:
         self.estuary_db = estuary_db
@@ -37,12 +37,12 @@ class Engine:
         self.two = Executor(two, Random(2), poll_ticks=lambda rng: 1, on_end=end)
 
     async def taken(self, task: str) -> HeldTask:
-        """The task in the hands of the first executor."""
+        """Let the first executor take the task."""
         await self.one.take(9)
         return self.one.held[task]
 
     async def pass_(self, seconds: float) -> None:
-        """Time goes by: for the rows, and for who holds them."""
+        """Move the time forward for rows and executors."""
         for task in [r[0] for r in await self.estuary_db.connection.fetch("SELECT task_id::text FROM tasks")]:
             await self.estuary_db.age(task, seconds)
         for held in [*self.one.held.values(), *self.two.held.values()]:
@@ -84,7 +84,7 @@ async def test_a_release_above_the_timeout_hands_over(
     await engine.two.take(9)
     assert list(engine.two.held) == [task]
     await engine.one.tick()
-    assert engine.ends == [(task, "cancelled")], "the first had stopped by its own rule"
+    assert engine.ends == [(task, "cancelled")], "the first executor aborted by the engine's rule"
     assert not await engine.one.beat(held), "and could not come back"
     await engine.two.tick()
     assert engine.ends[1:] == [(task, "persisted")]
@@ -96,7 +96,7 @@ async def test_a_release_above_the_timeout_hands_over(
 async def test_early_is_when_the_executor_has_given_up(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str, arguments: Any
 ) -> None:
-    """A task that fails again and again is older than its timeout for moments only."""
+    """The heartbeat of a failing task is older than the timeout only for short times."""
     task = await estuary_db.task(wake=-1, inbox=['"poison"', (ZERO, SHARD)])
     held = await engine.taken(task)
     await engine.pass_(224)
@@ -200,7 +200,7 @@ async def test_a_release_keeps_messages_in_their_order(
 async def test_a_held_task_whose_executor_dies_is_still_taken_over(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, age: float
 ) -> None:
-    """Parked while held, it would be neither idle nor due, and nobody would ever take it."""
+    """A task parked during a poll would be locked and not due, so no executor would take it."""
     task = await estuary_db.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(age)
@@ -214,12 +214,12 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
 async def test_no_lock_is_held_while_a_person_thinks(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str
 ) -> None:
-    """A lock would make the dequeue pass the task over and block the triggers that send to it."""
+    """A lock would make executors skip the task and block the triggers that send to it."""
     task = await estuary_db.task(wake=60)
     before = await estuary_db.digest()
     dry_run = await dry_run_of(workspace, action, [estuary_db.id(task)], {"message": SHARD}, LABEL)
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
-    assert await estuary_db.digest() == before, "nothing is left of a dry run"
+    assert await estuary_db.digest() == before, "a dry run changes no row"
     await estuary_db.sql("SET lock_timeout = '1ms'")
     await estuary_db.send(task, SHARD)
     await engine.one.take(9)

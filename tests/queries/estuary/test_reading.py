@@ -1,4 +1,4 @@
-"""How estuary is read: detection, states, trees, pages, counts, detail, and what a large table is spared."""
+"""Reads of estuary: detection, statuses, trees, pages, counts, details, and limits for a large table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = (Path(__file__).parents[3] / "queries" / "engines" / LABEL / "schema.sq
 
 
 async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list[str]]:
-    """Label and schema of each estuary found, and why the others are none."""
+    """Return label and schema of each estuary, and the reasons of declined schemas."""
     workspace = await opened(dsn, tmp_path)
     await workspace.close()
     found = [(label, r.found.schema) for label, r in workspace.engines.items() if r.engine.name == LABEL]
@@ -35,7 +35,7 @@ async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list
 
 @both_versions
 async def test_it_is_recognised_as_upstream_has_it(database: str, server: PostgresServer, tmp_path: Path) -> None:
-    """The domain in public, all else in internal; columns that came later do not matter."""
+    """The domain is in public and the rest in internal; additional columns are ignored."""
     types = "CREATE SEQUENCE shard_0_id_sequence; CREATE DOMAIN flowid AS macaddr8;"
     assert types.split("; ")[1].rstrip(";") in SCHEMA
     rest = SCHEMA.replace("CREATE DOMAIN flowid AS macaddr8;", "").replace(
@@ -124,7 +124,7 @@ async def test_other_tables_of_that_name_do_not_remind_of_it(
         (2, "294276-12-31 23:59:59+00", "4713-01-01 00:00:00+00 BC", "orphaned", Phase.FAILED),
     ],
 )
-async def test_a_state_is_told_from_heartbeat_and_wake_at(
+async def test_a_status_follows_from_heartbeat_and_wake_at(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, wake: Any, beat: Any, status: str, phase: Phase
 ) -> None:
     task = await estuary_db.task(type_, wake=wake, beat=beat)
@@ -197,7 +197,7 @@ async def test_ids_that_are_none_are_of_nothing(estuary_db: EstuaryDb, workspace
 
 
 async def all_of(page: Callable[[str | None], Coroutine[Any, Any, Page]]) -> list[Node]:
-    """Every node of a list, page by page."""
+    """Return every node of a list, page by page."""
     nodes: list[Node] = []
     cursor: str | None = None
     while True:
@@ -210,7 +210,7 @@ async def all_of(page: Callable[[str | None], Coroutine[Any, Any, Page]]) -> lis
 
 @both_versions
 async def test_a_root_has_no_parent_that_exists(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Most rows of the real engine name a parent at random, by the default of the id's domain."""
+    """Most rows of the real engine have a random parent_id, the default of the domain."""
     r = reader(workspace, LABEL)
     random = await estuary_db.value(
         "INSERT INTO tasks (task_id, task_type) VALUES (id_generator(), 2) RETURNING task_id::text"
@@ -240,7 +240,7 @@ async def test_a_root_has_no_parent_that_exists(estuary_db: EstuaryDb, workspace
 
 @both_versions
 async def test_pages_of_roots_go_on_over_pages_of_children(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Roots far apart, or next to each other, with many children in between, in pages of any size."""
+    """Roots can be adjacent or far apart, with many children between them, in pages of any size."""
     roots, kin = [], []
     for children in (0, 7, 0, 1, 23, 0):
         roots.append(await estuary_db.task(32767, parent=GHOST if children % 2 else None))
@@ -342,7 +342,7 @@ async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, 
     assert {c.precision for c in counts} == {Precision.EXACT}
 
 
-# One task whole
+# Task details
 
 
 @both_versions
@@ -394,7 +394,7 @@ async def test_a_huge_state_is_cut(estuary_db: EstuaryDb, workspace: Workspace) 
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every table counts as large."""
+    """Treat every table as large."""
     monkeypatch.setattr(detect, "SMALL", -1)
 
 
@@ -416,7 +416,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     for task, code in ((orphaned, "locked_by_a_dead_worker"), (stale_engines, "unread_inbox")):
         detail = await r.detail(estuary_db.id(task))
         assert detail is not None
-        assert [f.code for f in detail.findings] == [code], "of one task it costs nothing to know"
+        assert [f.code for f in detail.findings] == [code], "checking one task is cheap"
     counts = {c.phase: c for c in await r.counts()}
     assert counts[Phase.FAILED].precision is Precision.UNKNOWN
     assert [n.id for n in (await r.live()).nodes] == [], "suspended tasks have no index"

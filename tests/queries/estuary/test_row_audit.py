@@ -1,4 +1,4 @@
-"""Every action of estuary against triggers on every table: its entry claims what it did, row for row."""
+"""Actions of estuary under triggers on every table: each audit entry lists exactly the changed rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHANGED = Outcome.CHANGED
 PLANE = "15:00:00:00:00:00:00:01"
 WAITING = {"Waiting": {"partial": 1, "pending": 2}}
 
-# action, arguments, columns of the task it is for
+# action, arguments, columns of the task
 ACTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("wake", {}, {"wake": 60}),
     ("wake", {}, {"wake": None, "inbox": [(ZERO, SHARD)]}),
@@ -58,7 +58,7 @@ async def audit(estuary_db: EstuaryDb) -> AsyncIterator[RowAudit]:
 
 
 async def made(estuary_db: EstuaryDb, columns: dict[str, Any]) -> str:
-    """A task with these columns, and what they say is around it."""
+    """Return a task with these columns, and the rows around it that they require."""
     given = dict(columns)
     relation, children, owned = given.pop("parent", None), given.pop("children", 0), given.pop("owned", False)
     if relation:
@@ -116,7 +116,7 @@ async def test_what_drops_out_is_in_no_entry(estuary_db: EstuaryDb, workspace: W
 
 @pytest.fixture
 async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The console with an engine's folder whose delete reads the parents through their children alone."""
+    """Workspace with an engine folder whose delete finds parents only through their children."""
     folder = tmp_path / LABEL
     shutil.copytree(Path(loader.__file__).parents[1] / "engines" / LABEL, folder)
     file = folder / "actions" / "delete.sql"
@@ -153,7 +153,7 @@ async def test_images_that_claim_deletions_which_were_none_break_it_off(
 
 @both_versions
 async def test_the_count_is_of_this_transaction_alone(estuary_db: EstuaryDb, careless: Workspace) -> None:
-    """The server adds up over transactions: what was deleted just before must not make up for it."""
+    """Server statistics add up over transactions: an earlier delete must not hide a missing one."""
     for _ in range(3):
         gone = await estuary_db.task(2)
         assert outcomes_of(await do(careless, "delete", [estuary_db.id(gone)], None, LABEL)) == {

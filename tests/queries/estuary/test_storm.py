@@ -1,7 +1,7 @@
-"""The executors at work while every action rains on their tasks: what must hold, holds after every step.
+"""Random actions on the tasks of running executors: the invariants hold after every step.
 
-Time passes when the storm says so: rows and executors are aged alike. Every message is numbered for its task, so that
-what an executor reads tells whether one was lost, doubled or overtaken.
+The test moves the time, for rows and executors alike. The messages of each task are numbered, so that the messages that
+an executor reads show lost, duplicate and reordered ones.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tests.servers import PostgresServer, both_versions
 
 STEPS = 420
 TIMEOUT = 300.0
-# Rows that no executor, message or action of this engine makes.
+# Rows that no executor, message or action of this engine can create.
 IMPOSSIBLE = """
 SELECT task_id::text || ': ' || CASE
-         WHEN heartbeat = '0001-01-01T00:00:00Z' AND inbox_next IS NOT NULL THEN 'set aside of an idle task'
+         WHEN heartbeat = '0001-01-01T00:00:00Z' AND inbox_next IS NOT NULL THEN 'inbox_next of an idle task'
          WHEN heartbeat = '0001-01-01T00:00:00Z' AND cardinality(inbox) > 0 AND wake_at IS NULL THEN 'never read'
          WHEN heartbeat <> '0001-01-01T00:00:00Z' AND (wake_at IS NULL OR wake_at > now()) THEN 'held and not due'
          WHEN heartbeat > now() OR heartbeat = '-infinity' THEN 'a heartbeat that is none'
@@ -45,7 +45,7 @@ SELECT task_id::text || ': ' || CASE
 
 
 class Storm:
-    """One database under fire."""
+    """Executors, messages and random actions on one database."""
 
     def __init__(self, estuary_db: EstuaryDb, connections: list[Any], workspace: Workspace, rng: Random) -> None:
         self.estuary_db, self.workspace, self.rng = estuary_db, workspace, rng
@@ -58,7 +58,7 @@ class Storm:
         self.ends: Counter[str] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.fenced: set[str] = set()
-        self.down = [0, 0]  # rounds until a process that died is back
+        self.down = [0, 0]  # steps until a dead process is back
 
     def executor(self, connection: Any, number: int) -> Executor:
         return Executor(
@@ -68,7 +68,7 @@ class Storm:
         )  # fmt: skip
 
     def taken(self, number: int, held: HeldTask) -> None:
-        """No task is in two hands: whoever had it has let go, or is older than the timeout and may not write again."""
+        """Check that two executors never hold one task, unless the first one may no longer write."""
         before = self.holders.get(held.id)
         assert before is None or held.id not in before.held, f"{held.id} is polled by two"
         self.holders[held.id] = self.executors[number]
@@ -78,14 +78,14 @@ class Storm:
         self.ends[end] += 1
         assert end != "vanished", f"a poll of {held.id} lost its row"
         if end == "cancelled":
-            assert held.id in self.fenced, "a poll was broken off that nobody fenced"
+            assert held.id in self.fenced, "a poll was aborted without a fence"
         self.fenced.discard(held.id)
         if end == "persisted" and outcome is not None and held.type == kinds.LIVE_SPEC:
             for element in held.inbox or []:
                 self.read[held.id].append(int(json.loads(element or "")[1]["reason"]))
 
     async def message(self) -> None:
-        """Somebody sends a controller its next numbered message, by the engine's own way."""
+        """Send a controller its next numbered message with the engine's function."""
         tasks = await self.tasks(kinds.LIVE_SPEC)
         if not tasks:
             tasks = [await self.estuary_db.task(kinds.LIVE_SPEC)]
@@ -107,7 +107,7 @@ class Storm:
             await self.estuary_db.send(task, {"value": self.rng.randint(2, 5)})
 
     async def crash(self) -> None:
-        """A process dies, or all do: what they hold stays held, and their successors know nothing of it."""
+        """Kill one process or all; their tasks stay locked, and the new processes do not know them."""
         for number in self.rng.choice(([0], [1], [0, 1])):
             self.down[number] = self.rng.randint(2, 14)
             for task in self.executors[number].held:
@@ -116,7 +116,7 @@ class Storm:
             self.executors[number] = self.executor(self.connections[number], number)
 
     async def pass_(self) -> None:
-        """Time goes by, but never more than an executor would let pass without a heartbeat."""
+        """Move the time forward, by less than an executor waits between heartbeats."""
         seconds = float(self.rng.choice((1, 50, 70)))
         await self.estuary_db.sql(
             "UPDATE tasks SET wake_at = wake_at - make_interval(secs => $1), heartbeat = CASE WHEN heartbeat ="
@@ -131,14 +131,14 @@ class Storm:
             await self.round(number)
 
     async def round(self, number: int) -> None:
-        """One round of one process, if it is up."""
+        """Run one step of one process, if it is up."""
         if self.down[number]:
             self.down[number] -= 1
         else:
             await self.executors[number].tick()
 
     async def action(self) -> None:
-        """An action at random, on one or several nodes at random, with somebody meddling between look and commit."""
+        """Apply a random action to random nodes, with a concurrent change between dry run and commit."""
         r = reader(self.workspace, LABEL)
         action = self.rng.choice([v for v in r.actions("task") if v.writes])
         nodes = list((await r.live(None, 200)).nodes)
@@ -191,7 +191,7 @@ class Storm:
         assert await self.estuary_db.connection.fetch(IMPOSSIBLE) == []
 
     async def settle(self) -> None:
-        """Let everything come to rest: all messages are read, all trees are done."""
+        """Run until all messages are read and all trees are done."""
         for _ in range(400):
             await self.estuary_db.sql(
                 "UPDATE tasks SET wake_at = now() WHERE wake_at > now() AND heartbeat = '0001-01-01T00:00:00Z' AND"

@@ -1,4 +1,4 @@
-"""Waiting for a task that an executor has at the moment: bounded, stoppable, and only for what was agreed to."""
+"""Waiting for a task that an executor holds: limited in time, stoppable, only for confirmed nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POISON = {"position": 1, "digest": digest('"poison"')}
 
 @pytest.fixture
 async def quick(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """The console, told of executors that give up after three seconds."""
+    """Workspace with a heartbeat timeout of three seconds."""
     limits = {"heartbeat_timeout": TIMEOUT, "1": {"heartbeat_timeout": TIMEOUT}}
     workspace = await opened(estuary, tmp_path, overrides={LABEL: limits})
     yield workspace
@@ -37,7 +37,7 @@ async def quick(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
 
 @pytest.fixture
 async def executor(estuary: str) -> AsyncIterator[Executor]:
-    """An executor at work every tenth of a second."""
+    """Executor that polls every 0.1 s."""
     connection = await asyncpg.connect(estuary, server_settings={"TimeZone": "UTC"})
     executor = Executor(connection, Random(1), timeout=TIMEOUT, poll_ticks=lambda rng: 1)
 
@@ -56,18 +56,18 @@ async def executor(estuary: str) -> AsyncIterator[Executor]:
 async def waited(
     workspace: Workspace, dry_run: DryRun, seconds: float, stop: asyncio.Event | None = None
 ) -> dict[str, Result]:
-    """Wait so long: what became of each node."""
+    """Wait up to the given time; return the outcome of each node."""
     wanted = msgspec.structs.replace(dry_run, wait=seconds)
     results: dict[str, Result] = {}
     async for progress in wait.bulk(workspace, wanted, OPERATOR, stop or asyncio.Event()):
         for result in progress.chunk.results:
-            assert result.id not in results, "each node is told once"
+            assert result.id not in results, "each node is reported once"
             results[result.id] = result
     return results
 
 
 async def held(estuary_db: EstuaryDb, executor: Executor, task: str) -> None:
-    """Until the executor has had the task, and has failed at it."""
+    """Wait until the executor has polled the task and failed."""
     async with asyncio.timeout(30):
         while (await estuary_db.row(task))["idle"]:
             await asyncio.sleep(0.05)
@@ -76,7 +76,7 @@ async def held(estuary_db: EstuaryDb, executor: Executor, task: str) -> None:
 async def test_a_poisoned_task_is_met_between_two_of_its_retries(
     estuary_db: EstuaryDb, quick: Workspace, executor: Executor
 ) -> None:
-    """Each retry renews its heartbeat: it is free for a tenth of a second every three seconds."""
+    """Each retry renews the heartbeat: the task is free for 0.1 s every three seconds."""
     task = await estuary_db.task(wake=-1, inbox=['"poison"', sent(SHARD)])
     await held(estuary_db, executor, task)
     dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], POISON, LABEL)
@@ -112,7 +112,7 @@ async def test_waiting_can_be_stopped(estuary_db: EstuaryDb, quick: Workspace) -
     await asyncio.sleep(0.6)
     assert not running.done()
     stop.set()
-    assert await asyncio.wait_for(running, 30) == {}, "what was not tried is the caller's to tell"
+    assert await asyncio.wait_for(running, 30) == {}, "the caller reports nodes that were not tried"
 
 
 async def test_without_leave_nothing_is_waited_for(estuary_db: EstuaryDb, quick: Workspace) -> None:
@@ -129,7 +129,7 @@ async def test_without_leave_nothing_is_waited_for(estuary_db: EstuaryDb, quick:
 async def test_another_task_than_was_agreed_to_is_left_alone(
     estuary_db: EstuaryDb, quick: Workspace, action: str, arguments: Any, becomes: Outcome
 ) -> None:
-    """The poll ended well after all: its inbox and its state are not what the operator saw."""
+    """The poll succeeded: inbox and state differ from those that the operator saw."""
     task = await estuary_db.task(wake=-900, beat=0, state={"n": 1}, inbox=[sent(SHARD), '"poison"'])
     dry_run = await dry_run_of(quick, action, [estuary_db.id(task)], arguments, LABEL)
     assert dry_run.for_now == (estuary_db.id(task),)
@@ -177,7 +177,7 @@ async def test_a_task_that_ends_while_it_is_waited_for_is_gone(estuary_db: Estua
 
 
 async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick: Workspace, executor: Executor) -> None:
-    """Its executor never reads the message; each poll ends with the task due again."""
+    """The executor never reads the message; each poll ends with the task due again."""
     plane = "15:00:00:00:00:00:00:01"
     stale_engines = sent({"initialize": {"migration_id": plane}})
     task = await estuary_db.task(8, wake=-1, state={"migration_id": plane}, inbox=[stale_engines])

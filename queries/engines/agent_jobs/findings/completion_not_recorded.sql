@@ -1,4 +1,4 @@
--- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE of their end was lost.
+-- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE at their end is missing.
 -- needs: by_user, by_agent
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 limits jsonb
