@@ -367,7 +367,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
 async def test_every_unfinished_job_comes_once_and_oldest_first(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, index: str
 ) -> None:
-    """Jobs are listed with an index that starts with the status, or user by user without it."""
+    """Jobs are listed with an index on the status, or user by user without it."""
     made = []
     for n in range(60):  # as old as five others, of other users and in other statuses
         status = ("pending", "active", "delayed", "paused", "completed")[n % 5]
@@ -404,7 +404,7 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(
 async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, index: str, seed: float
 ) -> None:
-    """Few jobs of a user are read together, many are read status by status; many have the same age."""
+    """Few jobs of a user are read together, many are read status by status."""
     await agent_jobs_db.sql(index)
     await mirror.detect()
     await agent_jobs_db.sql("SELECT setseed($1::float8)", seed)
@@ -551,7 +551,7 @@ async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspa
 async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, end: str
 ) -> None:
-    """The jobs created before and after a job, of any agent, show its place in the queue."""
+    """The jobs created before and after a job show its place in the queue."""
     await agent_jobs_db.job(end, age=5000, ended=4990, user=ANNA)
     old, young = await agent_jobs_db.job(age=4000, user=BERT), await agent_jobs_db.job(age=3000, user=BERT)
     assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {

@@ -1,4 +1,4 @@
-"""Actions of agent_jobs in both profiles: rows before and after, refusals, and the table's CHECKs."""
+"""Actions of agent_jobs in both profiles: rows, refusals, the table's CHECKs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CASES = [(p, v, s) for p, actions in (("mirror", MIRROR), ("table", TABLE)) for 
 
 
 async def of(agent_jobs_db: AgentJobsDb, status: str) -> Any:
-    """Return a job of that status as an executor leaves it, old enough for every action."""
+    """Return a job of that status, as an executor leaves it and old enough."""
     ended = status in ("completed", "failed")
     return await agent_jobs_db.job(
         status,
@@ -148,7 +148,7 @@ async def test_locked_and_gone(agent_jobs_db: AgentJobsDb, table: Workspace) -> 
 @both_versions
 @pytest.mark.parametrize("action", ["retry", "restart"])
 async def test_what_is_run_again_can_be_claimed(agent_jobs_db: AgentJobsDb, table: Workspace, action: str) -> None:
-    """A remaining completed_at would make the executor's claim violate jobs_time_order_chk."""
+    """A remaining completed_at would make a claim violate jobs_time_order_chk."""
     job = await agent_jobs_db.job("failed", age=900, started=800, ended=700, error="boom")
     await do(table, action, [agent_jobs_db.id(job)], {}, LABEL)
     poller = Poller(agent_jobs_db.connection)
@@ -173,7 +173,7 @@ async def test_what_a_careless_retry_would_do(agent_jobs_db: AgentJobsDb) -> Non
 async def test_clocks_that_are_ahead(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, action: str
 ) -> None:
-    """Rows with future times: an end before the start would violate jobs_time_order_chk."""
+    """An end before a future start would violate jobs_time_order_chk."""
     created, started = await agent_jobs_db.job(age=-3600), await agent_jobs_db.job(age=-10, started=-7200)
     workspace = mirror if action == "mark_failed" else table
     outcomes = await do(workspace, action, [agent_jobs_db.id(created), agent_jobs_db.id(started)], {}, LABEL)

@@ -1,4 +1,4 @@
-"""The two executors of agent_jobs follow their protocols, and actions do not break them."""
+"""The executors of agent_jobs follow their protocols; actions do not break them."""
 
 from __future__ import annotations
 

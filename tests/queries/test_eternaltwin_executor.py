@@ -195,7 +195,7 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
 
 
 def check_revisions(audit: list[Any], written: int) -> None:
-    """Each row version follows the previous one, and a poll or an action made every increment."""
+    """Check that a poll or an action made every increment of a revision."""
     last: dict[Any, Any] = {}
     by_runner = 0
     for row in audit:
@@ -211,7 +211,7 @@ def check_revisions(audit: list[Any], written: int) -> None:
 
 
 def check_polls(audit: list[Any], polls: list[Polled]) -> None:
-    """Every polled task was Available, with a state and revision that were written before."""
+    """Check that every polled task was Available, in a known state and revision."""
     there = {(r["task_id"], is_["revision"], is_["state"]) for r in audit if (is_ := json(r["became"]))
              if is_["status"] == "Available"}  # fmt: skip
     for poll in polls:

@@ -1,4 +1,4 @@
-"""Findings of eternaltwin: a node with it, a similar node without it, its threshold and its cap."""
+"""Findings of eternaltwin: nodes with and without them, thresholds and caps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def task(**columns: Any) -> Make:
 
 
 def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
-    """Create a Blocked task without a timer in a job whose root has the status ``others``."""
+    """Create a Blocked task without a timer; its root has the status ``others``."""
 
     async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
         job = await eternaltwin_db.job()
@@ -43,7 +43,7 @@ def blocked(*, others: str | None, age: float = HOUR, **columns: Any) -> Make:
 
 
 def behind(*, newer: float | None, **columns: Any) -> Make:
-    """Create a task of version 1, and one of version 2 that was polled ``newer`` seconds ago."""
+    """Create tasks of versions 1 and 2; the latter was polled ``newer`` seconds ago."""
 
     async def make(eternaltwin_db: EternaltwinDb, kind: str) -> uuid.UUID:
         await eternaltwin_db.task(kind=kind, version=2, age=HOUR, polled=newer)
@@ -288,7 +288,7 @@ async def test_spinning_has_a_threshold_by_kind(
 async def test_very_many_polls_are_a_rate_without_progress(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """A task that makes progress, or is polled rarely, has no finding after any number of polls."""
+    """A task that makes progress, or is polled rarely, has no finding."""
     old = await eternaltwin_db.task(revision=50_000_000, age=90 * 86400)
     locked, working, slow = [await eternaltwin_db.task(revision=n) for n in (10, 20_000, 50_000)]
     workspace = await opened(
@@ -440,7 +440,7 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
 
 @both_versions
 async def test_endless_times_do_no_harm(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
-    """PostgreSQL before 17 cannot subtract from infinite times; such a row must not hide the others."""
+    """A row with an infinite time does not hide the others."""
     ids = await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=-100)
     await eternaltwin_db.sql("INSERT INTO task_timer SELECT '-infinity', task_id FROM task")
     await eternaltwin_db.sql("UPDATE task SET created_at = '-infinity', polled_at = row('-infinity', 0)::job_tick")

@@ -96,7 +96,7 @@ async def test_where_a_pointing_table_may_not_be_read_nothing_is_deleted(
 @both_versions
 @pytest.mark.parametrize("beat", [None, 5])
 async def test_a_parent_is_sent_the_eof_first(estuary_db: EstuaryDb, workspace: Workspace, beat: float | None) -> None:
-    """The parent gets an EOF, as if the child had ended; without it, the parent would wait forever."""
+    """The parent gets an EOF; without it, the parent would wait forever."""
     waiting = {"Waiting": {"partial": 1, "pending": 2}}
     parent = await estuary_db.task(32767, state=waiting, wake=-9 if beat else None, beat=beat)
     children = [await estuary_db.task(32767, parent=parent, state='"Init"') for _ in range(2)]

@@ -1,4 +1,4 @@
-"""The demo's estuary: executors that follow the engine's protocol, and data with every finding."""
+"""The demo's estuary: executors with the engine's protocol, data with every finding."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def test_a_locked_row_is_skipped_by_workers(estuary_db: EstuaryDb, estuary
 
 
 async def test_states_are_as_the_console_knows_them(workspace: Workspace) -> None:
-    """The demo's executors decode exactly the messages that unstick considers decodable."""
+    """The demo decodes exactly the messages that unstick considers decodable."""
     limits = reader(workspace, LABEL).engine.limits
     assert {str(t) for t in kinds.TAKES} <= set(limits["messages"])
     assert set(limits["messages"]) == set(limits["takes"])

@@ -1,4 +1,4 @@
-"""Facts of the engine's source about messages, ids, owners and loops, on rows that the engine writes."""
+"""Facts of the engine's source about messages, ids, owners and loops."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
 async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failing(
     estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
-    """The list of messages may be incomplete. A live poll renews the heartbeat before 75 % of the timeout."""
+    """The list of messages may be incomplete; a failing task is the proof."""
     quiet, failing = set(), set()
     for type_, message in UNDECODABLE:
         quiet.add(estuary_db.id(await estuary_db.task(type_, wake=-1, inbox=[(ZERO, message)])))
@@ -169,7 +169,7 @@ async def test_send_refuses_what_the_executor_would_never_read(
 
 
 async def polled(estuary_db: EstuaryDb, task: str, state: str = "inner_state") -> None:
-    """Return a task that is due again at once: idle, with the end of its poll as wake_at."""
+    """Return a task that is due again at once: idle, wake_at at the end of its poll."""
     await estuary_db.sql(
         f"UPDATE tasks SET wake_at = clock_timestamp(), inner_state = {state} WHERE task_id = $1::text::macaddr8", task
     )
@@ -229,7 +229,7 @@ async def test_an_inbox_that_moves_is_no_unread_loop(estuary_db: EstuaryDb, estu
 
 @both_versions
 async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Two operators act on one finding; the message that moved to the position must stay."""
+    """Two operators act on one finding; the next message must stay."""
     good = sent(SHARD)
     task = await estuary_db.task(wake=-900, beat=301, inbox=[good, '"undecodable_message"', good])
     found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).found
@@ -328,7 +328,7 @@ async def test_delete_knows_the_owners_of_ids(
 
 
 async def test_an_id_of_another_type_of_task_is_none_of_theirs(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """All flow ids come from one generator: a row of publications does not refer to tasks of other types."""
+    """A row of publications refers to no task of another type."""
     task = await owned(estuary_db, 2, OWNERS[3][1])
     assert (await apply(workspace, "delete", task))[0] is CHANGED
 

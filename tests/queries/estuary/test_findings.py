@@ -166,7 +166,7 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
 
 @both_versions
 async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """json accepts values that jsonb rejects: escaped NULs, lone surrogates, huge numbers."""
+    """json accepts what jsonb rejects: escaped NULs, lone surrogates, huge numbers."""
     odd = [
         r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\u0000"}]',
         r'["00:00:00:00:00:00:00:00", {"type": "shard_failed", "x": "\ud800 \\u0000 \\\\ \""}]',

@@ -1,4 +1,4 @@
-"""Suggested actions on tasks in a loop, guarded by the fields that the findings declare constant."""
+"""Suggested actions on tasks in a loop, guarded by the findings' constant fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNREAD = POLL.replace("jsonb_build_object('n', clock_timestamp())::json", "inner
 
 
 class Loop:
-    """Executor of a task in a loop: it polls as often as possible, and the task is idle only for moments."""
+    """Executor that polls one task in a loop; the task is idle only for moments."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.task, self.poll, self.polls = "", POLL, 0
@@ -161,7 +161,7 @@ async def loop_ends(loop: Loop) -> None:
 async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(
     estuary_db: EstuaryDb, watching: Workspace
 ) -> None:
-    """Each retry takes the task over, which changes its version; the message stays the same."""
+    """Each retry changes the task's version; the message stays the same."""
     task = await estuary_db.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
     found = (await reader(watching, LABEL).findings([estuary_db.id(task)])).found
     (finding,) = [f for f in found if f.action == "drop"]

@@ -1,4 +1,4 @@
-"""Races between actions and running executors, which use the engine's own statements."""
+"""Races between actions and executors that run the engine's own statements."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ async def test_a_release_keeps_messages_in_their_order(
 async def test_a_held_task_whose_executor_dies_is_still_taken_over(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, age: float
 ) -> None:
-    """A task parked during a poll would be locked and not due, so no executor would take it."""
+    """No executor would take a task that was parked during a poll."""
     task = await estuary_db.task(wake=-1)
     await engine.taken(task)
     await engine.pass_(age)
@@ -214,7 +214,7 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
 async def test_no_lock_is_held_while_a_person_thinks(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str
 ) -> None:
-    """A lock would make executors skip the task and block the triggers that send to it."""
+    """A lock would hide the task from executors and block triggers that send to it."""
     task = await estuary_db.task(wake=60)
     before = await estuary_db.digest()
     dry_run = await dry_run_of(workspace, action, [estuary_db.id(task)], {"message": SHARD}, LABEL)

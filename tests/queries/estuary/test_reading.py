@@ -1,4 +1,4 @@
-"""Reads of estuary: detection, statuses, trees, pages, counts, details, and limits for a large table."""
+"""Reads of estuary: detection, statuses, trees, counts, details, large tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list
 
 @both_versions
 async def test_it_is_recognised_as_upstream_has_it(database: str, server: PostgresServer, tmp_path: Path) -> None:
-    """The domain is in public and the rest in internal; additional columns are ignored."""
+    """The domain is in public, the rest in internal; other columns are ignored."""
     types = "CREATE SEQUENCE shard_0_id_sequence; CREATE DOMAIN flowid AS macaddr8;"
     assert types.split("; ")[1].rstrip(";") in SCHEMA
     rest = SCHEMA.replace("CREATE DOMAIN flowid AS macaddr8;", "").replace(
@@ -240,7 +240,7 @@ async def test_a_root_has_no_parent_that_exists(estuary_db: EstuaryDb, workspace
 
 @both_versions
 async def test_pages_of_roots_go_on_over_pages_of_children(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """Roots can be adjacent or far apart, with many children between them, in pages of any size."""
+    """Roots are adjacent or far apart, with many children between them."""
     roots, kin = [], []
     for children in (0, 7, 0, 1, 23, 0):
         roots.append(await estuary_db.task(32767, parent=GHOST if children % 2 else None))

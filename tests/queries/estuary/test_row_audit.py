@@ -1,4 +1,4 @@
-"""Actions of estuary under triggers on every table: each audit entry lists exactly the changed rows."""
+"""Actions of estuary under triggers: each audit entry lists the changed rows."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_what_drops_out_is_in_no_entry(estuary_db: EstuaryDb, workspace: W
 
 @pytest.fixture
 async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """Workspace with an engine folder whose delete finds parents only through their children."""
+    """Workspace with a faulty engine folder: its delete loses the parents' rows."""
     folder = tmp_path / LABEL
     shutil.copytree(Path(loader.__file__).parents[1] / "engines" / LABEL, folder)
     file = folder / "actions" / "delete.sql"
@@ -153,7 +153,7 @@ async def test_images_that_claim_deletions_which_were_none_break_it_off(
 
 @both_versions
 async def test_the_count_is_of_this_transaction_alone(estuary_db: EstuaryDb, careless: Workspace) -> None:
-    """Server statistics add up over transactions: an earlier delete must not hide a missing one."""
+    """An earlier delete in the server's statistics must not hide a missing one."""
     for _ in range(3):
         gone = await estuary_db.task(2)
         assert outcomes_of(await do(careless, "delete", [estuary_db.id(gone)], None, LABEL)) == {

@@ -1,4 +1,4 @@
-"""Random actions on the tasks of running executors: the invariants hold after every step.
+"""Random actions on the tasks of running executors; invariants after every step.
 
 The test moves the time, for rows and executors alike. The messages of each task are numbered, so that the messages that
 an executor reads show lost, duplicate and reordered ones.
@@ -68,7 +68,7 @@ class Storm:
         )  # fmt: skip
 
     def taken(self, number: int, held: HeldTask) -> None:
-        """Check that two executors never hold one task, unless the first one may no longer write."""
+        """Check that at most one executor of a task may write."""
         before = self.holders.get(held.id)
         assert before is None or held.id not in before.held, f"{held.id} is polled by two"
         self.holders[held.id] = self.executors[number]
@@ -107,7 +107,7 @@ class Storm:
             await self.estuary_db.send(task, {"value": self.rng.randint(2, 5)})
 
     async def crash(self) -> None:
-        """Kill one process or all; their tasks stay locked, and the new processes do not know them."""
+        """Kill one process or all; their tasks stay locked."""
         for number in self.rng.choice(([0], [1], [0, 1])):
             self.down[number] = self.rng.randint(2, 14)
             for task in self.executors[number].held:
@@ -138,7 +138,7 @@ class Storm:
             await self.executors[number].tick()
 
     async def action(self) -> None:
-        """Apply a random action to random nodes, with a concurrent change between dry run and commit."""
+        """Apply a random action to random nodes, with a change between dry run and commit."""
         r = reader(self.workspace, LABEL)
         action = self.rng.choice([v for v in r.actions("task") if v.writes])
         nodes = list((await r.live(None, 200)).nodes)

@@ -1,4 +1,4 @@
-"""Waiting for a task that an executor holds: limited in time, stoppable, only for confirmed nodes."""
+"""Waiting for a locked task: limited in time, stoppable, only for confirmed nodes."""
 
 from __future__ import annotations
 
