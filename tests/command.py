@@ -1,10 +1,9 @@
-"""The command line as a test calls it: in this process, with streams and settings of its own.
+"""Run the command line in this process, with its own streams and settings.
 
 answer = unstick("stuck", "--json", dsn=dsn)      # an Answer: code, out, err
 answer.json["found"]
 
-Every answer is checked for what no command may ever do: show a traceback, send a control character to the terminal,
-or say anything about trouble in more than a few lines.
+Every answer is checked: no command may show a traceback or send a control character to the terminal.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def hidden(text: str) -> list[str]:
 
 
 class Answer(NamedTuple):
-    """What a command did. ``home`` is where it kept its files."""
+    """Result of a command. ``home`` is the folder of its files."""
 
     code: int
     out: str
@@ -55,7 +54,7 @@ class Answer(NamedTuple):
 
 
 class Terminal(io.StringIO):
-    """A stdin at which somebody types."""
+    """A stdin that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -64,7 +63,7 @@ class Terminal(io.StringIO):
 def unstick(
     *arguments: str, dsn: str | None = None, typed: str | None = None, home: Path | None = None, **env: str
 ) -> Answer:
-    """Run a command. ``typed`` is what somebody at a terminal answers; without it there is no terminal."""
+    """Run a command. ``typed`` is the input at a terminal; None means no terminal."""
     place = home or Path(tempfile.mkdtemp(dir=HOMES.name))
     words = [*arguments, *(("-d", dsn) if dsn is not None else ())]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -82,7 +81,7 @@ def unstick(
 
 
 def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
-    """The environment without what a developer's own settings would change."""
+    """Return the environment without the developer's own settings."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("PG", "UNSTICK_", "XDG_"))}
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
     shared = {"XDG_CACHE_HOME": HOMES.name}
@@ -90,7 +89,7 @@ def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
 
 
 def fetch(dsn: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Rows, read past the program."""
+    """Read rows over a separate connection."""
 
     async def read() -> list[tuple[Any, ...]]:
         connection = await asyncpg.connect(dsn)

@@ -14,15 +14,15 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.servers import PostgresServer, Servers
 
-# Where the tests run in a script's background or under nohup, SIGINT or SIGHUP is ignored, also by the programs that
-# they start and send it to.
+# In the background of a script or under nohup, SIGINT or SIGHUP is ignored. Programs that the tests start would inherit
+# that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
-    """Every server of this session by major version: ``servers["18"]``."""
+    """All servers of this session by major version: ``servers["18"]``."""
     running = Servers()
     yield running
     running.close()
@@ -30,13 +30,13 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture
 def server(servers: Servers, request: pytest.FixtureRequest) -> PostgresServer:
-    """The shared server: PostgreSQL 18, or the version ``@both_versions`` asks for."""
+    """The shared server: PostgreSQL 18, or the version of ``@both_versions``."""
     return servers[getattr(request, "param", "18")]
 
 
 @pytest.fixture
 def own_server() -> Iterator[PostgresServer]:
-    """A server for one test alone, which may halt it, start it again or break it."""
+    """A server for this test only, which can halt, restart or break it."""
     server = PostgresServer()
     server.start()
     yield server
@@ -53,7 +53,7 @@ def database(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def eternaltwin(server: PostgresServer) -> Iterator[str]:
-    """DSN of a new database with eternaltwin's tables in ``public``, all empty."""
+    """DSN of a new database with eternaltwin's empty tables in ``public``."""
     dsn = server.fresh("eternaltwin")
     yield dsn
     server.drop(dsn)
@@ -61,7 +61,7 @@ def eternaltwin(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def eternaltwin_demo(server: PostgresServer) -> Iterator[str]:
-    """DSN of a new database with eternaltwin's tables and the demo's data in ``public``; no runner is at work."""
+    """DSN of a new database with the demo's data of eternaltwin, without a runner."""
     dsn = server.fresh("eternaltwin", filled=True)
     yield dsn
     server.drop(dsn)
@@ -69,7 +69,7 @@ def eternaltwin_demo(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 async def eternaltwin_db(eternaltwin: str) -> AsyncIterator[EternaltwinDb]:
-    """Rows for the fresh database of ``eternaltwin``."""
+    """Writer of rows for the database of ``eternaltwin``."""
     eternaltwin_db = await EternaltwinDb.open(eternaltwin)
     yield eternaltwin_db
     await eternaltwin_db.connection.close()
@@ -77,7 +77,7 @@ async def eternaltwin_db(eternaltwin: str) -> AsyncIterator[EternaltwinDb]:
 
 @pytest.fixture
 async def agent_jobs_db(server: PostgresServer) -> AsyncIterator[AgentJobsDb]:
-    """Rows for a fresh database of agent_jobs."""
+    """Writer of rows for a new database of agent_jobs."""
     dsn = server.fresh("agent_jobs")
     agent_jobs_db = await AgentJobsDb.open(dsn)
     yield agent_jobs_db
@@ -87,7 +87,7 @@ async def agent_jobs_db(server: PostgresServer) -> AsyncIterator[AgentJobsDb]:
 
 @pytest.fixture
 def tasker(server: PostgresServer) -> Iterator[str]:
-    """DSN of a fresh database with tasker's tables and its queues, empty."""
+    """DSN of a new database with tasker's empty tables and queues."""
     dsn = server.fresh("tasker")
     yield dsn
     server.drop(dsn)
@@ -95,7 +95,7 @@ def tasker(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 async def tasker_db(tasker: str, tmp_path: Path) -> AsyncIterator[TaskerDb]:
-    """Rows for it, as a bystander writes them and as another operator does."""
+    """Writer of rows, engine functions and actions for the database of ``tasker``."""
     tasker_db = await TaskerDb.open(tasker, tmp_path)
     yield tasker_db
     await tasker_db.close()

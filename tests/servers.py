@@ -1,26 +1,28 @@
-"""Real PostgreSQL servers for the tests, and fresh databases on them. Fixtures are in ``tests/conftest.py``.
+"""PostgreSQL servers for the tests, and new databases on them.
+
+Fixtures are in ``tests/conftest.py``:
 
     async def test_x(eternaltwin: str) -> None:      # DSN of a new database with the engine's schema in `public`, empty
-    async def test_x(eternaltwin_demo: str) -> None: # ... and the demo's data, one of everything that can be stuck
+    async def test_x(eternaltwin_demo: str) -> None: # ... and the demo's data, with stuck tasks of every kind
     async def test_x(database: str) -> None:         # DSN of a new, empty database
     def test_x(server: PostgresServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
-    def test_x(own_server: PostgresServer) -> None:   # a server for this test alone, to halt, start and break
+    def test_x(own_server: PostgresServer) -> None:   # a server for this test only, to halt, start and break
 
-``@both_versions`` above a test that uses any of the first four runs it on PostgreSQL 15 too, where that is installed.
-``database`` and the like are dropped after the test, whoever is still connected.
+``@both_versions`` runs a test that uses one of the first four on PostgreSQL 15 as well, if that is installed.
+Databases are dropped after the test; open connections are terminated.
 
-On a server, from sync and async tests alike (all of these block for a few milliseconds):
+Methods of a server, for sync and async tests (each blocks for a few milliseconds):
 
     server.sql("CREATE ROLE ...")                    # as superuser in the database `postgres`
     server.sql("GRANT ...", dsn)                     # ... or in another
     dsn = server.fresh("eternaltwin")                # one more database, made from a template
-    dsn = server.fresh("eternaltwin", filled=True)   # ... with the demo's data in it, nobody at work
+    dsn = server.fresh("eternaltwin", filled=True)   # ... with the demo's data, without workers
     dsn = server.fresh()                             # ... an empty one
-    server.unique("role")                            # a name nobody else has; roles are shared by all databases
+    server.unique("role")                            # a unique name; all databases share roles
     server.dsn("db", user="u", password="p")         # a DSN for a role (without user: the superuser)
     server.halt("fast" | "immediate"); server.start()   # only on `own_server`: same port, same data
     server.standby()                                 # only on `own_server`: restart it as a read-only standby
-    server.keep(); server.fall_back()                # ... keep its data as they are; go back to them by a failover
+    server.keep(); server.fall_back()                # ... save its data; fail over to the saved data
     replica = server.replica()                       # a streaming standby of it; end it with replica.close()
 """
 
@@ -53,7 +55,7 @@ both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
 
 
 class PostgresServer(Server):
-    """A server with a superuser's connection that any test can use, whatever event loop it runs in."""
+    """A server with a superuser's connection for tests of any event loop."""
 
     __test__ = False
 
@@ -63,48 +65,50 @@ class PostgresServer(Server):
         self._numbers = itertools.count(1)
         self._templates: set[str] = set()
         self._admin: asyncpg.Connection[Any] | None = None
-        self._locked = asyncio.Lock()  # a database may still be dropped while the next test begins
+        self._locked = asyncio.Lock()  # a database may still be dropped when the next test begins
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="test server")
         self._thread.start()
 
     def unique(self, prefix: str = "x") -> str:
-        """A name that is an identifier and that no other test has."""
+        """Return a unique name that is a valid identifier."""
         return f"{prefix}_{os.getpid()}_{next(self._numbers)}"
 
     def sql(self, text: str, dsn: str | None = None) -> str:
-        """Run statements as superuser in the database ``postgres`` or that of ``dsn``. Returns the last one's tag."""
+        """Run statements as superuser; return the last command tag.
+
+        Default database: ``postgres``."""
         return self._await(self._execute(text, dsn))
 
     def fresh(self, engine: str | None = None, *, filled: bool = False) -> str:
-        """Return the DSN of a new database: empty, with an engine's ``schema.sql``, or with demo data (seed 1)."""
+        """Return the DSN of a new database: empty, with an engine's tables, or with its data."""
         template = self._template(engine) if engine else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
-        if engine and filled:  # not from a template: its ages are counted back from now, and its timers come due
+        if engine and filled:  # not from a template, because ages and timers count from now
             self._await(_build(self.dsn(name), engine, filled=True))
         return self.dsn(name)
 
     def drop(self, dsn: str) -> None:
-        """Drop a database in the background, ending whoever is connected."""
+        """Drop a database in the background; terminate its connections."""
         name = urlsplit(dsn).path.strip("/")
         asyncio.run_coroutine_threadsafe(self._execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"), self._loop)
 
     def standby(self) -> None:
-        """Restart as a hot standby: ``pg_is_in_recovery()``, read-only, waiting for a primary that never comes."""
+        """Restart as a read-only standby that waits for a primary."""
         self.halt("fast")
         (self.data / "standby.signal").touch()
         self.chown(self.data / "standby.signal")
         self.start()
 
     def keep(self) -> None:
-        """Keep a copy of the data as they are now, with a restart."""
+        """Save a copy of the data, with a restart."""
         self.halt("fast")
         self._copy(self.data, self.folder / "kept")
         self.start()
 
     def fall_back(self) -> None:
-        """Fail over to the copy: what was committed since is lost, and the copy is promoted to a new timeline."""
+        """Fail over to the saved copy: later commits are lost, a new timeline starts."""
         self.halt("immediate")
         shutil.rmtree(self.data)
         self._copy(self.folder / "kept", self.data)
@@ -112,7 +116,7 @@ class PostgresServer(Server):
         self.sql("SELECT pg_promote()")
 
     def replica(self) -> PostgresServer:
-        """Start a streaming standby of this server, asynchronous as long as no setting names it."""
+        """Start a streaming standby, asynchronous unless a setting names it."""
         replica = PostgresServer(str(self.version))
         replica.start()
         replica.halt("fast")
@@ -179,7 +183,9 @@ class PostgresServer(Server):
 
 
 async def all_engines_database(server: PostgresServer, *names: str) -> str:
-    """Return the DSN of a new database with the demo's data of these engines (none: all), each in its own schema."""
+    """Return the DSN of a new database with the demo's data of several engines.
+
+    Each engine has its own schema. Default: all engines."""
     dsn = server.fresh()
     for filler in ENGINES:
         if not names or filler.name in names:
@@ -206,7 +212,7 @@ async def _build(dsn: str, engine: str, *, filled: bool = False) -> str:
 
 
 class Servers:
-    """The servers of a session, started when first asked for."""
+    """The servers of a session, started at first use."""
 
     def __init__(self) -> None:
         self._running: dict[str, PostgresServer] = {}

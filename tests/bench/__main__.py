@@ -1,7 +1,7 @@
-"""``python -m tests.bench``: every figure, measured in one run on one machine, and whether it keeps its goal.
+"""Measure every figure in one run and compare it with its goal: ``python -m tests.bench``.
 
-Times depend on the machine and on what else it does; ratios of programs that take turns hardly do. Goals are told, not
-asserted: a busy machine is no reason to fail.
+Times depend on the machine and its load. Ratios of programs that take turns hardly depend on them. A missed goal is
+reported and does not fail the run, because a busy machine is a possible cause.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.bench.figure import Figure, table
 
 
 def main() -> None:
-    """Measure and print, what each costs first, and the figures that have a goal last."""
+    """Measure and print: first all measurements, then the figures that have a goal."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
     figures = _commands_and_console()
     figures += _tree()

@@ -1,8 +1,8 @@
-"""What many nodes cost to wake through the console, beside one UPDATE of the same rows.
+"""Compare waking many nodes through the console with one UPDATE of the same rows.
 
-Each engine of which a wake is such an UPDATE; of eternaltwin's it also takes timers away, which the UPDATE does not.
-The nodes come in the order in which the console lists them, as marked ones do. Beside the change itself the console
-locks, looks whom it is not for, copies every row before and after, and writes the audit log.
+Measures each engine whose action wake is such an UPDATE. In eternaltwin, wake also deletes timers; the UPDATE does not.
+The nodes come in the order of the console's list, as marked nodes do. The console also locks rows, checks guards,
+copies every row before and after, and writes the audit log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GOAL = 3.0
 
 
 class Wake(NamedTuple):
-    """How an engine's nodes are found and woken by hand. ``rows``: how many rows there must be for one to be woken."""
+    """SQL that finds and wakes nodes. ``rows`` is the number of rows for each node to wake."""
 
     kind: str
     rows: int

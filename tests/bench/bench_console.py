@@ -1,10 +1,10 @@
-"""How long the console takes from exec to live rows, and what it costs to leave it open.
+"""Measure the time from exec to live rows, and the cost of an open console.
 
     python -m tests.bench.bench_console [ROUNDS]
 
-Each program runs in a pseudo-terminal of its own until what it is for can be read there: rows of the tree; a query that
-runs, in pg_activity; a word, in the smallest app that Textual can make. The programs take turns, so that whatever else
-the machine does hits all of them alike. The figures are medians of the rounds, and of the ratio within each round.
+Each program runs in its own pseudo-terminal until a certain text appears: rows of the tree in unstick, a running query
+in pg_activity, a word in the smallest app of Textual. The programs take turns, so that other load affects all of them
+alike. The figures are medians of the rounds, and of the ratio within each round.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ CONTROLS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b[()].|\x
 
 
 class Program(NamedTuple):
-    """What is started, and the text by which it can be told that it has got there."""
+    """A program to start, and the text that shows when it is ready."""
 
     command: Sequence[str]
     sign: bytes
 
 
 def programs(dsn: str, sign: str = "SendEmail v2") -> dict[str, Program]:
-    """What is compared, by name. ``sign`` can be read where rows of the tree are."""
+    """Return the programs to compare. ``sign`` appears with the rows of the tree."""
     python = sys.executable
     chosen = {
         BASE: Program([python, "-c", SMALLEST], b"here it is"),
@@ -110,7 +110,7 @@ class Open:
         return time.perf_counter() - self.began
 
     def watch(self, seconds: float) -> tuple[float, float, bytes]:
-        """Per cent of one CPU, bytes a second to the terminal, and what was sent, over so many seconds."""
+        """Return per cent of a CPU, bytes per second and the bytes sent, over ``seconds``."""
         process = psutil.Process(self._process.pid)
         before, began, sent = sum(process.cpu_times()[:2]), time.perf_counter(), b""
         while (left := began + seconds - time.perf_counter()) > 0:
@@ -211,7 +211,7 @@ def start_report(times: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 class Idle(NamedTuple):
-    """What an open console costs. ``load`` is the server's time as the console tells it, where it told."""
+    """Cost of an open console. ``load`` is the server's time as the console shows it."""
 
     name: str
     cpu: float  # per cent of one
@@ -274,7 +274,7 @@ def served() -> Iterator[str]:
 
 @contextlib.contextmanager
 def sleeping(dsn: str) -> Iterator[None]:
-    """A query that sleeps, by which it can be told that pg_activity has got there."""
+    """Run a query that sleeps, so that pg_activity has a row to show."""
     sleeper = subprocess.Popen(
         [sys.executable, "-c", SLEEPER, dsn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
     )

@@ -1,11 +1,11 @@
-"""What the console costs on large tables: beside small ones, and beside the server's own way to do the same.
+"""Compare the console's cost on large tables with small ones and with plain SQL.
 
     [ROWS=1000000] [SERVER=15] python -m tests.bench.bench_large [eternaltwin ... start memory load bulk]
 
-Both databases of an engine hold the same 10,000 unfinished tasks; the large one has its history, or its backlog, on
-top. The data is made on a server of our own, which is taken away again. Ten million rows take up to 30 GB and a quarter
-of an hour an engine: TMPDIR names a folder on a disk then, for without it the server's is in memory. The server is the
-one that the demo brings along, which was built without lz4; most of those in use have it.
+Both databases of an engine hold the same 10,000 unfinished tasks; the large one also has a history or a backlog. The
+data is on a temporary server. Ten million rows need up to 30 GB and 15 minutes for each engine. Set TMPDIR to a folder
+on a disk for that; otherwise the server's folder is in memory. The server is the demo's, which is built without lz4;
+most servers in production have lz4.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ ENGINE = "eternaltwin"  # on which consoles are started
 
 
 class Call(NamedTuple):
-    """What one call has cost: blocks, how many of them above the leaves of indexes, and rows that it has given."""
+    """Cost of a call: blocks, blocks above the leaves of indexes, and rows returned."""
 
     buffers: int = 0
     above: int = 0
     rows: int = 0
 
     def times(self, few: Call) -> float:
-        """How many times the buffers, for each row where it has given more of them: pages may be fuller."""
+        """Return the ratio of buffers, per row if more rows were returned."""
         more = max(1.0, self.rows / max(few.rows, 1))
         return self.buffers / max(few.buffers, 1) / more
 
@@ -78,11 +78,11 @@ async def bench_engine(server: PostgresServer, name: str, folder: Path) -> list[
         few = costs[FEW][call]
         times_ = many.times(few)
         level = many.flat().times(few.flat())
-        told = f"  {call:50}{few.buffers:>9}{many.buffers:>9}{times_:9.2f}{level:9.2f}"
-        print(told)
+        line = f"  {call:50}{few.buffers:>9}{many.buffers:>9}{times_:9.2f}{level:9.2f}"
+        print(line)
         if many.buffers > FINE:
             worst, flat = max(worst, times_), max(flat, level)
-            over += [told] if times_ > GOAL else []
+            over += [line] if times_ > GOAL else []
     print(*(["  over the goal:", *over] if over else ["  none is over the goal"]), sep="\n")
     few_s, many_s = times[FEW], times[ROWS]
     print(
@@ -108,7 +108,7 @@ async def _filled(server: PostgresServer, name: str) -> dict[int, str]:
 
 
 async def _depths(dsn: str) -> dict[str, int]:
-    """How many levels each index has above its leaves."""
+    """Return the number of levels above the leaves of each index."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("CREATE SCHEMA pages; CREATE EXTENSION pageinspect SCHEMA pages")
@@ -122,7 +122,7 @@ async def _depths(dsn: str) -> dict[str, int]:
 
 
 def _by_call(costs: plans.Costs, depths: Mapping[str, int]) -> dict[str, Call]:
-    """All statements of a call together; findings each for itself. Of those that give rows the last one counts."""
+    """Sum the statements of a call; each finding is a call. The last result gives the rows."""
     calls: dict[str, Call] = {}
     for name, cost in costs.items():
         call, _, statement = name.partition(" [")
@@ -163,7 +163,7 @@ async def bench_consoles(server: PostgresServer, parts: Sequence[str]) -> list[F
 
 
 def _memory(places: Mapping[int, str], environment: Mapping[str, str]) -> Figure:
-    """Peak memory of a console that reads on towards the end of all jobs, on the large table beside the small one."""
+    """Compare the console's peak memory while it reads all jobs of both tables."""
     peaks = {}
     for rows, dsn in places.items():
         with bench_console.opened(bench_console.programs(dsn)[bench_console.UNSTICK].command, environment) as console:

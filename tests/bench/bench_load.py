@@ -1,9 +1,9 @@
-"""What open consoles take from the server: its time, and the time of a busy executor beside them.
+"""Measure the load of open consoles on the server: CPU time, and the delay of a busy executor.
 
-Consoles are real ones, each in a pseudo-terminal. The server's time is the CPU time of the backends that serve them,
-so that whatever else the machine does is not counted. What the executor loses is told by how long its work takes while
-a console's backend is at work and just after, against the time around that: the speed of the machine and of the
-executor itself drifts by more than a console costs, so that turns with and without one tell nothing.
+The consoles are real ones, each in a pseudo-terminal. The server's time is the CPU time of their backends, so other
+load does not count. The executor's delay compares its steps while a console's backend works, and just after, with the
+steps around them. Runs with and without a console cannot be compared, because the executor's speed drifts by more than
+a console costs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def consoles(number: int, dsn: str, environment: Mapping[str, str]) -> Iterator[
 
 
 def share(dsn: str, environment: Mapping[str, str], number: int) -> float:
-    """Per cent of one CPU that the server spends on so many consoles."""
+    """Return the per cent of a CPU that the server spends on ``number`` consoles."""
     with consoles(number, dsn, environment):
         working = asyncio.run(backends(dsn))
         assert len(working) >= number, "not every console has connected"
@@ -114,7 +114,7 @@ def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
 
 
 async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
-    """Seconds that each hundred of steps took, and whether a console's backend was at work then or just before."""
+    """Seconds of each hundred steps, and True if a console's backend worked during or before them."""
     working = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down

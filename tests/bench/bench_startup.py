@@ -1,9 +1,9 @@
-"""How long a one-shot command takes from exec to its answer, beside importing its driver alone.
+"""Compare a one-shot command's time from exec to answer with an import of asyncpg.
 
     python -m tests.bench.bench_startup [ROUNDS]
 
-The commands take turns, so that whatever else the machine does hits all of them alike; the figures are medians of the
-rounds, and of the ratio within each round. The database is the demo's data on a server of our own.
+The commands take turns, so that other load affects all of them alike. The figures are medians of the
+rounds, and of the ratio within each round. The database is the demo's data on a temporary server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def commands(dsn: str) -> dict[str, list[str]]:
-    """What is run, by name."""
+    """Return the commands by name."""
     program = [sys.executable, "-c", "import sys; from console.cli.main import main; sys.exit(main())"]
     return {
         BASE: [sys.executable, "-c", BASE],

@@ -1,10 +1,9 @@
-"""Keys on a large tree: ours beside Textual's own ``Tree`` and ``DataTable``, with as many nodes.
+"""Compare the cost of keys on a large tree with Textual's ``Tree`` and ``DataTable``.
 
     python -m tests.bench.bench_tree [NODES] [ROUNDS]
 
-A key costs the processor time from its action until nothing is left to do: messages handled, lines laid out, the update
-of the screen made into what a terminal is sent. Processor time, so that a busy machine does not count, less what
-waiting takes without a key.
+The cost of a key is the processor time from its action until the app is idle: messages, layout, and the bytes for the
+terminal. Processor time does not depend on other load. The cost of waiting without a key is subtracted.
 """
 
 from __future__ import annotations
@@ -222,7 +221,7 @@ def report(times: Mapping[str, Mapping[str, float]], count: int = NODES) -> list
 
 
 def ratios(times: Mapping[str, Mapping[str, float]]) -> list[tuple[str, float, float]]:
-    """What is compared, how many times the other it takes, and the goal."""
+    """Return the name, the ratio and the goal of each comparison."""
     return [
         (f"{key} at 100,000 nodes, times {name}", times[OURS][key] / of[key], goal)
         for key, goal in GOALS.items()

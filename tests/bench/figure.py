@@ -1,4 +1,4 @@
-"""What was measured beside what it may be, and the one table of it."""
+"""Measured figures with their goals, and a table of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """What was measured; ``goal`` is the most it may be."""
+    """A measured figure. ``goal`` is its upper limit."""
 
     name: str
     measured: float
@@ -19,5 +19,5 @@ class Figure(NamedTuple):
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """A line each, under a heading."""
+    """Return a heading and a line for each figure."""
     return "\n".join([f"{'figure':74}{'measured':>8}{'goal':>9}", *map(str, figures)])

@@ -1,4 +1,4 @@
-"""Fixtures for screens: a fresh database of eternaltwin, with the audit log table if a test asks for it."""
+"""Fixtures for screens: the audit log table, and a proxy to the server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.servers import PostgresServer
 
 @pytest.fixture
 def audit_log_table(server: PostgresServer, eternaltwin: str) -> None:
-    """The audit log's table in that database."""
+    """Create the audit log table in the database of ``eternaltwin``."""
     server.sql(audit_log.ddl(), eternaltwin)
 
 
 @pytest.fixture
 async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
-    """Between the console and the server, to slow it down or to hold its answers back."""
+    """Proxy to the server that can delay or hold back answers."""
     async with Proxy(server.port) as proxy:
         yield proxy

@@ -249,7 +249,7 @@ def start(home: Path, *words: str) -> subprocess.Popen[str]:
 async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
     """Until another session of unstick waits in the server as ``for_what`` says."""
     query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick' AND {for_what}"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(query):
             await asyncio.sleep(0)
 
@@ -276,7 +276,7 @@ async def test_an_interrupted_commit_waits_for_its_outcome(
     while "Interrupted" not in (line := process.stderr.readline()):
         assert line, "it ended without a word"
     await connection.execute("SELECT pg_advisory_unlock(1)")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert out == f"changed  {node}\n", err
     assert process.returncode == 0
     assert await connection.fetchval("SELECT status::text FROM task") == "Available"
@@ -290,7 +290,7 @@ async def test_an_interrupted_look_ends_at_once(eternaltwin: str, tmp_path: Path
         process = start(tmp_path, "stuck", "-d", eternaltwin)
         await waiting(watcher, "wait_event_type = 'Lock'")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err.strip()) == (130, "", "Interrupted.")
     await connection.close()
     await watcher.close()
@@ -300,7 +300,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     node = add()
     words = ["-m", "console", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
     env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
-    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=30, encoding="utf-8")
+    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
     child.expect_exact("Go on? [y/N] ")
     child.sendintr()
     child.expect(pexpect.EOF)
@@ -308,7 +308,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     assert child.exitstatus == 130
     assert "Traceback" not in str(child.before)
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
-    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=30, encoding="utf-8")
+    child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
     child.expect_exact("Go on? [y/N] ")
     child.sendline("y")
     child.expect_exact(f"changed  {node}")

@@ -1,4 +1,4 @@
-"""The console on a stage: a real app on a real database, driven by keys, watched by its text."""
+"""Drive the real app on a real database by keys, and read the text of its screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ DEADLINE = 60.0  # seconds until a missing text or state is a failure, on a mach
 
 
 class TuiDriver:
-    """``await tui.wait_for("Wake")`` waits for a text or a condition; ``tui.text`` is what is on the screen now."""
+    """Driver of a running app.
+
+    ``await tui.wait_for("Wake")`` waits for a text or a condition. ``tui.text`` is the current screen.
+    """
 
     def __init__(self, app: UnstickApp, pilot: Pilot[None]) -> None:
         self.app = app
@@ -57,23 +60,23 @@ class TuiDriver:
         return self
 
     async def type(self, text: str) -> TuiDriver:
-        """Type into the field that has the focus."""
+        """Type into the focused field."""
         return await self.press(*("space" if character == " " else character for character in text))
 
     async def burst(self, *keys: str) -> TuiDriver:
-        """Send keys at once, as a terminal does with what is typed fast; wait until all have been handled."""
+        """Send keys at once, like fast typing; wait until all have been handled."""
         for key in keys:
             name = _character_to_key(key) if len(key) == 1 else key
             self.app.post_message(events.Key(name, key if len(key) == 1 else None))
         return await self.handled()
 
     async def paste(self, text: str) -> TuiDriver:
-        """Paste text, as a terminal with bracketed paste does."""
+        """Paste text like a terminal with bracketed paste."""
         self.app.post_message(events.Paste(text))
         return await self.handled()
 
     async def handled(self) -> TuiDriver:
-        """Wait until all keys sent so far have had their whole effect."""
+        """Wait until all keys sent so far have been handled."""
         reached = asyncio.Event()
         self.app.call_later(reached.set)
         async with asyncio.timeout(DEADLINE):
@@ -105,7 +108,7 @@ async def run_tui(
     now: Callable[[], float] = monotonic,
     kind: type[UnstickApp] = UnstickApp,
 ) -> AsyncIterator[TuiDriver]:
-    """The console on ``dsn``; its audit log file is in ``folder``."""
+    """Run the console on ``dsn``; its audit log file is in ``folder``."""
 
     async def open_() -> Workspace:
         workspace = await Workspace.open(dsn, read_only=read_only, file=folder / "audit_log.jsonl", later=True)

@@ -1,4 +1,4 @@
-"""Rows for agent_jobs' tables in one readable call each.
+"""Write rows of agent_jobs, each with one readable call.
 
 job = await agent_jobs_db.job("pending", age=900)                      # times are ages in seconds
 outcomes = await do(workspace, "mark_failed", [agent_jobs_db.id(job)], {}, LABEL)
@@ -18,7 +18,7 @@ STATUSES = ("pending", "active", "completed", "failed", "delayed", "paused")
 
 
 class AgentJobsDb:
-    """One database's tables, written to as the engine or a bystander would: past the console."""
+    """Writer of rows over its own connection, as the engine or another client."""
 
     def __init__(self, connection: asyncpg.Connection[Any], dsn: str) -> None:
         self.connection = connection
@@ -33,7 +33,7 @@ class AgentJobsDb:
         return cls(await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC"}), dsn)
 
     async def agent(self, user: UUID = ANNA, name: str = "clerk") -> UUID:
-        """An agent with a profile."""
+        """Insert an agent with a profile."""
         profile = "ROW($2::text, 'g', 'd', '{}')::agent_profile"
         insert = f"INSERT INTO agents (user_id, profile) VALUES ($1, {profile}) RETURNING id"
         return UUID(str(await self.value(insert, user, name)))
@@ -51,7 +51,7 @@ class AgentJobsDb:
         error: str | None = None,
         number: object = None,
     ) -> UUID:
-        """A job; of one agent of that user where none is given. ``started``, ``ended``, ``changed``: ages, too."""
+        """Insert a job. All times are ages. Default: an agent of that user."""
         if agent is None:
             if user not in self._agents:
                 self._agents[user] = await self.agent(user)
@@ -72,9 +72,9 @@ class AgentJobsDb:
         return f"{LABEL}/{kind}:{key}"
 
     async def row(self, job: UUID) -> Any:
-        """A job as it stands, with ``xmin``. None where it is gone."""
+        """Read a job with its ``xmin``; None if it is gone."""
         return await self.connection.fetchrow("SELECT j.*, j.xmin::text AS xmin FROM jobs j WHERE id = $1", job)
 
     async def everything(self) -> list[str]:
-        """All jobs as text, each with the transaction that wrote it."""
+        """Return all jobs as text, each with its xmin."""
         return [r[0] for r in await self.connection.fetch("SELECT j.xmin || ' ' || j::text FROM jobs j ORDER BY 1")]

@@ -1,4 +1,4 @@
-"""Rows for estuary's tables in one readable call each, written past the console as the engine or a bystander would.
+"""Write rows of estuary, each with one readable call, as the engine or another client.
 
 task = await estuary_db.task(2, wake=-10)                    # seconds from now; None: suspended
 task = await estuary_db.task(1, wake=-100, beat=20)          # held, its heartbeat 20 seconds old
@@ -36,17 +36,17 @@ Message = tuple[str, Any] | str | None
 
 
 def element(message: Message) -> str | None:
-    """An element of an inbox: what a sender sent, or any text of JSON."""
+    """Return an element of an inbox: a sender's message, or any JSON text."""
     return json.dumps([message[0], message[1]]) if isinstance(message, tuple) else message
 
 
 def digest(stored: str | None) -> str:
-    """The digest of an element of an inbox as it is stored, which names a message beside its position."""
+    """Return the digest that identifies a message, together with its position."""
     return hashlib.sha256(("NULL" if stored is None else stored).encode()).hexdigest()[:16]
 
 
 class EstuaryDb:
-    """One database's tables."""
+    """Writer of rows over its own connection."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.connection = connection
@@ -55,7 +55,7 @@ class EstuaryDb:
 
     @classmethod
     async def open(cls, dsn: str, schema: str = "public") -> EstuaryDb:
-        """For the tables in ``schema``; end it with ``await estuary_db.connection.close()``."""
+        """Connect to ``schema``; end with ``await estuary_db.connection.close()``."""
         return cls(await asyncpg.connect(dsn, server_settings={"search_path": f'"{schema}"', "TimeZone": "UTC"}))
 
     async def task(
@@ -70,24 +70,27 @@ class EstuaryDb:
         inbox_next: Sequence[Message] | None = None,
         id_: str | None = None,
     ) -> str:
-        """One task. ``wake`` in so many seconds and a heartbeat so many seconds ago, or either as PostgreSQL's text."""
+        """Insert a task.
+
+        ``wake`` is seconds from now, ``beat`` the age of the heartbeat; both can be PostgreSQL's text instead.
+        """
         raw = state if isinstance(state, str) else None if state is None else json.dumps(state)
         boxes = [None if box is None else [element(message) for message in box] for box in (inbox, inbox_next)]
         times = [part for at in (wake, beat) for part in ((at, None) if isinstance(at, str) else (None, at))]
         return str(await self.value(INSERT, id_, type_, parent, raw, *times, *boxes))
 
     async def row(self, task: str) -> Any:
-        """A task as it stands; None where it is gone."""
+        """Read a task; None if it is gone."""
         return await self.connection.fetchrow(f"SELECT {COLUMNS} FROM tasks WHERE task_id = $1::text::macaddr8", task)
 
     async def named(self, task: str, position: int) -> dict[str, Any]:
-        """The arguments that name a message of a task's inbox, as the operator sees it now."""
+        """Return the arguments that identify a message in a task's inbox."""
         inbox = (await self.row(task))["inbox"] or []
         stored = inbox[position - 1] if 0 < position <= len(inbox) else None
         return {"position": position, "digest": digest(stored)}
 
     async def digest(self) -> list[str]:
-        """Every row of every table as text, each with the transaction that wrote it."""
+        """Return all rows of all tables as text, each with its xmin."""
         tables = ("tasks", "live_specs", "data_planes")
         return [
             r[0]
@@ -96,7 +99,7 @@ class EstuaryDb:
         ]
 
     async def age(self, task: str, seconds: float) -> None:
-        """Let so much time pass for one task: its heartbeat and wake_at move back."""
+        """Age a task: move its heartbeat and wake_at back."""
         await self.sql(
             "UPDATE tasks SET wake_at = wake_at - make_interval(secs => $2), heartbeat = CASE WHEN heartbeat ="
             " '0001-01-01T00:00:00Z' THEN heartbeat ELSE heartbeat - make_interval(secs => $2) END"
@@ -105,7 +108,7 @@ class EstuaryDb:
         )
 
     async def send(self, task: str, message: Any, sender: str = ZERO) -> None:
-        """As the engine does."""
+        """Send a message with the engine's function."""
         await self.sql(
             "SELECT send_to_task($1::text::macaddr8, $2::text::macaddr8, $3::text::json)",
             task,
@@ -115,5 +118,5 @@ class EstuaryDb:
 
     @staticmethod
     def id(task: str, label: str = LABEL) -> str:
-        """How the console calls it."""
+        """Return the console's id of a task."""
         return f"{label}/task:{task}"

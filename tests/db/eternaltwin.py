@@ -1,4 +1,4 @@
-"""Rows for eternaltwin's tables, each written with one readable call.
+"""Write rows of eternaltwin, each with one readable call.
 
     job = await eternaltwin_db.job()
     task = await eternaltwin_db.task(job, status="Blocked", timer=30)
@@ -30,7 +30,7 @@ SELECT r.id, r.job, $3, $4, now() - make_interval(secs => $5),
 
 
 class EternaltwinDb:
-    """One database's tables, written to as the engine or a bystander would: past the console."""
+    """Writer of rows over its own connection, as the engine or another client."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.connection = connection
@@ -39,11 +39,11 @@ class EternaltwinDb:
 
     @classmethod
     async def open(cls, dsn: str, schema: str = "public") -> EternaltwinDb:
-        """A builder for the tables in ``schema``; end it with ``await eternaltwin_db.connection.close()``."""
+        """Connect to ``schema``; end with ``await eternaltwin_db.connection.close()``."""
         return cls(await asyncpg.connect(dsn, server_settings={"search_path": f'"{schema}"', "TimeZone": "UTC"}))
 
     async def jobs(self, number: int, *, age: float = 3600, state: bytes = b"{}") -> list[uuid.UUID]:
-        """So many jobs, in the order of their ids."""
+        """Insert jobs; return their ids in order."""
         ids = sorted(uuid.uuid4() for _ in range(number))
         await self.sql(
             "INSERT INTO job SELECT i, now() - make_interval(secs => $2), NULL, $3 FROM unnest($1::uuid[]) AS i",
@@ -52,7 +52,7 @@ class EternaltwinDb:
         return ids
 
     async def job(self, **columns: Any) -> uuid.UUID:
-        """One job."""
+        """Insert a job."""
         return (await self.jobs(1, **columns))[0]
 
     async def tasks(
@@ -72,7 +72,7 @@ class EternaltwinDb:
         output: bytes | None = None,
         timer: float | None = None,
     ) -> list[uuid.UUID]:
-        """One task for each of these jobs, in the order of their ids; ``timer`` is due in so many seconds."""
+        """Insert a task for each job; ``timer`` is due in that many seconds."""
         ids = sorted(uuid.uuid4() for _ in jobs)
         times = (float(age), polled if polled is None else float(polled), salt)
         spent = (float(cpu), float(poll))
@@ -82,21 +82,21 @@ class EternaltwinDb:
         return ids
 
     async def task(self, job: uuid.UUID | None = None, **columns: Any) -> uuid.UUID:
-        """One task, of a job of its own where none is given."""
+        """Insert a task; default: in a new job."""
         return (await self.tasks([job or await self.job()], **columns))[0]
 
     async def timers(self, tasks: Iterable[uuid.UUID], due: float) -> None:
-        """A timer for each of these tasks."""
+        """Insert a timer for each of these tasks."""
         insert = "INSERT INTO task_timer SELECT now() + make_interval(secs => $2), i FROM unnest($1::uuid[]) AS i"
         await self.sql(insert, list(tasks), float(due))
 
     @staticmethod
     def id(key: uuid.UUID, kind: str = "task", label: str = LABEL) -> str:
-        """How the console calls it."""
+        """Return the console's id of a node."""
         return f"{label}/{kind}:{key}"
 
     async def row(self, task: uuid.UUID) -> Any:
-        """A task as it stands, with ``timers``: how many it has. None where it is gone."""
+        """Read a task and its number of timers; None if it is gone."""
         return await self.connection.fetchrow(
             "SELECT t.*, t.xmin::text, t.polled_at::text AS tick, (SELECT count(*) FROM task_timer m"
             " WHERE m.task_id = t.task_id) AS timers FROM task t WHERE t.task_id = $1",
@@ -104,11 +104,11 @@ class EternaltwinDb:
         )
 
     async def rows(self, table: str, *, xmin: bool = True) -> list[str]:
-        """All rows of a table as text, each with the transaction that wrote it."""
+        """Return all rows of a table as text, each with its xmin."""
         column = "t.xmin || ' ' || t::text" if xmin else "t::text"
         return [r[0] for r in await self.connection.fetch(f"SELECT {column} FROM {table} t ORDER BY t::text")]
 
     async def digest(self, tables: Iterable[str] = TABLES) -> str:
-        """A digest of every row of every table, and of who wrote it."""
+        """Return a digest of all rows of all tables, xmin included."""
         text = "\n".join([line for table in tables for line in (table, *await self.rows(table))])
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()

@@ -41,7 +41,7 @@ class Uni2workDb:
         cron: bool = False,
         creator: UUID = OTHER,
     ) -> int:
-        """Insert a queued row. ``held``: age of its lock in seconds; the holder is DEAD unless ``held_by`` is given."""
+        """Insert a queued row. ``held``: age of its lock. Default holder: DEAD."""
         holder = held_by or (DEAD if held is not None else None)
         text = content if isinstance(content, str) else json.dumps(MAIL if content is None else content)
         return int(

@@ -1,4 +1,4 @@
-"""What most tests of ``queries`` begin with: rows to write, and a workspace on them."""
+"""Fixtures for tests of ``queries``: writers of rows, and workspaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the console's own statements cost the server: each is run once more under EXPLAIN, as it was sent.
+"""Measure the cost of the console's statements: run each again under EXPLAIN.
 
     with recorded() as plans:
         await reader.roots()
@@ -38,7 +38,7 @@ PLAIN = """
 
 
 class Cost(NamedTuple):
-    """What one statement did: blocks of shared buffers, rows through all of its plan's nodes, whole tables read.
+    """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans.
 
     ``searches``: how often each index was walked down from its root, where the server tells (18 does).
     """
@@ -66,7 +66,7 @@ async def fill(dsn: str, engine: str, rows: int, live: int | None = None) -> Non
         await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
         await connection.execute("SET work_mem = '64MB'; SET maintenance_work_mem = '1GB'")
         indexes = await connection.fetch(PLAIN)
-        for index in indexes:  # made anew at once they cost a fraction of what every row would
+        for index in indexes:  # creating them afterwards costs a fraction of updating them for each row
             await connection.execute(f"DROP INDEX {index['name']}")
         await connection.execute((FILLS / f"{engine}.sql").read_text("utf-8"), timeout=7200)
         for index in indexes:
@@ -90,7 +90,7 @@ async def index(dsn: str, engine: Engine) -> None:
 
 @contextlib.contextmanager
 def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
-    """Explain every statement of every transaction in the body. Of several alike the costliest is kept.
+    """Explain every statement in the body; keep the most expensive of equal ones.
 
     A scan counts as one where it is of one of the tables that are ``large``.
     """
@@ -121,7 +121,7 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
 
 
 async def automatic(reader: Reader, far: int) -> Costs:
-    """The cost of everything the console asks for by itself, by name. ``far`` rows into a list is its middle."""
+    """Return the cost of each automatic read. ``far`` is the middle of a list."""
     costs: Costs = {}
     large = {name for name, relation in reader.found.relations.items() if relation.pages > LARGE}
 
@@ -173,7 +173,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
 
 
 async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> dict[str, str | None]:
-    """Where a list is looked at: its beginning, and the places ``far`` and twice as far into it."""
+    """Return cursors at the start of a list, at ``far`` and at twice ``far``."""
     chosen = reader.variant.select(which, kind=parent.partition(":")[0])
     assert chosen is not None
     values = reader.variant.parameters(cursor=None, page=2 * far, parent=parent)
@@ -210,18 +210,18 @@ def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
 
 
 def nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A plan's node and all below it."""
+    """Yield a plan's node and all its descendants."""
     yield node
     for part in node.get("Plans", ()):
         yield from nodes(part)
 
 
 def _scans(node: Mapping[str, Any]) -> bool:
-    """Whether it has read a table from its beginning; one that was gated off is in the plan but never ran."""
+    """Return True for a sequential scan that ran; the plan also has scans that did not."""
     return bool(node["Node Type"] in SCANS and node["Actual Loops"] > 0)
 
 
 def _through(node: Mapping[str, Any]) -> float:
-    """Rows that a node gave or threw away, in all its loops."""
+    """Return the rows that a node returned or filtered, in all its loops."""
     each = sum(node.get(key, 0) for key in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter"))
     return float(each * node["Actual Loops"])

@@ -1,10 +1,10 @@
-"""A TCP proxy between console and server that can fail at COMMIT, in every way a network can, and be far away.
+"""TCP proxy to the server that can delay traffic and break connections at COMMIT.
 
 async with Proxy(server.port) as proxy:
     workspace = await Workspace.open(proxy.through(dsn))
     proxy.fail = "before"          # the next COMMIT; see `Failure`
     proxy.delay = 0.08             # seconds there and back
-    proxy.trips                    # how often the console asked and waited for an answer, connecting included
+    proxy.trips                    # number of round trips, connecting included
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Failure = Literal[
 
 
 class Proxy:
-    """``fail`` says what becomes of the next COMMIT, once; ``meanwhile`` runs before the console learns of it."""
+    """A proxy. ``fail`` applies to the next COMMIT; ``meanwhile`` runs before the answer."""
 
     def __init__(self, port: int) -> None:
         self.fail: Failure | None = None
@@ -47,11 +47,11 @@ class Proxy:
         self._asking: set[asyncio.StreamWriter] = set()  # consoles that have asked and were not answered yet
 
     def through(self, dsn: str) -> str:
-        """``dsn`` by way of this proxy."""
+        """Return ``dsn`` with the proxy's address."""
         return dsn.replace(f":{urlsplit(dsn).port}/", f":{self.port}/")
 
     async def cut(self) -> None:
-        """Break all connections there are."""
+        """Break all connections."""
         for writer in self._open:
             writer.transport.abort()
 

@@ -50,7 +50,7 @@ SELECT c.oid::regclass::text AS name, n.nspname || '.' || c.relname AS place,
 
 
 class RowAudit:
-    """What the triggers noted since the last check."""
+    """Changes that the triggers recorded since the last check."""
 
     def __init__(self, connection: asyncpg.Connection[Any], keys: Mapping[str, list[str]], key: Key | None) -> None:
         self._connection = connection

@@ -175,7 +175,7 @@ async def test_killed_while_reading_and_while_previewing(own_server: PostgresSer
 async def until_active(dsn: str, text: str) -> None:
     connection = await asyncpg.connect(dsn)
     query = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND wait_event = 'PgSleep' AND query ~ $1"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(query, text):
             pass
     connection.terminate()
@@ -196,7 +196,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
     async def crash(*, others: int = 0) -> None:
         await asyncio.to_thread(own_server.halt, "immediate")
         await asyncio.to_thread(own_server.start)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             connection = await asyncpg.connect(dsn)
         for n in range(others):
             await connection.execute("INSERT INTO mine VALUES ($1)", n)

@@ -206,7 +206,7 @@ async def test_the_demo_goes_on() -> None:
             "SELECT count(*) FROM jobs WHERE created_at < now() - interval '20 min' AND status = 'pending'"
         )
         ended = "SELECT count(*) FROM jobs WHERE job_id::int BETWEEN 2 AND 9 AND status <> 'pending'"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not await connection.fetchval(ended):
                 await asyncio.sleep(0.05)
         assert pending == 6, "deliberately stuck jobs stay"

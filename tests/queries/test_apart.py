@@ -67,7 +67,7 @@ async def test_two_chunks_side_by_side(
     both, ended = asyncio.Barrier(2), perform._ended
 
     async def together(transaction: Transaction) -> str | None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await both.wait()
         return await ended(transaction)
 
@@ -119,7 +119,7 @@ async def test_whoever_reads_goes_first(
     """While somebody reads there is one chunk at a time, and it waits for nobody."""
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
-    async with asyncio.timeout(30), workspace.database.reading():
+    async with asyncio.timeout(60), workspace.database.reading():
         assert await transactions(workspace, dry_run, monkeypatch) == 1
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
 

@@ -138,7 +138,7 @@ async def test_two_connections_at_most(eternaltwin_db: EternaltwinDb, workspace:
     assert most == 2
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 12
     await workspace.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while await eternaltwin_db.value(ACTIVITY):
             pass
 
@@ -357,7 +357,7 @@ async def free_port() -> int:
 
 async def through(pooler: str, dsn: str) -> asyncpg.Connection:
     """Another client of the pooler's, once it takes connections."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 return await asyncpg.connect(

@@ -1,4 +1,4 @@
-"""The demo's eternaltwin: its executor keeps the engine's protocol, and its data hold one of everything."""
+"""Demo of eternaltwin: the runner's protocol, and one row of everything in the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded server: it starts anywhere, keeps its data while halted, and leaves nothing behind."""
+"""Embedded server: it starts for any user, keeps its data when halted, and cleans up."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_a_standby_is_read_only(own_server: PostgresServer) -> None:
 
 
 @pytest.mark.parametrize("how", ["private", "long"])
-def test_a_temporary_folder_the_server_cannot_use_is_passed_over(
+def test_a_temporary_folder_the_server_cannot_use_is_not_chosen(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path if how == "private" else tmp_path / ("x" * 90)
@@ -177,7 +177,7 @@ class Headless:
 
 @pytest.fixture
 def headless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Headless]:
-    """A demo in a process of its own; with the parameter ``runtime`` in an environment that has XDG_RUNTIME_DIR."""
+    """A demo in its own process. The parameter ``runtime`` sets XDG_RUNTIME_DIR."""
     environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
     if getattr(request, "param", "") == "runtime":
         environment["XDG_RUNTIME_DIR"] = str(tmp_path)

@@ -200,7 +200,7 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
     dsn, connection, task = alone
     workspace = await opened(dsn, tmp_path)
     waking = asyncio.create_task(do(workspace, "wake", [task]))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(
             "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         ):

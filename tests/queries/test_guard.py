@@ -55,9 +55,9 @@ class Spinner:
 
     async def polled(self, times: int = 2) -> None:
         """Wait until it has written so many steps more; of two the second was read after this was called."""
-        wait_for = self.runner.polls - self.runner.misses + times
-        async with asyncio.timeout(30):
-            while self.runner.polls - self.runner.misses < wait_for:
+        goal = self.runner.polls - self.runner.misses + times
+        async with asyncio.timeout(60):
+            while self.runner.polls - self.runner.misses < goal:
                 await asyncio.sleep(0.001)
 
 

@@ -369,7 +369,7 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
         await uni2work_db.job({**PRUNE, "n": 0}, cron=True)
     await uni2work_db.sql("SELECT pg_advisory_lock(1)")
     dry_running = asyncio.create_task(dry_run_of(workspace, name, [node], arguments, uni2work.LABEL))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await uni2work_db.value(WAITS):
             await asyncio.sleep(0.01)
     await uni2work_db.sql(f"UPDATE queued_job SET {change}")

@@ -203,7 +203,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
 
 async def until_waiting(tasker_db: TaskerDb, query: str) -> None:
     """Wait until a session waits for a lock with a statement like this."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await tasker_db.value(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1"
             " AND datname = current_database()",

@@ -1,4 +1,4 @@
-"""One database that holds every engine: all are named, their findings are ranked together, ids are full."""
+"""A database with every engine: labels, ranking of findings, and full ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in 
 
 @pytest.fixture(scope="module")
 def house(servers: Any) -> Iterator[str]:
-    """The DSN of a database with the demo's data of every engine, each in a schema of its own, nobody at work."""
+    """DSN of a database with the demo's data of every engine, without workers."""
     server: PostgresServer = servers["18"]
     dsn = server.fresh()
     asyncio.run(fill(dsn))
@@ -51,7 +51,7 @@ async def workspace(house: str, tmp_path: Path) -> AsyncIterator[Workspace]:
 
 
 async def walked(reader: Reader) -> list[Node]:
-    """Nodes of every kind: the top, the first few below each, what is unfinished, what is dead, what is stuck."""
+    """Return nodes of every kind: roots, children, unfinished, dead and stuck ones."""
     nodes = list((await reader.roots(page=30)).nodes)
     for node in nodes:  # grows meanwhile
         kind = reader.engine.kind(node.kind)

@@ -347,7 +347,7 @@ async def test_the_demo_executes_new_jobs_only(own_server_demo: Demo) -> None:
     connection = await asyncpg.connect(own_server_demo.dsn, server_settings={"search_path": "uni2work"})
     first = await connection.fetchval("SELECT min(id) FROM queued_job WHERE lock_time IS NULL AND id > 20")
     gone = "SELECT NOT EXISTS (SELECT FROM queued_job WHERE id = $1)"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(gone, first):
             await asyncio.sleep(0.05)
     assert (

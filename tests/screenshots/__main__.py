@@ -1,6 +1,6 @@
-"""``python -m tests.screenshots`` writes ``screenshots/*.svg``: the demo's data, the real console, one story.
+"""Write ``screenshots/*.svg`` from the demo: ``python -m tests.screenshots``.
 
-It waits for states of the screen, never for a time. What time it is and who is on call differ from run to run.
+It waits for texts on the screen, never for a time. Times and names differ between runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZE = (120, 36)
 
 
 async def main() -> None:
-    """Start the demo, play the story, keep its pictures."""
+    """Start the demo, press the keys, save the screenshots."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with demo(1) as dsn:
@@ -31,7 +31,7 @@ async def main() -> None:
 
 
 async def play(tui: TuiDriver) -> None:
-    """On call: what is stuck, where it stands in its tree, why, what would help, and what came of it."""
+    """Find a stuck task, open it, repair it, and show the other screens."""
     await tui.wait_for("● live", "all jobs", "stuck")
     await tui.press("2")
     await down_to(tui, "lost wakeup")

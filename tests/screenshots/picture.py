@@ -31,7 +31,7 @@ def picture(app: App[None], name: str) -> str:
 
 
 def _placed(match: re.Match[str]) -> str:
-    """Every group of words where it belongs: not every viewer keeps blanks, or stretches a text to its length."""
+    """Place each word by itself: some viewers drop spaces or ignore textLength."""
     style, x, y, escaped = match.groups()
     text = html.unescape(escaped)
     return "".join(

@@ -13,7 +13,7 @@ from tests.terminal.driver import Terminal
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder for temporary files that every user can enter, as the demo's server may be another one than we."""
+    """A temporary folder that every user can enter; the demo's server may be another user."""
     with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as name:
         Path(name).chmod(0o1777)
         yield Path(name)

@@ -1,11 +1,11 @@
-"""The real program in a real pseudo-terminal: keys go in, bytes come out and are drawn on a screen of our own.
+"""Run the real program in a pseudo-terminal, send keys, and emulate its screen.
 
     with Terminal("demo", "--seed", "1", home=folder) as terminal:
         terminal.wait_for("● live")  # a text, a pattern, or a condition; with a deadline, never a sleep
         terminal.press("down", "enter").type("why")
         assert terminal.leave("q") == 0
 
-``raw`` keeps every byte that was sent, so that a test can also say what must never be sent.
+``raw`` keeps every byte that the program sent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 
 
 class Terminal:
-    """``python -m console ARGUMENTS`` in a terminal of ``size`` columns and rows. ``home`` holds its files."""
+    """``python -m console ARGUMENTS`` in a terminal; ``home`` is the folder of its files."""
 
     def __init__(
         self,
@@ -100,18 +100,18 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it, if it still runs, as a closed window does; and only if that does not help, at once."""
+        """End a running program with SIGHUP, then by force."""
         if self._alive():
             with contextlib.suppress(AssertionError):
                 self.signal(signal.SIGHUP).ended(10)
         with contextlib.suppress(pexpect.ExceptionPexpect):
             self._child.close(force=True)
 
-    # what is to be seen
+    # The screen
 
     @property
     def rows(self) -> list[str]:
-        """The screen's rows, without the blanks at their ends. A wide character is followed by nothing."""
+        """The screen's rows without trailing spaces."""
         return [row.rstrip() for row in self._screen.display]
 
     @property
@@ -120,12 +120,12 @@ class Terminal:
         return "\n".join(self.rows)
 
     def row(self, text: str) -> str:
-        """The first row that contains ``text``, or an empty one."""
+        """Return the first row that contains ``text``, or an empty string."""
         return next((row for row in self.rows if text in row), "")
 
     @property
     def at(self) -> int:
-        """The screen row of the list's cursor, -1 where there is none."""
+        """The screen row of the list's cursor, or -1."""
         return next((number for number, row in enumerate(self.rows) if row.startswith(("▌", ">"))), -1)
 
     @property
@@ -139,11 +139,11 @@ class Terminal:
         cells = [cell for row in self._screen.buffer.values() for cell in row.values()]
         return {cell.fg for cell in cells} | {cell.bg for cell in cells}
 
-    # what was sent to it
+    # Output
 
     @property
     def modes(self) -> set[int]:
-        """DEC private modes that differ from a terminal at rest, by what was sent so far."""
+        """DEC private modes that differ from the terminal's defaults."""
         modes: dict[int, bool] = dict(_RESTING)
         for numbers, switch in _MODES.findall(bytes(self.raw)):
             modes.update({int(number): switch == b"h" for number in numbers.split(b";")})
@@ -151,14 +151,14 @@ class Terminal:
 
     @property
     def attributes(self) -> set[int]:
-        """Every SGR attribute that was ever sent, colours and their arguments aside."""
+        """All SGR attributes sent so far, except colours."""
         return {number for parameters in _SGR.findall(bytes(self.raw)) for number in _attributes(parameters)}
 
     def settings(self) -> list[object]:
-        """The line discipline's settings, as ``termios.tcgetattr`` gives them; they can be read after its end too."""
+        """Return the result of ``termios.tcgetattr``, also after the program's end."""
         return termios.tcgetattr(self._child.child_fd)
 
-    # what is done to it
+    # Input
 
     def press(self, *keys: str) -> Self:
         """Press keys by name, or by character."""
@@ -172,12 +172,12 @@ class Terminal:
         return self
 
     def paste(self, text: str) -> Self:
-        """Paste a text, as a terminal with bracketed paste does."""
+        """Paste a text like a terminal with bracketed paste."""
         self._child.send(b"\x1b[200~" + text.encode() + b"\x1b[201~")
         return self
 
     def resize(self, columns: int, rows: int) -> Self:
-        """Give it another size, which the program hears of by SIGWINCH."""
+        """Change the size; the program receives SIGWINCH."""
         self._screen.resize(rows, columns)
         self._child.setwinsize(rows, columns)
         return self
@@ -188,7 +188,7 @@ class Terminal:
         return self
 
     def hang_up(self) -> None:
-        """Close the window: the terminal itself goes away, and nothing can be read from it any more."""
+        """Close the window: the terminal is gone and cannot be read."""
         self._child.ptyproc.fileobj.close()
 
     @property
@@ -196,10 +196,10 @@ class Terminal:
         """The program."""
         return psutil.Process(self._child.pid)
 
-    # waiting
+    # Waiting
 
     def wait_for(self, *wanted: Wanted, seconds: float = SECONDS) -> Self:
-        """Wait until all that is wanted holds at once."""
+        """Wait until all texts and conditions hold at once."""
         deadline = time.monotonic() + seconds
         while missing := [each for each in wanted if not self._holds(each)]:
             assert time.monotonic() < deadline, f"never saw {missing} in:\n{self.text}"
@@ -207,23 +207,23 @@ class Terminal:
         return self
 
     def without(self, *unwanted: Wanted, seconds: float = SECONDS) -> Self:
-        """Wait until nothing that is not wanted holds."""
+        """Wait until no text and no condition holds."""
         return self.wait_for(lambda: not any(self._holds(each) for each in unwanted), seconds=seconds)
 
     def settled(self, seconds: float = 0.3) -> Self:
-        """Wait until nothing was sent for so long. Only for a picture that is at rest."""
+        """Wait until the program has sent nothing for ``seconds``."""
         deadline = time.monotonic() + SECONDS
         while self._read(seconds):
-            assert time.monotonic() < deadline, "it never comes to rest"
+            assert time.monotonic() < deadline, "the program never stops sending"
         return self
 
     def leave(self, *keys: str) -> int:
-        """Press the keys that end it; its exit code, minus the number of the signal that killed it."""
+        """Press keys, wait for the end, and return the exit code (negative: a signal)."""
         self.press(*keys)
         return self.ended()
 
     def ended(self, seconds: float = SECONDS) -> int:
-        """Wait until it has ended; its exit code."""
+        """Wait for the end of the program; return its exit code."""
         deadline = time.monotonic() + seconds
         with contextlib.suppress(ValueError, OSError, pexpect.EOF):  # ValueError, OSError: the terminal was closed
             while self._read(0.1, to_the_end=True) or self._alive():
@@ -236,7 +236,7 @@ class Terminal:
     def _alive(self) -> bool:
         try:
             return bool(self._child.isalive())
-        except pexpect.ExceptionPexpect:  # somebody else heard how it ended
+        except pexpect.ExceptionPexpect:  # another caller has collected the exit status
             return False
 
     def _holds(self, wanted: Wanted) -> bool:
@@ -247,7 +247,7 @@ class Terminal:
         return bool(wanted())
 
     def _read(self, seconds: float, *, to_the_end: bool = False) -> bool:
-        """Draw what is sent within so many seconds. Whether there was anything."""
+        """Read and draw for at most ``seconds``; return True if there was output."""
         try:
             data = self._child.read_nonblocking(65536, timeout=seconds)
         except pexpect.TIMEOUT:

@@ -1,4 +1,4 @@
-"""Whatever stands in the database or comes from the server is shown and never obeyed: asserted on the bytes sent."""
+"""Text from the database or the server never controls the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However the console is left, the terminal is as it was, and the demo leaves no process and no folder."""
+"""After each way to quit, the terminal is restored and the demo is cleaned up."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path)
 
 @pytest.mark.parametrize("ignored", [(), (signal.SIGINT,)], ids=["", "as a script's background job"])
 @pytest.mark.parametrize("way", SIGNALS, ids=name)
-def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
+def test_the_demo_leaves_nothing_when_stopped_during_the_start(
     way: Callable[[Terminal], object], ignored: tuple[signal.Signals, ...], place: Path
 ) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
@@ -69,7 +69,7 @@ def test_the_demo_leaves_nothing_when_told_to_stop_while_it_starts(
     assert "Traceback" not in terminal.text
 
 
-@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["told", "untold"])
+@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["hangup", "nohup"])
 def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
         terminal.wait_for(*READY)
@@ -93,7 +93,7 @@ def left_nothing(family: list[psutil.Process], place: Path) -> None:
 
 
 def zombie(process: psutil.Process) -> bool:
-    """Whether it has ended, and only nobody has asked yet how."""
+    """Return True for an ended process whose exit status was not collected."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

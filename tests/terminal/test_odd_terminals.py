@@ -1,4 +1,4 @@
-"""Small terminals, terminals that change, terminals without colour or Unicode, and keys that mean nothing."""
+"""Small and resized terminals, no colour, no Unicode, and unbound keys."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: P
     ("redirected", "name"), [("0</dev/null", "input"), ("1>out", "output"), ("2>err", "error")], ids=str
 )
 @pytest.mark.parametrize("command", ["demo", "postgresql://127.0.0.1:1/app"])
-def test_a_stream_that_is_no_terminal_is_told_at_once(command: str, redirected: str, name: str, tmp_path: Path) -> None:
+def test_a_stream_that_is_no_terminal_is_reported_at_once(
+    command: str, redirected: str, name: str, tmp_path: Path
+) -> None:
     """Textual draws on stderr: sent to a file, the console would be invisible."""
     shell = ("sh", "-c", f'cd {tmp_path}; exec {sys.executable} -m console "$@" {redirected}', "sh")
     with Terminal(command, home=tmp_path, command=shell) as terminal:

@@ -1,4 +1,4 @@
-"""Nothing is sent to the terminal without a reason: a slow line stays free, and nothing blinks at night."""
+"""The console sends nothing to the terminal while nothing changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_p
             "Every change is noted"
         ).settled()
         sent = len(terminal.raw)
-        terminal.wait_for(lambda: load(terminal) > 0)  # which is shown after some twenty looks
+        terminal.wait_for(lambda: load(terminal) > 0)  # which is shown after about twenty refreshes
         assert len(terminal.raw) - sent <= 3 * HEADER, bytes(terminal.raw[sent:])
         assert terminal.leave("q") == 0
 

@@ -1,4 +1,4 @@
-"""The server goes away and comes back under a console that is open."""
+"""The server stops and restarts while a console is open."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Termin
 
 
 def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
-    """A server that neither answers nor hangs up: stopped like this, every process of it takes no more time."""
+    """Stop all processes of the server, so that it neither answers nor disconnects."""
     assert own_server.pid is not None
     postmaster = psutil.Process(own_server.pid)
     family = [postmaster, *postmaster.children(recursive=True)]

@@ -1,4 +1,4 @@
-"""The story the console is for: somebody is called, looks around, finds what is stuck, and repairs it."""
+"""An operator on call finds a stuck task and repairs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed from the wheel works without the source tree around it."""
+"""The installed wheel works without the source tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def unstick(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The command in an environment that has the wheel, and borrows its dependencies from the one we run in."""
+    """The command in an environment with the wheel and the dependencies of this one."""
     folder = tmp_path_factory.mktemp("environment")
     run(sys.executable, "-m", "venv", "--without-pip", str(folder))
     python = str(folder / "bin" / "python")
@@ -79,7 +79,7 @@ def demo(unstick: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.wait(30)
 
 
-async def test_the_demo_serves_until_it_is_told_to_stop_and_leaves_nothing(
+async def test_the_demo_serves_until_it_is_stopped_and_leaves_nothing(
     demo: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     assert demo.stdout is not None

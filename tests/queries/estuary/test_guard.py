@@ -46,9 +46,9 @@ class Loop:
 
     async def polled(self) -> None:
         """Wait for one complete poll that starts after this call."""
-        wait_for = self.polls + 2
-        async with asyncio.timeout(30):
-            while self.polls < wait_for:
+        goal = self.polls + 2
+        async with asyncio.timeout(60):
+            while self.polls < goal:
                 await asyncio.sleep(0.001)
 
 

@@ -68,7 +68,7 @@ async def waited(
 
 async def held(estuary_db: EstuaryDb, executor: Executor, task: str) -> None:
     """Wait until the executor has polled the task and failed."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (await estuary_db.row(task))["idle"]:
             await asyncio.sleep(0.05)
 
@@ -190,7 +190,7 @@ async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick:
             await asyncio.sleep(0.03)
     results = await waited(quick, dry_run, 120)
     assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): CHANGED}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (await estuary_db.row(task))["due"] is None or (await estuary_db.row(task))["due"] < 60:
             await asyncio.sleep(0.1)
     assert (await estuary_db.row(task))["inbox"] is None
