@@ -1,4 +1,4 @@
-"""What bad input gets: a clear line or two and an exit code, nothing changed, never a traceback."""
+"""Bad input gets one or two clear lines and an exit code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wake(dsn: str, *more: str) -> Answer:
 
 
 def few_lines(answer: Answer) -> str:
-    """What a failed command said: nothing on stdout, at most two lines on stderr."""
+    """Return the message of a failed command: at most two lines, all on stderr."""
     assert answer.out == ""
     assert 1 <= len(answer.err.splitlines()) <= 2, answer.err
     return answer.err
@@ -107,11 +107,11 @@ def message(kind: bytes, body: bytes) -> bytes:
 
 
 def elderly(client: socket.socket) -> None:
-    """As much of the protocol as it takes to say: this is version 13."""
+    """Speak enough of the protocol to report version 13."""
     while True:
         (length,) = struct.unpack("!I", client.recv(4, socket.MSG_WAITALL))
         (request,) = struct.unpack("!I", client.recv(length - 4, socket.MSG_WAITALL)[:4])
-        if request != 80877103:  # not the wish for TLS, so the start
+        if request != 80877103:  # not a request for TLS, so the startup message
             break
         client.sendall(b"N")
     facts = {"server_version": "13.22", "client_encoding": "UTF8", "TimeZone": "UTC", "integer_datetimes": "on"}
@@ -123,13 +123,13 @@ def elderly(client: socket.socket) -> None:
 
 
 def no_postgres(client: socket.socket) -> None:
-    """A web server."""
+    """Answer as a web server."""
     client.recv(8)
     client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def silent(client: socket.socket) -> None:
-    """It takes the connection and never answers."""
+    """Accept the connection and never answer."""
     while client.recv(4096):
         pass
 
@@ -140,7 +140,7 @@ def hangs_up(client: socket.socket) -> None:
 
 @contextlib.contextmanager
 def serving(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """The port of something that answers like this."""
+    """Yield the port of a server that runs ``answer`` for each client."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -193,7 +193,7 @@ def test_no_known_engine(database: str, command: list[str]) -> None:
     answer = unstick(*command, dsn=database)
     assert (answer.code, answer.out) == (1, "")
     assert urlsplit(database).path.strip("/") in answer.err
-    assert "Looked for eternaltwin: a schema with job, task, task_timer" in answer.err
+    assert "eternaltwin: a schema with job, task, task_timer" in answer.err
 
 
 def test_no_known_engine_in_the_list_of_engines(database: str) -> None:
@@ -227,7 +227,7 @@ def test_a_lookalike_is_declined_with_the_reason(eternaltwin: str, server: Postg
 
 @pytest.fixture
 def role(server: PostgresServer, stuck: str) -> Callable[[str], str]:
-    """Makes a role with these rights and gives its DSN."""
+    """Create a role with these privileges and return its DSN."""
 
     def make(grants: str) -> str:
         name = server.unique("role")
@@ -269,7 +269,7 @@ async def test_a_row_that_somebody_else_holds(stuck: str) -> None:
             await connection.execute("SELECT FROM task FOR UPDATE")
             answer = await asyncio.to_thread(wake, stuck)  # it answers while the lock is held
         assert answer.code == 3
-        assert answer.out.startswith(f"busy  {NODE}")
+        assert answer.out.split()[:2] == ["locked", NODE]
         assert await connection.fetch(SNAPSHOT) == before
     finally:
         await connection.close()
@@ -282,7 +282,7 @@ async def test_a_table_that_somebody_else_holds(stuck: str) -> None:
             await connection.execute("LOCK TABLE task_timer IN EXCLUSIVE MODE")
             answer = await asyncio.to_thread(wake, stuck)
         assert answer.code == 3
-        assert answer.out.startswith(f"busy  {NODE}")
+        assert answer.out.split()[:2] == ["locked", NODE]
     finally:
         await connection.close()
 
@@ -331,8 +331,8 @@ def test_hostile_words_in_a_reason_and_in_the_audit_log(stuck: str) -> None:
     reason = "\x1b[31mred\u202e \u6f22 [b]"
     answer = unstick("do", "wake", NODE, "--reason", reason, "--yes", dsn=stuck)
     assert answer.code == 0
-    told = unstick("audit", dsn=stuck, home=answer.home)
-    assert "␛[31mred<U+202E> \u6f22 [b]" in told.out
+    audit = unstick("audit", dsn=stuck, home=answer.home)
+    assert "␛[31mred<U+202E> \u6f22 [b]" in audit.out
     assert unstick("audit", "--json", dsn=stuck, home=answer.home).json["entries"][0]["reason"] == reason
 
 

@@ -1,4 +1,4 @@
-"""Connections: read-only reads, timeouts, two at most, lost and found again, behind a pooler, and what is refused."""
+"""Connections: transactions, timeouts, limits, reconnecting, poolers, errors."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Dat
 async def test_a_read_that_is_given_up_leaves_the_connection_usable(
     db: Database, eternaltwin_db: EternaltwinDb
 ) -> None:
-    """The screen cancels reads that nobody waits for any more."""
+    """The screen cancels reads whose result it no longer needs."""
 
     async def slow() -> None:
         async with db.reading() as transaction:
@@ -159,7 +159,9 @@ async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(
     assert set(outcomes_of(await do(workspace, "cancel", [eternaltwin_db.id(task)])).values()) == {Outcome.CHANGED}
 
 
-async def test_a_connection_that_dies_at_work_is_told_and_replaced(eternaltwin_db: EternaltwinDb, db: Database) -> None:
+async def test_a_connection_that_dies_at_work_is_reported_and_replaced(
+    eternaltwin_db: EternaltwinDb, db: Database
+) -> None:
     async def slow() -> None:
         async with db.reading() as transaction:
             await transaction.rows(sql("SELECT pg_sleep(2)"), {})
@@ -174,7 +176,7 @@ async def test_a_connection_that_dies_at_work_is_told_and_replaced(eternaltwin_d
         assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
 
 
-async def test_a_network_that_is_cut_is_told_and_mended(
+async def test_a_network_failure_is_reported_and_survived(
     eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     async with Proxy(server.port) as proxy:
@@ -211,7 +213,7 @@ async def test_the_share_of_time_spent_in_statements() -> None:
     now = 1000.0
     load = Load(lambda: now)
     with load.measured():
-        now += 0.1  # the quickest answer, which tells how far it is
+        now += 0.1  # the shortest answer, which is taken as the round trip
     with load.measured():
         now += 3.1
     now += 26.8
@@ -243,7 +245,7 @@ async def refusal(text: str) -> str:
 
 
 @both_versions
-async def test_who_cannot_come_in_is_told_why(server: PostgresServer, eternaltwin: str) -> None:
+async def test_a_refused_login_is_explained(server: PostgresServer, eternaltwin: str) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
     name = eternaltwin.rpartition("/")[2]
@@ -282,7 +284,7 @@ async def test_a_role_without_select_is_denied_in_words(
 async def test_several_hosts_a_password_file_and_a_standby(
     own_server: PostgresServer, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first that answers, or the first that can be written to; each with its own password from the file."""
+    """The first host that answers, or that accepts writes, is used with its own password."""
     name = server.unique("twins")
     for one in (own_server, server):
         one.sql(f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD 'from the file'")
@@ -327,7 +329,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
 
 @pytest.fixture
 def pooler(server: PostgresServer) -> Iterator[str]:
-    """A pgbouncer with two server connections for each database; the text is ``host:port``."""
+    """Start a pgbouncer with two server connections per database; yield its ``host:port``."""
     binary = shutil.which("pgbouncer")
     if binary is None:
         pytest.skip("pgbouncer is not installed")
@@ -356,7 +358,7 @@ async def free_port() -> int:
 
 
 async def through(pooler: str, dsn: str) -> asyncpg.Connection:
-    """Another client of the pooler's, once it takes connections."""
+    """Connect as another client when the pooler accepts connections."""
     async with asyncio.timeout(60):
         while True:
             try:
@@ -370,7 +372,7 @@ async def through(pooler: str, dsn: str) -> asyncpg.Connection:
 async def test_behind_a_pooler_each_transaction_may_have_another_backend(
     eternaltwin_db: EternaltwinDb, pooler: str, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """And the backends carry the settings of whoever had them before."""
+    """The backends keep the settings of their previous clients."""
     rude = [await through(pooler, eternaltwin) for _ in range(2)]
     for connection in rude:
         await connection.execute("BEGIN")

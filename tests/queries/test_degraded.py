@@ -1,4 +1,4 @@
-"""What cannot be read costs itself alone: a closed schema, an options.sql that fails, a bad value in a row."""
+"""An unreadable part does not affect others: no privilege, failing SQL, a bad value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ COMMANDS = ("engines", "tree", "stuck", "dead")
 
 @pytest.fixture
 def half(server: PostgresServer, eternaltwin: str) -> str:
-    """DSN for a role that may read eternaltwin in `public`, and has no USAGE on the schemas of two other engines."""
+    """DSN for a role that may read only one engine of three.
+
+    It has no USAGE on the schemas of the other two.
+    """
     role = server.unique("role")
     server.sql(
         f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
@@ -58,7 +61,7 @@ async def test_a_schema_without_usage_costs_its_own_engines_alone(
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if agent_jobs' options.sql divided by zero."""
+    """Make agent_jobs' options.sql divide by zero."""
     bad = _changed(
         "agent_jobs", "options", lambda text: f"SELECT o.* FROM ({text}) AS o WHERE 1 / length(left('', 1)) = 1"
     )
@@ -66,7 +69,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.Engine, ...]:
-    """The engines with the statements of that key changed in one of them, or all the same and without parameters."""
+    """Return the engines, with the statements of ``key`` changed in the engine ``name``."""
     made = []
     for each in loader.builtin():
         if each.name == name:

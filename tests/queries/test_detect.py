@@ -1,4 +1,4 @@
-"""Which engines are told to be where, and what is said of lookalikes, privileges and missing indexes."""
+"""Detection of engines, lookalikes, privileges and missing indexes."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ async def test_a_large_table_wants_an_index(
 async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """One of other rows, or with its columns in another order, would be read from end to end."""
+    """The server would read an index of other rows or in another order completely."""
     monkeypatch.setattr(detect, "SMALL", -1)
     dsn = server.fresh(name)
     connection = await asyncpg.connect(dsn)

@@ -1,4 +1,4 @@
-"""A server far away: how often the console asks and waits, and that distance is not taken for work."""
+"""A distant server: round trips are few, and their time is not counted as load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def far(server: PostgresServer) -> AsyncIterator[Proxy]:
 async def test_four_round_trips_to_the_first_rows(
     far: Proxy, server: PostgresServer, engine: str, tmp_path: Path
 ) -> None:
-    """Besides those of connecting, which are the protocol's: two for a password, one for TLS, one at least."""
+    """Round trips after connecting, which takes one to four by itself."""
     dsn = server.fresh(engine, filled=True)
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0

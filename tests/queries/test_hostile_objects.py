@@ -51,7 +51,7 @@ def used(name: str) -> list[str]:
 
 
 class Scene:
-    """A database with one engine in ``schema``, and a hostile role beside it."""
+    """A database with one engine in ``schema``, and a hostile role."""
 
     def __init__(self, server: PostgresServer, name: str, placement: str) -> None:
         self.server, self.name = server, name
@@ -113,7 +113,7 @@ async def scene(server: PostgresServer, name: str, placement: str) -> AsyncItera
 
 
 async def everything(workspace: Workspace, reader: Reader) -> set[str]:
-    """Run every statement that runs by itself, and every action, dry and on one node. Returns what was changed."""
+    """Run every automatic statement and every action; return the actions that changed rows."""
     known = await nodes(reader)
     await reader.counts()
     await reader.findings()

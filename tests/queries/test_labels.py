@@ -1,4 +1,4 @@
-"""An id means one schema for ever: labels and their short forms, settings and audit entries of schemas."""
+"""An id always means the same schema: labels, short forms, settings, audit entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Add = Callable[[str], None]
 
 @pytest.fixture
 def add(server: PostgresServer, database: str) -> Add:
-    """``add("archive")``: one more schema with uni2work's tables and a job 5 in it."""
+    """Return ``add("archive")``, which creates another schema with uni2work's tables and a job 5."""
 
     def add(schema: str) -> None:
         server.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; SET search_path = {schema}; {DDL}", database)
@@ -49,7 +49,7 @@ def cancel(node: str, dsn: str, *more: str, home: Path | None = None) -> Answer:
 
 
 def left(dsn: str) -> set[str]:
-    """Schemas whose job is still there."""
+    """Return the schemas whose job still exists."""
     return {s for s in ("public", "archive") if fetch(dsn, f"SELECT FROM {s}.queued_job WHERE id = 5")}
 
 
@@ -112,7 +112,7 @@ def test_a_chosen_schema_makes_the_short_form_good(two: str, tmp_path: Path, by:
     dsn = two if by == "option" else None
     engines = unstick("engines", "--json", *chosen, dsn=dsn)
     assert [(s["label"], s["schema"]) for s in engines.json["engines"]] == [("uni2work@archive", "archive")]
-    assert [d["schema"] for d in engines.json["declined"]] == ["public"], "that the other is left out is said"
+    assert [d["schema"] for d in engines.json["declined"]] == ["public"], "the other schema is reported as declined"
     answer = unstick("do", "cancel", "uni2work/job:5", "-r", "x", "--yes", "--json", *chosen, dsn=dsn)
     assert outcome(answer) == {"uni2work@archive/job:5": "changed"}
     assert left(two) == {"public"}

@@ -1,4 +1,4 @@
-"""A table that another session locks costs what reads it, for a moment, with the name of that session."""
+"""A locked table degrades only the parts that read it, and the blocker is named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = ("engines", "tree", "stuck", "dead")
 
 @pytest.fixture
 async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
-    """``await lock(dsn, "LOCK TABLE t")``: run it in a transaction of ``migrator`` that stays open."""
+    """Return ``lock(dsn, "LOCK TABLE t")``, which runs it in an open transaction of ``migrator``."""
     open_: list[asyncpg.Connection[Any]] = []
 
     async def lock(dsn: str, sql: str = "LOCK TABLE task IN ACCESS EXCLUSIVE MODE") -> asyncpg.Connection[Any]:
@@ -41,7 +41,7 @@ async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
 
 @pytest.fixture
 async def five(server: PostgresServer) -> AsyncIterator[str]:
-    """DSN of a database with the demo's data of all engines; nobody is at work."""
+    """DSN of a database with the demo's data of all engines, without executors."""
     dsn = await all_engines_database(server)
     yield dsn
     server.drop(dsn)
@@ -114,7 +114,7 @@ async def test_a_prepared_transaction_is_named(own_server: PostgresServer, tmp_p
 
 @both_versions
 async def test_detection_waits_for_no_lock(server: PostgresServer, lock: Lock, tmp_path: Path) -> None:
-    """Sizes, predicates of indexes and texts of constraints are read by functions that lock the table."""
+    """Functions for sizes, index predicates and constraint definitions lock the table."""
     dsn = server.fresh("agent_jobs")
     holder = await lock(dsn, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     workspace = await opened(dsn, tmp_path)
@@ -160,7 +160,7 @@ async def test_a_locked_table_costs_its_own_engine_alone(five: str, lock: Lock, 
 
 
 def engines(command: str, answer: Answer) -> set[str]:
-    """Labels of the engines of which the answer has something."""
+    """Return the labels of the engines in the answer."""
     if command == "engines":
         return {s["label"] for s in answer.json["engines"] if s["counts"]}
     if command == "dead":

@@ -1,4 +1,4 @@
-"""Row-level security: nothing that policies may hide is called absent, and what they forbid is called denied."""
+"""Row-level security: hidden rows are not reported absent, forbidden changes are denied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEE = "CREATE POLICY see ON task FOR SELECT USING (true)"
 
 @pytest.fixture
 def clerk(server: PostgresServer, eternaltwin: str) -> str:
-    """DSN for a role with every right on eternaltwin's tables that is neither their owner nor a superuser."""
+    """DSN for a role with every privilege on eternaltwin's tables, but not their owner."""
     role = server.unique("role")
     server.sql(
         f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
@@ -34,7 +34,7 @@ def clerk(server: PostgresServer, eternaltwin: str) -> str:
 
 @pytest.fixture
 async def view(clerk: str, server: PostgresServer, eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """That role's view, with row-level security on ``task`` and no policy but that it sees all rows."""
+    """Workspace of that role. ``task`` has row-level security and a policy to see all rows."""
     server.sql(f"{ENABLE}; {SEE}", eternaltwin)
     workspace = await opened(clerk, tmp_path)
     yield workspace
@@ -45,7 +45,7 @@ async def ask(*words: str, dsn: str) -> Answer:
     return await asyncio.to_thread(unstick, *words, dsn=dsn)
 
 
-async def test_who_is_not_subject_to_policies_is_told_nothing_of_them(
+async def test_a_role_without_policies_gets_no_note_about_them(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task()
@@ -149,7 +149,7 @@ async def test_the_screen_never_calls_it_nothing(eternaltwin_db: EternaltwinDb, 
     await eternaltwin_db.task(status="Blocked", timer=-6000)
     await eternaltwin_db.sql(f"{ENABLE}; ALTER TABLE job ENABLE ROW LEVEL SECURITY")
     async with run_tui(clerk, tmp_path, size=(140, 30)) as tui:
-        await tui.wait_for("policies  0+ stuck", "Only rows that policies show were looked at.")
+        await tui.wait_for("policies  0+ stuck", "Only rows that policies show")
         assert "There are no jobs" not in tui.text
         await tui.press("2")
         await tui.wait_for("Nothing was found where it could be looked for.", "hidden rows")

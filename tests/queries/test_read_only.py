@@ -1,4 +1,4 @@
-"""A server that takes no changes: a standby, one that is promoted, and one where changes are not wanted."""
+"""Servers that accept no changes: a standby, and one that is set to read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORBID = "ALTER {what} SET default_transaction_read_only = on"
 async def test_no_changes_where_transactions_are_read_only_by_default(
     eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path, what: str
 ) -> None:
-    """It holds for consoles that were open already, and ends for them when it is taken back."""
+    """The setting also applies to open consoles, and ends for them when it is reset."""
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     role, name = server.unique("role"), eternaltwin.rpartition("/")[2]
     server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")

@@ -1,4 +1,4 @@
-"""TLS as libpq's settings ask for it: the server's certificate is checked, or the connection is refused in words.
+"""TLS by libpq's settings: the server's certificate is checked or the connection refused.
 
 The embedded server is built without TLS, so something in front of it ends the encryption, as a load balancer does.
 ``tls/`` holds a self-signed certificate for ``localhost`` and its key, made for these tests and good for nothing else.
@@ -24,7 +24,7 @@ ASKED = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big")
 
 @pytest.fixture
 async def port(server: PostgresServer) -> AsyncIterator[int]:
-    """A port at which the server is reached by TLS and in no other way."""
+    """Yield a port on which the server accepts only TLS."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(CERT, KEY)
     tasks: set[asyncio.Task[None]] = set()

@@ -1,4 +1,4 @@
-"""Whose objects are read and called: owners, triggers, defaults, EXECUTE, and what an operator lists as trusted."""
+"""Trust in the owners of tables, triggers, defaults and functions."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_the_machines_services_come_after_the_users(monkeypatch: pytest.MonkeyPa
 
 
 def driven(text: str) -> tuple[list[Any], Any]:
-    """What the driver makes of it: addresses and parameters."""
+    """Return the addresses and parameters that asyncpg derives."""
     return connect_utils._parse_connect_dsn_and_args(
         dsn=dsn.parse(text).uri or None, host=None, port=None, user=None, password=None, passfile=None, database=None,
         ssl=None, service=None, servicefile=None, direct_tls=None, server_settings=None, target_session_attrs=None,
@@ -170,7 +170,7 @@ def test_several_hosts_sockets_addresses_tls_and_options(monkeypatch: pytest.Mon
         ("=", "it cannot be read: use key=value words"),
     ],
 )
-def test_what_cannot_be_read_is_told_without_repeating_it(text: str, said: str) -> None:
+def test_an_error_does_not_repeat_the_string(text: str, said: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(said)) as caught:
         dsn.parse(text)
     assert "cret" not in str(caught.value)
@@ -184,7 +184,7 @@ SECRET = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 
 
 def said(text: str) -> str:
-    """What connecting to it is said to have come to. Nothing listens there."""
+    """Return the error of connecting to ``text``, where nothing listens."""
     try:
         asyncio.run(Database(text).batch(()))
     except DatabaseError as error:
@@ -207,7 +207,7 @@ def written(secret: str) -> list[str]:
 
 
 def broken(secret: str) -> list[str]:
-    """What a person in a hurry writes."""
+    """Connection strings with typical mistakes."""
     return [
         f"postgresql://anna:{secret}@127.0.0.1:1/db",
         f"postgresql://anna:{secret}",

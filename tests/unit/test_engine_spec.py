@@ -160,7 +160,7 @@ def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *COMMON], ids=lambda p: str(p.relative_to(HOME)))
 def test_a_header_explains_the_statement(path: Path) -> None:
-    """What it answers, each parameter with its type, and the index that serves it or the need it has."""
+    """A header explains the statement, its parameters and its index or need."""
     text = loader.text(path)
     shared = "\\ir " in path.read_text()  # then the numbers are those of the parts
     header = re.match(r"(--.*\n)+", text)
@@ -191,7 +191,7 @@ CALL = re.compile(r':"schema"\.([a-z_0-9]+)\(')
 
 @pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
 def test_each_function_of_the_engine_that_is_called_is_declared(shipped: loader.Engine) -> None:
-    """A read through its needs, an action through its needs or EXECUTE: so owner and right are checked before."""
+    """Each called function is declared, so owner and privilege are checked before."""
     needs = shipped.spec.needs
 
     def undeclared(statement: Statement, known: set[str]) -> set[str]:

@@ -25,7 +25,7 @@ def test_a_statement_with_its_header() -> None:
     assert statement.needs == {"by_job", "by_time"}
 
 
-def test_parameters_that_a_section_leaves_out_are_renumbered() -> None:
+def test_unused_parameters_of_a_section_are_removed() -> None:
     sections = parse_sections(
         "-- $1 ids text[]\n-- $2 versions text[]\n-- $3 args jsonb\n-- :lock\nSELECT $1\n-- :change\n-- why\n"
         "SELECT $3, $1, $3\n\n-- :change\nSELECT $2\n-- :rows\nSELECT now()\n",
@@ -44,7 +44,7 @@ def test_parameters_that_a_section_leaves_out_are_renumbered() -> None:
     [
         ("-- One.\n-- $1 idz text[]\nSELECT $1", "x.sql:2: 'idz' is not a parameter; there are args, bytes, "),
         ("-- One.\n-- $1 ids text[]\nSELECT $1,\n  $2", r"x.sql:4: \$2 is missing in the header \(-- \$2 name type"),
-        ("-- Nothing.\n\n;", "x.sql:1: an empty statement"),
+        ("-- Nothing.\n\n;", "x.sql:1: the statement is empty"),
     ],
 )
 def test_errors_name_the_line(text: str, said: str) -> None:
@@ -55,9 +55,9 @@ def test_errors_name_the_line(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("SELECT 1", "v.sql:1: no section; a section begins with a line such as -- :lock"),
+        ("SELECT 1", "v.sql:1: it has no section"),
         ("-- $1 ids text[]\n-- :lock\nSELECT $1\n-- :rows\n\nSELECT 1,\n  $2", r"v.sql:7: \$2 is missing"),
-        ("-- :lock\nSELECT 1\n-- :rows\n-- nothing\n-- :change\nSELECT 1", "v.sql:3: an empty statement"),
+        ("-- :lock\nSELECT 1\n-- :rows\n-- nothing\n-- :change\nSELECT 1", "v.sql:3: the statement is empty"),
     ],
 )
 def test_errors_in_sections_name_the_line(text: str, said: str) -> None:
