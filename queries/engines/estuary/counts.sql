@@ -18,7 +18,7 @@ estimate AS (
    WHERE c.oid = format('%I.tasks', :'schema')::regclass AND c.reltuples > 0
 ),
 counted AS (
-  SELECT 'held' AS phase, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS looked_at, NULL::float8 AS about FROM due
+  SELECT 'held' AS phase, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS rows_read, NULL::float8 AS about FROM due
   UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
   UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
   UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
@@ -27,9 +27,9 @@ counted AS (
               FROM (SELECT FROM :"schema".tasks WHERE wake_at IS NULL AND NOT coalesce((SELECT blocked > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
 )
 SELECT c.phase,
-       CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.looked_at <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8
+       CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.rows_read <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8
             ELSE least(c.n, 10000) END AS n,
-       CASE WHEN c.about > 50000 THEN 'estimated' WHEN c.looked_at <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated'
+       CASE WHEN c.about > 50000 THEN 'estimated' WHEN c.rows_read <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated'
             ELSE 'capped' END AS precision
   FROM counted c
 UNION ALL
