@@ -162,7 +162,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     kinds: tuple[Kind, ...]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     declines: tuple[Decline, ...] = ()
-    besides: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
+    type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path
     needs: dict[str, Need] = {}
     statuses: tuple[Status, ...] = ()

@@ -1,7 +1,7 @@
 -- GRANT statements that roles need for one engine, in order, as text. None of them is run.
 -- $1 args jsonb: an object with
 --   schema; tables: all tables of the engine; changes: tables and the privileges to change them;
---   besides: other schemas that it uses; queues: those of them whose tables are created and dropped at run time;
+--   type_schemas: other schemas that it uses; queues: those of them whose tables are created and dropped at run time;
 --   columns: columns of other tables that hold ids of its rows, as table.column or *.column, and their type;
 --   called: functions that statements of all roles call; executed: functions that only operators' statements call;
 --   viewers and operators: names of roles
@@ -18,7 +18,7 @@ WITH asked AS (
 schemas AS (
   SELECT n.nspname, $1::jsonb -> 'queues' ? n.nspname AS queues, n.nspname <> a.schema AS beside
     FROM pg_namespace n CROSS JOIN asked a
-   WHERE n.nspname = a.schema OR $1::jsonb -> 'besides' ? n.nspname OR $1::jsonb -> 'queues' ? n.nspname
+   WHERE n.nspname = a.schema OR $1::jsonb -> 'type_schemas' ? n.nspname OR $1::jsonb -> 'queues' ? n.nspname
 ),
 changes AS (
   SELECT c.at, c.change ->> 'table' AS name, c.change ->> 'words' AS words,

@@ -49,7 +49,7 @@ async def grants(
         "tables": list(found.relations),
         "changes": changes,
         "columns": columns,
-        "besides": list(spec.besides),
+        "type_schemas": list(spec.type_schemas),
         "queues": sorted(filter(None, queues)),
         "called": sorted({name for need in spec.needs.values() for name in need.functions}),
         "executed": sorted(p.partition(" ")[2] for p in held if p.startswith("EXECUTE ")),
