@@ -26,7 +26,5 @@ def test_the_texts_are_those_of_the_golden_file(engine: Engine) -> None:
 
 @engines
 def test_a_finding_has_one_name(engine: Engine) -> None:
-    if engine.name == "tasker":
-        return
     findings = engine.spec.findings
     assert [finding.code for finding in findings] == [finding.title.replace(" ", "_") for finding in findings]
