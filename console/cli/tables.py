@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
-from console.text import formatting
+from console.text import formatting, spans
+from console.text.pages import row_diff
 from queries.model import OPEN, AuditLogEntry, Count, Finding, Node, Precision, Result, RowChange
 from queries.safe_text import safe_text
 
@@ -62,45 +60,22 @@ def command(of: Finding) -> str:
 
 
 def results(of: Iterable[Result], *, would: bool = False) -> Iterator[str]:
-    """Outcomes, a node a line."""
+    """Yield outcomes, one node per line. ``would`` is for a dry run."""
     for result in of:
-        said = "would be changed" if would and result.outcome == "changed" else result.outcome
-        yield f"{said}  {result.id}" + (f"  {result.why}" if result.why else "")
+        word = "will change" if would and result.outcome == "changed" else result.outcome
+        yield f"{word}  {result.id}" + (f"  {result.why}" if result.why else "")
 
 
 def changes(of: Iterable[RowChange]) -> Iterator[str]:
-    """Rows before and after, only what differs; a row that came or went is told whole."""
-    for change in of:
-        if change.before is None:
-            yield f"+ {change.table}  {change.key}"
-            yield from _values("    + ", change.after or {})
-        elif change.after is None:
-            yield f"- {change.table}  {change.key}"
-            yield from _values("    - ", change.before)
-        else:
-            yield f"~ {change.table}  {change.key}"
-            for column in dict.fromkeys([*change.before, *change.after]):
-                before, after = change.before.get(column), change.after.get(column)
-                if before != after:
-                    yield f"    {column}: {_value(before)} → {_value(after)}"
-
-
-def _values(mark: str, row: Mapping[str, Any]) -> Iterator[str]:
-    for column, value in row.items():
-        yield f"{mark}{column}: {_value(value)}"
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    """Yield changed rows with their differing columns, before and after."""
+    rows = list(of)
+    yield from map(spans.text, row_diff.differences(rows, limit=len(rows)))
 
 
 def entry(of: AuditLogEntry) -> str:
-    """An audit log entry in one line."""
-    tally: dict[str, int] = {}
-    for result in of.results:
-        tally[result.outcome] = tally.get(result.outcome, 0) + 1
-    outcome = ", ".join(f"{n} {outcome}" for outcome, n in tally.items())
+    """Return an audit log entry on one line."""
+    outcome = spans.text(row_diff.tally(of.results)).replace(" · ", ", ")
     who = f"{of.os_user}@{of.host} as {of.role}"
-    asked = "".join(f" {name}={_value(value)}" for name, value in of.arguments.items())
+    arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in of.arguments.items())
     at = "" if of.origin is None else f"  on {formatting.place(of.origin)}"
-    return f"{formatting.instant(of.at)}  {of.engine}  {of.action}{asked}: {outcome}  by {who}: {of.reason}{at}"
+    return f"{formatting.instant(of.at)}  {of.engine}  {of.action}{arguments}: {outcome}  by {who}: {of.reason}{at}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.text import formatting, graph, timeline
-from console.text.graph import Spans
+from console.text.spans import Spans
 from queries.model import Section
 
 

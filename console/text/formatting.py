@@ -5,12 +5,14 @@ A value that is not recorded or not known reads ``NONE``, never 0. Widths are in
 
 from __future__ import annotations
 
+import json
 import math
 from functools import lru_cache
 from typing import Final, Literal
 
 from console.text.ascii import to_ascii
 from queries.model import Count, Origin, Phase, Precision
+from queries.safe_text import safe_text
 
 NONE: Final = "–"
 
@@ -215,6 +217,17 @@ def place(of: Origin) -> str:
 def only(what: str) -> str:
     """Return the note for a truncated read, which read only ``what``."""
     return f"only {what} were read"
+
+
+def scalar(value: object) -> str:
+    """Return a value from the database as one line of safe text."""
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return safe_text(value)
+    if isinstance(value, bytes):
+        return safe_text(repr(value))
+    return safe_text(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def plain(text: str) -> str:

@@ -13,11 +13,9 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from console.text import formatting
+from console.text.spans import Spans
 from queries.model import Phase, Record
 from queries.safe_text import safe_text
-
-Spans = list[tuple[str, str]]
-"""Texts of one line, each with its style."""
 
 MOST = 500  # steps that are drawn
 RAILS = 24  # columns for rails, where there is room

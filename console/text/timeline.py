@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console.text import formatting
-from console.text.graph import Spans
+from console.text.spans import Spans
 from queries.model import Phase, Record
 from queries.safe_text import safe_text
 

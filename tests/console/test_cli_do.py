@@ -94,7 +94,7 @@ def test_a_wake(eternaltwin: str, add: Add) -> None:
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes")
     assert (answer.code, answer.out) == (0, f"changed  {node}\n")
-    assert "status: Blocked → Available" in answer.err
+    assert "Blocked → Available" in answer.err
     assert fetch(eternaltwin, STATUS) == [("Available", 3, 0)]
 
 
@@ -113,7 +113,7 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     before = fetch(eternaltwin, SNAPSHOT)
     answer = do(eternaltwin, "wake", node, other, "--dry-run")
     assert answer.code == 3
-    assert f"would be changed  {node}" in answer.out
+    assert f"will change  {node}" in answer.out
     assert f"refused  {other}  it is Available" in answer.out
     exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
@@ -376,7 +376,7 @@ def test_the_audit_log_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_pa
     assert told == nodes[::-1]
     one = unstick("audit", nodes[1], dsn=eternaltwin, home=tmp_path)
     assert one.out.count("\n") > 3
-    assert "status: Blocked → Available" in one.out
+    assert "Blocked → Available" in one.out
     assert nodes[0] not in one.out
     shown = unstick("show", nodes[1], dsn=eternaltwin, home=tmp_path)
     assert "What was done" in shown.out
