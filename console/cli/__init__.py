@@ -1,1 +1,1 @@
-"""The commands that need no screen: the same words as the console, as text or JSON. Without textual and rich."""
+"""Command line: one command per file, as text or JSON. Never imports Textual."""

@@ -1,4 +1,4 @@
-"""``audit_log``: who changed what, when and why."""
+"""``audit``: who changed what, when and why."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from queries.model import AuditLogEntry, Record
 
 
 class Entries(Record):
-    """A page of the audit log, newest first; ``cursor`` is for the next."""
+    """A page of the audit log, newest first. ``cursor`` continues after it."""
 
     entries: tuple[AuditLogEntry, ...]
     cursor: str | None
-    place: str  # "table", or the file's path
-    unreadable: str = ""  # why the table's entries are missing
+    place: str  # "table", or the path of the local file
+    unreadable: str = ""  # why the entries of the table are missing
 
 
 async def audit_log(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
-    """Show entries, about one node with the rows it changed. The exit code."""
+    """Show entries; those about one node with its changed rows. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         if node_id is not None:
-            there = await resolve_nodes(workspace.reader(node_id), [node_id])
-            node_id = there[node_id].id if there else node_id
+            found = await resolve_nodes(workspace.reader(node_id), [node_id])
+            node_id = found[node_id].id if found else node_id
         entries, cursor = await workspace.audit_entries(after, limit, node_id)
         place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)

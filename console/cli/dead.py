@@ -1,4 +1,4 @@
-"""``dead``: what each engine has given up on and nobody has decided on, in groups of those that died of the same."""
+"""``dead``: dead letters of each engine, grouped by error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from queries.read.reader import Reader
 
 
 async def dead(target: Target, *, engine: str | None, limit: int) -> int:
-    """List dead letters, engine by engine, worst and oldest first. The exit code."""
+    """List dead letters by engine, worst and oldest first. Return the exit code."""
     code = 0
     parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
@@ -67,7 +67,7 @@ def _text(part: DeadLetterReport) -> Iterator[str]:
     yield f"{part.engine}  {part.meaning}"
     if part.scan_required is not None:
         ddl = f" ({part.scan_required.ddl})" if part.scan_required.ddl else ""
-        yield f"  Not looked for: {part.scan_required.why}{ddl}"
+        yield f"  Not read: {part.scan_required.why}{ddl}"
     elif not part.unreadable and not part.dead_letters and not part.only:
         yield "  No dead letters."
     at = part.at or 0.0
@@ -75,12 +75,12 @@ def _text(part: DeadLetterReport) -> Iterator[str]:
     for group in part.groups:
         yield f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}"
         for dead_letter in islice(rest, group.n):
-            since = "" if dead_letter.since is None else f"  for {formatting.age(at - dead_letter.since)}"
+            since = "" if dead_letter.since is None else f"  since {formatting.age(at - dead_letter.since)} ago"
             yield f"       {dead_letter.node.id}  {fate(dead_letter.was, dead_letter.is_now)}{since}"
     if part.only:
         yield f"  There may be more: {formatting.only(part.only)}."
     elif part.capped:
-        yield "  There is more: --limit shows more."
+        yield "  There are more: --limit shows more."
 
 
 def _span(group: Group, at: float) -> str:

@@ -1,4 +1,4 @@
-"""``do``: read what there is, dry-run, show, ask, commit. The same write path as the console's."""
+"""``do``: dry-run an action, show it, ask, and commit. Uses the same write path as the console."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from queries.write import bulk_list
 from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
-DROPPED, UNKNOWN = 3, 5
+SKIPPED, UNKNOWN = 3, 5  # exit codes
 
 
-class Ending(Record):
-    """How a commit came to its end: the id of the bulk that is left, and whether the server was given up."""
+class CommitEnd(Record):
+    """End of a commit: the id of an unfinished bulk, and whether waiting for the server was given up."""
 
     bulk: str = ""
     given_up: bool = False
@@ -52,18 +52,18 @@ async def do(
     wait: float,
     confirm: str | None,
 ) -> int:
-    """Carry an action out. The exit code tells what became of the nodes."""
+    """Dry-run an action, confirm it and commit it. Return the exit code."""
     if not (reason or "").strip():
-        raise click.UsageError('A reason is wanted, for the audit log: --reason "why".')
+        raise click.UsageError("--reason is required (audit log).")
     guarded = _guarded(nodes, guards)
     async with opened(target) as workspace:
         say(*unfinished.messages(workspace))
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)
-        there = await resolve_nodes(reader, nodes)
-        seen = {node.id: guarded.get(typed, node.version) for typed, node in there.items()}
-        gone = [_gone(reader, i) for i in nodes if i not in there]
+        found = await resolve_nodes(reader, nodes)
+        seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
+        gone = [_gone(reader, i) for i in nodes if i not in found]
         dry_run_of = await perform.dry_run(
             workspace, plan_versions(workspace, reader.label, action, seen), str(reason), given
         )
@@ -71,45 +71,45 @@ async def do(
         if preview:
             shown = _with(dry_run, gone)
             output_for(target).answer(shown, lambda: _dry_run_text(shown, variants))
-            return _code(shown.results)
-        done, carried = await _carried(target, workspace, variants, dry_run, gone, yes, confirm)
+            return exit_code(shown.results)
+        done, end = await _confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
             return 1
-    return _told(target, dry_run, done, gone, carried)
+    return _report(target, dry_run, done, gone, end)
 
 
 async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
-    """Continue a bulk: find out what became of its last chunk, and do what is left. The exit code as of ``do``."""
+    """Settle the last chunk of an unfinished bulk and run the rest. Return the exit code."""
     async with opened(target) as workspace:
         with contextlib.closing(bulk_list.load(workspace.bulks, name, workspace.server)) as bulk:
             head = bulk.head
             reader = workspace.engines.get(head.label)
             if reader is None or reader.found.schema != head.schema:
                 raise DatabaseError(
-                    f"The bulk {name} is about {head.label} in the schema {head.schema}, which is not there any more.",
+                    f"The bulk {name} belongs to {head.label} in the schema {head.schema}, which no longer exists.",
                     "Nothing was changed.",
                 )
             found = await perform.recall(workspace, bulk)
             left = bulk.left
             if not left:
-                say(f"Nothing is left of the bulk {name}.")
+                say(f"The bulk {name} is complete.")
                 output_for(target).answer(Outcomes(results=found), lambda: tables.results(found))
-                return _code(found)
-            say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes are left. {head.reason}")
+                return exit_code(found)
+            say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes remain. {head.reason}")
             variants = _variants(reader, head.action, list(left))
             again = await _dry_run_again(workspace, bulk)
             dry_run = bulk_list.remaining(head, again, left)
             if preview:
                 output_for(target).answer(dry_run, lambda: _dry_run_text(dry_run, variants))
-                return _code(dry_run.results)
-            done, carried = await _carried(target, workspace, variants, dry_run, (), yes, confirm, bulk)
+                return exit_code(dry_run.results)
+            done, end = await _confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, bulk)
             if done is None:
                 return 1
-    return _told(target, dry_run, done, found, carried)
+    return _report(target, dry_run, done, found, end)
 
 
 async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
-    """Dry-run what is left, after a transaction of the killed console that may still hold nodes has ended."""
+    """Dry-run the remaining nodes once the interrupted transaction has released its locks."""
     head = bulk.head
     plan = plan_versions(workspace, head.label, head.action, bulk.left)
     waiting = False
@@ -118,21 +118,21 @@ async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
         if not bulk.may_hold_locks or all(r.outcome is not Outcome.LOCKED for r in again.results):
             return again
         if not waiting:
-            say("Nodes are locked, perhaps by a transaction of the console that ended. Waiting for it, 15 s at most.")
+            say("Nodes are locked, perhaps by the interrupted transaction. Waiting up to 15 s for it to end.")
         waiting = True
         await asyncio.sleep(0.2)
 
 
 async def discard(target: Target, name: str) -> int:
-    """Forget what is left of a bulk. The exit code."""
+    """Discard an unfinished bulk. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         bulk = bulk_list.load(workspace.bulks, name, workspace.server)
-        say(f"Forgotten: {bulk.head.action} in {bulk.head.label}, of which {len(bulk.left)} nodes were left.")
+        say(f"Discarded: {bulk.head.action} in {bulk.head.label}; {len(bulk.left)} nodes were not changed.")
         bulk.remove()
     return 0
 
 
-async def _carried(
+async def _confirm_and_commit(
     target: Target,
     workspace: Workspace,
     variants: Sequence[Action],
@@ -141,8 +141,8 @@ async def _carried(
     yes: bool,
     confirm: str | None,
     bulk: BulkList | None = None,
-) -> tuple[Outcomes | None, Ending]:
-    """Ask and commit. No outcomes where it was not agreed to."""
+) -> tuple[Outcomes | None, CommitEnd]:
+    """Ask and commit. Return no outcomes if the operator declined."""
     possible = (
         len(dry_run.results) < len(dry_run.versions)
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
@@ -150,17 +150,17 @@ async def _carried(
     )
     if possible and not _go_on(target, workspace, variants, _with(dry_run, gone), yes, confirm):
         say("Nothing was changed.")
-        return None, Ending()
+        return None, CommitEnd()
     if not possible:
         if bulk is not None:
             bulk.outcomes(dry_run.results)
-        return Outcomes(results=dry_run.results), Ending()
+        return Outcomes(results=dry_run.results), CommitEnd()
     return await _commit(workspace, dry_run, bulk)
 
 
-def _told(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], ending: Ending) -> int:
-    """Print the outcomes. The exit code."""
-    left = _left(dry_run, done, ending)
+def _report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], end: CommitEnd) -> int:
+    """Print the outcomes. Return the exit code."""
+    left = _left(dry_run, done, end)
     outcomes = Outcomes(
         results=tuple(sorted((*done.results, *others, *left), key=lambda r: r.id)),
         changes=done.changes,
@@ -170,33 +170,33 @@ def _told(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Resu
     output_for(target).answer(outcomes, lambda: tables.results(outcomes.results))
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
-    if left and ending.bulk:
-        say(f"{len(left)} nodes are left: unstick do --resume {ending.bulk}")
+    if left and end.bulk:
+        say(f"{len(left)} nodes remain. Continue: unstick do --resume {end.bulk}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
-    return 130 if left and not ending.given_up else _code(outcomes.results)
+    return 130 if left and not end.given_up else exit_code(outcomes.results)
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
-    """Return the guard tokens by node, as both were typed. Raises UsageError."""
+    """Return the guard tokens by node id as typed. Raises UsageError."""
     if guards and len(guards) != len(nodes):
-        raise click.UsageError(f"--guard is given {len(guards)} times for {len(nodes)} nodes; give one for each.")
+        raise click.UsageError(f"--guard is given {len(guards)} times for {len(nodes)} nodes. Give one per node.")
     wrong = next((text for text in guards if not guard_token.is_valid(text)), None)
     if wrong is not None:
-        raise click.UsageError(f"--guard {wrong!r} is not a guard; copy it from what stuck prints.")
+        raise click.UsageError(f"--guard {wrong!r} is not a guard token. Copy it from the output of stuck.")
     return dict(zip(nodes, guards, strict=False))
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
-    """The one engine that all the nodes belong to. Raises UnknownError, UsageError."""
+    """Return the reader of the engine that holds all the nodes. Raises UnknownIdError, UsageError."""
     readers = {reader.label: reader for reader in map(workspace.reader, nodes)}
     if len(readers) > 1:
-        raise click.UsageError(f"The nodes are of several engines ({', '.join(readers)}); do one after the other.")
+        raise click.UsageError(f"The nodes belong to several engines ({', '.join(readers)}). Run one per engine.")
     return next(iter(readers.values()))
 
 
 def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
-    """The action as it is for the kinds of these nodes. Raises UsageError where the engine has none of that name."""
+    """Return the action for each kind of the nodes. Raises UsageError for an unknown action."""
     known = {action.name for action in reader.engine.spec.actions}
     if name not in known:
         raise unknown_action(name, known)
@@ -205,11 +205,11 @@ def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
 
 
 def _gone(reader: Reader, node_id: str) -> Result:
-    """The outcome for a node that was not found; a row that a policy hides looks the same."""
+    """Return the outcome of a node that was not found: gone, or denied if a policy may hide it."""
     if reader.found.policies:
-        why = "row-level policy: no row of this id is visible to this role; it may be hidden, or not exist"
+        why = "row-level policy: this role sees no row with this id; it may be hidden or deleted"
         return Result(id=node_id, outcome=Outcome.DENIED, why=why)
-    return Result(id=node_id, outcome=Outcome.GONE, why="it does not exist, or not any more")
+    return Result(id=node_id, outcome=Outcome.GONE, why="not found; it may have been deleted")
 
 
 def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
@@ -218,12 +218,12 @@ def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
 
 
 def _dry_run_text(dry_run: DryRun, variants: Sequence[Action]) -> Iterator[str]:
-    """What would change, what drops out, and what the engine does then."""
+    """Yield the rows that will change, the skipped nodes, and what the engine does next."""
     yield from tables.changes(dry_run.changes)
     yield from tables.results(dry_run.results, would=True)
     beyond = len(dry_run.versions) - sum(r.id in dry_run.versions for r in dry_run.results)
     if beyond > 0:
-        yield f"{beyond} more nodes are done likewise; the first {perform.CHUNK} were dry-run."
+        yield f"{beyond} more nodes follow; only the first {perform.CHUNK} were dry-run."
     if any(result.outcome is Outcome.CHANGED for result in dry_run.results):
         for action in variants:
             assumed = " (assumed)" if action.proof == "assumed" else ""
@@ -231,10 +231,10 @@ def _dry_run_text(dry_run: DryRun, variants: Sequence[Action]) -> Iterator[str]:
 
 
 def _could_wait(dry_run: DryRun) -> Iterator[str]:
-    """Say that waiting would help, where it would."""
+    """Suggest --wait if an executor holds nodes."""
     if dry_run.for_now:
         nodes = "1 node" if len(dry_run.for_now) == 1 else f"{len(dry_run.for_now)} nodes"
-        yield f"An executor has {nodes} at the moment: --wait SECONDS acts when that is over."
+        yield f"An executor holds {nodes}. --wait SECONDS acts when they are free."
 
 
 def _go_on(
@@ -245,7 +245,7 @@ def _go_on(
     yes: bool,
     confirm: str | None,
 ) -> bool:
-    """Show the dry run and ask, as hard as the action is dangerous. Raises UsageError where asking is not possible."""
+    """Show the dry run and ask for a confirmation that fits the risk. Raises UsageError without a terminal."""
     if not target.json:
         say(*_dry_run_text(dry_run, variants))
     server = workspace.server
@@ -253,9 +253,7 @@ def _go_on(
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
     question = f"{variants[0].title}: {number} of {len(dry_run.results)} nodes on {place}."
     if dry_run.wait and dry_run.for_now:
-        question += (
-            f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor has at the moment."
-        )
+        question += f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor holds."
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.name:
@@ -265,43 +263,43 @@ def _go_on(
         return True
     if destroys:
         return prompts.typed(question, variants[0].name, "--yes")
-    return prompts.agreed(f"{question} Go on?")
+    return prompts.agreed(f"{question} Continue?")
 
 
-async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) -> tuple[Outcomes, Ending]:
-    """Commit chunk by chunk, then wait for what is busy for now. Ctrl-C and SIGTERM end it between two chunks.
+async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) -> tuple[Outcomes, CommitEnd]:
+    """Commit chunk by chunk, then wait for nodes that an executor holds.
 
-    What is under way is waited for.
+    Ctrl-C and SIGTERM stop between two chunks, once the outcome of the current chunk is known.
     """
     stop = asyncio.Event()
     total = OutcomeSum(workspace.journal)
-    ending = Ending()
+    end = CommitEnd()
 
     def interrupted() -> None:
         stop.set()
-        say("Interrupted: waiting for the outcome of what is under way ...")
+        say("Interrupted: waiting for the outcome of the current chunk ...")
 
     with _signals(interrupted):
         if dry_run.wait and dry_run.for_now:
             say(f"Waiting up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} nodes. Ctrl-C stops.")
         async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
             total.add(progress.chunk)
-            ending = Ending(bulk=progress.bulk, given_up=progress.given_up)
+            end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)
             if progress.waits is not None:
                 say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
             elif progress.given_up:
-                say(f"The server was not there for {perform.PATIENCE:.0f} s. {progress.error_text}")
+                say(f"The server was unreachable for {perform.PATIENCE:.0f} s. {progress.error_text}")
             elif progress.total > perform.CHUNK:
                 say(f"{progress.done} of {progress.total}")
     total.correct()
     if any(result.outcome is Outcome.LOST for result in total.results):
-        say("The server was replaced by one that does not have all that was committed: see the nodes that are lost.")
-    return total.outcomes(), ending
+        say("A failover has undone committed changes: see the nodes with the outcome lost.")
+    return total.outcomes(), end
 
 
 @contextlib.contextmanager
 def _signals(handler: Callable[[], None]) -> Iterator[None]:
-    """Have SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
+    """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     for number in before:
@@ -314,15 +312,16 @@ def _signals(handler: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, action)
 
 
-def _left(dry_run: DryRun, done: Outcomes, ending: Ending) -> list[Result]:
-    """The nodes that an interruption left alone."""
-    told = {result.id for result in done.results}
-    why = "not tried: the server did not come back" if ending.given_up else "not tried: interrupted before"
-    return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in dry_run.versions if i not in told]
+def _left(dry_run: DryRun, done: Outcomes, end: CommitEnd) -> list[Result]:
+    """Return the nodes that were not tried because the commit was interrupted."""
+    tried = {result.id for result in done.results}
+    why = "not tried: the server stayed unreachable" if end.given_up else "not tried: interrupted"
+    return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in dry_run.versions if i not in tried]
 
 
-def _code(results: Sequence[Result]) -> int:
+def exit_code(results: Sequence[Result]) -> int:
+    """Return the exit code for the worst outcome."""
     outcomes = {result.outcome for result in results}
     if Outcome.UNKNOWN in outcomes:
         return UNKNOWN
-    return DROPPED if outcomes - {Outcome.CHANGED} else 0
+    return SKIPPED if outcomes - {Outcome.CHANGED} else 0

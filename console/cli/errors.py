@@ -1,4 +1,4 @@
-"""What went wrong, in a line or two and an exit code; a fault of our own leaves a crash file instead of a traceback."""
+"""Report errors in one or two lines with an exit code. A program error writes a crash file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
-    """Say on stderr what ``error`` means for the one who typed ``arguments``. The exit code."""
+    """Report ``error`` on stderr, without the secrets in ``arguments``. Return the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -61,14 +61,14 @@ def _known(error: BaseException) -> int | None:
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:
-    """Write what a bug report needs, without secrets and without values of variables."""
-    say(f"unstick: this is a fault in unstick itself ({type(error).__name__}); nothing more was done.")
+    """Write a crash file for a bug report, without secrets and without values of variables."""
+    say(f"unstick: this is a bug in unstick ({type(error).__name__}). The command was stopped.")
     try:
         path = _write(error, arguments)
     except OSError as failure:
-        say(f"  No crash file could be written: {failure.strerror}.")
+        say(f"  The crash file could not be written: {failure.strerror}.")
     else:
-        say(f"  What happened is written in {path}; it holds no passwords.")
+        say(f"  Please report it with the crash file {path}. The file holds no passwords.")
     return FAILED
 
 
@@ -90,7 +90,7 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
 
 
 def without_secrets(text: str, arguments: Sequence[str]) -> str:
-    """``text`` without the passwords of connection strings in it, in the arguments or in the environment."""
+    """Remove passwords of connection strings, of the arguments and of the environment from ``text``."""
     known = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
     for secret in sorted(filter(None, known), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)

@@ -1,4 +1,4 @@
-"""``init``: the audit log's table, its statements shown before they are run."""
+"""``init``: create the table of the audit log. Shows the statements first."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from console.target import Target
 from queries.write import audit_log
 
 _PUBLISHED = (
-    "Warning: the publication {name} is FOR ALL TABLES. It will publish unstick.audit_log: a subscriber without this"
-    " table stops at its first entry and keeps back WAL here."
+    "Warning: the publication {name} is FOR ALL TABLES and will publish unstick.audit_log. A subscriber without this"
+    " table stops at the first entry, and this server then retains WAL for it."
 )
 _SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber."
 
 
 async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
-    """Create the audit log and let ``operators`` write to it. The exit code: 1 where it was not agreed to."""
+    """Create the audit log and grant it to ``operators``. Return the exit code: 1 if the operator declined."""
     script = audit_log.script(operators)
     if sql:
         output_for(target).lines(script.rstrip("\n").split("\n"))
         return 0
     if target.read_only:
-        raise click.UsageError("This is read-only: nothing can be created.")
+        raise click.UsageError("The target is read-only: the audit log cannot be created.")
     async with opened(target, empty=True) as workspace:
         say(*script.rstrip("\n").split("\n"), "")
         for name in await audit_log.publications(workspace.database):
@@ -34,5 +34,5 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
             say("Nothing was changed.")
             return 1
         await audit_log.create(workspace.database, operators)
-    say(f"The audit log is the table unstick.audit_log in {server.database} now.")
+    say(f"The audit log is now the table unstick.audit_log in {server.database}.")
     return 0

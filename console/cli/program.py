@@ -1,4 +1,4 @@
-"""The program itself: its version, and where it keeps what it writes."""
+"""Version and state folder of the program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def version(distribution: str = "unstick") -> str | None:
-    """The version of this program or of another distribution; None where it is not installed."""
+    """Return the version of a distribution, or None if it is not installed."""
     from importlib import metadata
 
     try:
@@ -16,7 +16,7 @@ def version(distribution: str = "unstick") -> str | None:
 
 
 def state_dir() -> Path:
-    """Where crash files and the local audit log are."""
+    """Return the folder of crash files and of the local audit log."""
     from queries.user_dirs import folder
 
     return folder("state")

@@ -1,4 +1,4 @@
-"""Questions to the one at the terminal. Where there is none, nothing is taken for granted."""
+"""Interactive confirmation. Raises UsageError without a terminal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from queries.safe_text import safe_text
 
 
 def agreed(question: str) -> bool:
-    """Whether the answer is yes. Enter alone is no. Raises UsageError where nobody can be asked."""
+    """Return True if the answer is yes. Enter alone means no."""
     return _answer(f"{question} [y/N] ", "--yes").strip().lower() in ("y", "yes")
 
 
 def typed(question: str, word: str, option: str) -> bool:
-    """Whether ``word`` was typed in full."""
-    return _answer(f"{question} Type {word} to go on: ", option).strip() == word
+    """Return True if the operator typed ``word`` in full."""
+    return _answer(f"{question} Type {word} to continue: ", option).strip() == word
 
 
 def _answer(question: str, option: str) -> str:
     if not sys.stdin.isatty():
-        raise click.UsageError(f"There is no terminal to ask at: {option} goes on without asking. Nothing was changed.")
+        raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
     sys.stderr.write(safe_text(question))
     sys.stderr.flush()
     with _interruptible():
@@ -34,7 +34,7 @@ def _answer(question: str, option: str) -> str:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let ctrl-C end the waiting: the event loop's own handler would only note it, and look once we return."""
+    """Let Ctrl-C end the read: the event loop's handler would run only after the read returns."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""From the command line to the console itself. Textual is imported here and nowhere before."""
+"""Open the console or serve the demo. The only module here that imports Textual."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from console.cli.target import resolve
 from console.config import Context
 from console.target import Target
 
-GREETING = "2 what is stuck · enter why · W C R ... remedies, dry-run first · tab the next engine · ? help"
+GREETING = "2 stuck · enter why · W C R ... actions, dry run first · tab next engine · ? help"
 
 
 def open_console(options: CliOptions) -> int:
-    """Open the console on the chosen target. Its exit code."""
+    """Open the console on the target. Return its exit code."""
     _no_json(options)
-    _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` answer without one; see `unstick --help`.")
+    _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` work without one; see `unstick --help`.")
     return _run(resolve(options))
 
 
 def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
-    """Serve the demo, with the console on it unless ``headless``. The exit code."""
+    """Serve the demo and open the console on it, unless ``headless``. Return the exit code."""
     _no_json(options)
     if options.dsn is not None:
-        raise UsageError("The demo brings its own database; name no other.")
+        raise UsageError("The demo has its own database and accepts no target.")
     if not headless:
         _needs_terminal("`unstick demo --headless` serves without one.")
     from console.demo import run
@@ -57,16 +57,16 @@ def _run(target: Target, greeting: str = "") -> int:
 
 
 def _leave_cleanly() -> None:
-    """Have SIGTERM and SIGHUP end us as SIGINT does: with the terminal restored and nothing left behind."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a script's background job begins by ignoring
+    """Let SIGTERM and SIGHUP end the program as SIGINT does, with the terminal restored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell script ignore SIGINT
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means to survive it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # set by nohup
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 @contextlib.contextmanager
 def _served(seed: int) -> Iterator[str]:
-    """The DSN of a demo that runs in a thread of its own for as long as the context lasts."""
+    """Run the demo in its own thread inside the context. Yields its DSN."""
     from console.demo.run import demo as running
 
     ready: Future[str] = Future()
@@ -95,19 +95,19 @@ def _served(seed: int) -> Iterator[str]:
     try:
         yield ready.result()
     finally:
-        with contextlib.suppress(RuntimeError):  # it has ended by itself, and its loop with it
+        with contextlib.suppress(RuntimeError):  # the loop is closed if the demo ended by itself
             loop.call_soon_threadsafe(task.cancel)
         thread.join()
 
 
 def _needs_terminal(instead: str) -> None:
-    """All three must be one: keys come from stdin, the size from stdout, and Textual draws on stderr."""
+    """Raise UsageError unless stdin (keys), stdout (size) and stderr (Textual's output) are a terminal."""
     streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
     for name, stream in streams.items():
         if not stream.isatty():
-            raise UsageError(f"The console needs a terminal, and {name} is none. {instead}")
+            raise UsageError(f"The console needs a terminal, but {name} is not a terminal. {instead}")
 
 
 def _no_json(options: CliOptions) -> None:
     if options.json:
-        raise UsageError("--json goes with a command, such as stuck.")
+        raise UsageError("--json requires a command, such as stuck.")

@@ -1,4 +1,4 @@
-"""``show``: one node whole."""
+"""``show``: one node in full."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from console.text.payload import describe, render
 from queries.model import Detail, Node, ScanRequired, Section
 from queries.read.reader import Reader
 
-WIDTH = 100  # of stored values, where there is no terminal to fit
+WIDTH = 100  # cells of stored values, without a terminal
 TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")
 SPANS = ("cpu", "poll")
 MEASURES = ("revision", "attempts", "max_attempts", "owner", "error")
 
 
 async def show(target: Target, node_id: str, size: int) -> int:
-    """Show a node. The exit code: 3 where it does not exist."""
+    """Show a node. Return the exit code: 3 if it does not exist."""
     async with opened(target) as workspace:
         reader = workspace.reader(node_id)
         detail = await reader.detail(node_id, size)
         if detail is None:
             hidden = ", or a row-level policy hides it" if reader.found.policies else ""
-            say(f"{node_id} does not exist, or not any more{hidden}.")
+            say(f"{node_id} was not found. It may have been deleted{hidden}.")
             return 3
-        entries, stale_engines = await workspace.done(detail.node.id, 5)
+        entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
-    history = [*([stale_engines] if stale_engines else ()), *map(tables.entry, entries)]
+    history = [*([unreadable] if unreadable else ()), *map(tables.entry, entries)]
     output = output_for(target)
     width = (output.width or WIDTH + 2) - 2
     output.answer(detail, lambda: _lines(detail, reader, actions, history, max(width, 10), output.ascii))
@@ -56,7 +56,7 @@ def _lines(
     for section in detail.sections:
         yield ""
         yield from _section(section, width, detail.at, ascii)
-    for title, rows in (("What can be done", list(tables.table(actions))), ("What was done", history)):
+    for title, rows in (("Actions", list(tables.table(actions))), ("Audit log", history)):
         if rows:
             yield ""
             yield title
@@ -64,7 +64,7 @@ def _lines(
 
 
 def _columns(node: Node, reader: Reader, at: float) -> Iterator[list[str]]:
-    """Everything the engine records, and in one line what it does not."""
+    """Yield every recorded column, then the names of those that the engine does not record."""
     yield ["  status", node.status or formatting.NONE]
     for name in ("job_id", "parent_id"):
         if (value := getattr(node, name)) is not None:
@@ -120,4 +120,4 @@ def _cell(value: Any) -> str:
 def _actions(reader: Reader, node: Node) -> Iterator[list[str]]:
     for action in reader.actions(node.kind):
         available = reader.availability(action, node)
-        yield [action.name, action.effect if available.ok else f"not now: {available.why}"]
+        yield [action.name, action.effect if available.ok else f"not available: {available.why}"]

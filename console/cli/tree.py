@@ -1,4 +1,4 @@
-"""``tree``: nodes as a tree or a flat list, narrowed by a filter."""
+"""``tree``: nodes as a tree or a flat list, optionally filtered."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from queries.errors import DatabaseError, LostError
 from queries.model import Node, Page, ScanRequired
 from queries.read.reader import Reader
 
-AT_ONCE = 100  # nodes of a page
+PAGE = 100  # nodes read at a time
 
 
 class Row(NamedTuple):
-    """A node at its depth in the tree, 0 at the top."""
+    """A node and its depth in the tree, 0 at the top."""
 
     node: Node
     depth: int
 
 
-class Found:
-    """What was read of all engines, in the order of the tree."""
+class Rows:
+    """Rows of all engines in tree order, and notes on what was not read."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.at = 0.0
         self.scan_required: dict[tuple[str, str], ScanRequired] = {}  # by engine and kind of parent ("" for the top)
-        self.only: dict[str, str] = {}  # what alone was looked at, by engine
-        self.more: list[str] = []  # at which places there is more than was read
-        self.below: list[str] = []  # the nodes below which there is
+        self.only: dict[str, str] = {}  # note on a truncated read, by engine
+        self.more: list[str] = []  # places with more nodes than the limit
+        self.below: list[str] = []  # nodes with more children than the limit
 
     def note(self, page: Page, label: str, kind: str = "") -> None:
-        """Keep what a page says beside its nodes."""
+        """Keep the server time and the notes of a page."""
         self.at = max(self.at, page.at)
         if page.scan_required is not None:
             self.scan_required[label, kind] = page.scan_required
@@ -48,7 +48,7 @@ class Found:
             self.only[label] = formatting.only(page.only)
 
     def skipped(self) -> Iterator[str]:
-        """What was not read, and what would read it."""
+        """Yield what was not read and how to read it."""
         for scan_required in dict.fromkeys(self.scan_required.values()):
             yield f"Not read: {scan_required.why}. --allow-scan reads it; this index would make the read cheap:"
             yield f"  {scan_required.ddl}"
@@ -62,12 +62,12 @@ class Found:
 async def tree(
     target: Target, text: str, *, engine: str | None, depth: int, limit: int, live: bool, allow_scan: bool
 ) -> int:
-    """Show nodes. The exit code."""
+    """Show nodes. Return the exit code."""
     try:
         narrowed = parse(text)
     except FilterError as error:
-        raise click.UsageError(f"The filter: {error.message} (at character {error.position + 1})") from None
-    found, code = Found(), 0
+        raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
+    found, code = Rows(), 0
     async with opened(target) as workspace:
         for reader in select_readers(workspace, engine):
             reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, allow_scan, found)
@@ -92,10 +92,10 @@ async def tree(
     return code
 
 
-async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
+async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncIterator[Row]:
     cursor, left = None, limit
     while left > 0:
-        page = await reader.live(cursor, min(left, AT_ONCE))
+        page = await reader.live(cursor, min(left, PAGE))
         found.note(page, reader.label)
         for node in page.nodes:
             yield Row(node, 0)
@@ -105,22 +105,22 @@ async def _flat(reader: Reader, limit: int, found: Found) -> AsyncIterator[Row]:
     found.more.append(f"unfinished in {reader.label}")
 
 
-async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Found) -> AsyncIterator[Row]:
-    """A node, then all below it, each once, without recursion: a tree may be deeper than the stack, or a circle."""
-    told: set[str] = set()
+async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Rows) -> AsyncIterator[Row]:
+    """Yield nodes depth-first, each once. No recursion: a tree may be deeper than the stack or hold cycles."""
+    seen: set[str] = set()
     with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     waiting: list[Row] = []
     cursor, left = None, limit
     while left > 0:
-        page = await reader.roots(cursor, min(left, AT_ONCE))
+        page = await reader.roots(cursor, min(left, PAGE))
         found.note(page, reader.label)
         cursor, left = page.cursor, left - len(page.nodes)
         waiting = [Row(node, 0) for node in reversed(page.nodes)]
         while waiting:
             row = waiting.pop()
-            if row.node.id in told:
+            if row.node.id in seen:
                 continue
-            told.add(row.node.id)
+            seen.add(row.node.id)
             yield row
             if row.depth + 1 < depth and row.node.kind in with_children:
                 children = await _children(reader, row.node, limit, allow_scan, found)
@@ -130,14 +130,14 @@ async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found:
     found.more.append(f"at the top of {reader.label}")
 
 
-async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, found: Found) -> list[Node]:
-    """At most ``limit`` children of a node, page by page; none where that would scan a large table unasked."""
+async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, found: Rows) -> list[Node]:
+    """Return at most ``limit`` children of a node, none if that needs a scan that is not allowed."""
     nodes: list[Node] = []
     if (reader.label, parent.kind) in found.scan_required:
         return nodes
     cursor = None
     while len(nodes) < limit:
-        page = await reader.children(parent.id, cursor, min(limit - len(nodes), AT_ONCE), allow_scan=allow_scan)
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), PAGE), allow_scan=allow_scan)
         found.note(page, reader.label, parent.kind)
         nodes += page.nodes
         cursor = page.cursor
@@ -148,14 +148,14 @@ async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, 
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
-    """The rows with the codes of their findings, and why some of these are missing, "" where none is."""
+    """Return the rows with their finding codes, and why some findings could not be checked, or ""."""
     why = ""
     codes: dict[str, list[str]] = {}
-    for start in range(0, len(rows), AT_ONCE * 5):
-        ids = [row.node.id for row in rows[start : start + AT_ONCE * 5]]
+    for start in range(0, len(rows), PAGE * 5):
+        ids = [row.node.id for row in rows[start : start + PAGE * 5]]
         found = await reader.findings(ids, page=len(ids))
         why = why or next(
-            (f"{each.code} was not looked for: {each.why}" for each in found.skipped_findings if each.failed), ""
+            (f"{each.code} was not checked: {each.why}" for each in found.skipped_findings if each.failed), ""
         )
         for finding in found.found:
             codes.setdefault(finding.node_id, []).append(finding.code)
@@ -169,11 +169,11 @@ async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], st
 
 
 def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
-    """The rows that match, and those above them: a match without its job would say little."""
+    """Return the matching rows and their ancestors."""
     if not narrowed.terms:
         return rows
     kept: list[Row] = []
-    above = -1  # the depth of the nearest row below that is kept and whose parents are still to come
+    above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
         if row.depth < above or matches(narrowed, row.node, at, {}):
             kept.append(row)
@@ -184,7 +184,7 @@ def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
     return kept
 
 
-def _lines(found: Found, ascii: bool) -> Iterator[str]:
+def _lines(found: Rows, ascii: bool) -> Iterator[str]:
     cells = [tables.NODE] if found.rows else []
     cells += [tables.node(row.node, found.at, ascii=ascii, indent="  " * row.depth) for row in found.rows]
     return tables.table(cells, right=(3, 4))

@@ -1,1 +1,1 @@
-"""Values and records as text; used by the command line and the screen."""
+"""Values and records as text or styled spans, for the command line and the screen."""

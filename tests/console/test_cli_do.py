@@ -164,7 +164,7 @@ def test_an_argument(eternaltwin: str, server: PostgresServer, add: Add) -> None
     ],
 )
 def test_the_exit_code_is_the_worst_outcome(outcomes: list[Outcome], code: int) -> None:
-    assert command._code([Result(id="x", outcome=outcome) for outcome in outcomes]) == code
+    assert command.exit_code([Result(id="x", outcome=outcome) for outcome in outcomes]) == code
 
 
 # Confirming
@@ -301,7 +301,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     words = ["-m", "console", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
     env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
-    child.expect_exact("Go on? [y/N] ")
+    child.expect_exact("[y/N] ")
     child.sendintr()
     child.expect(pexpect.EOF)
     child.close()
@@ -309,7 +309,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     assert "Traceback" not in str(child.before)
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
-    child.expect_exact("Go on? [y/N] ")
+    child.expect_exact("[y/N] ")
     child.sendline("y")
     child.expect_exact(f"changed  {node}")
     child.expect(pexpect.EOF)
@@ -379,7 +379,7 @@ def test_the_audit_log_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_pa
     assert "Blocked → Available" in one.out
     assert nodes[0] not in one.out
     shown = unstick("show", nodes[1], dsn=eternaltwin, home=tmp_path)
-    assert "What was done" in shown.out
+    assert "Audit log" in shown.out
 
 
 def test_an_audit_log_that_cannot_be_written_stops_everything(eternaltwin: str, add: Add, tmp_path: Path) -> None:
