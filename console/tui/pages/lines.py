@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from textual.content import Content
@@ -47,7 +46,7 @@ def pairs(rows: Iterable[tuple[str, str | Content]], width: int, indent: int = 2
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int, indent: int = 2) -> list[Line]:
     """Return a table with fitted columns; if it is too wide, every row as pairs."""
-    texts = [[scalar(value) for value in row] for row in rows]
+    texts = [[formatting.scalar(value) for value in row] for row in rows]
     widths = [
         max(formatting.width(column), *(formatting.width(row[i]) for row in texts)) for i, column in enumerate(columns)
     ]
@@ -59,14 +58,3 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int, 
     head = "  ".join(formatting.fit(safe_text(c), w) for c, w in zip(columns, widths, strict=True))
     body = ["  ".join(formatting.fit(cell, w) for cell, w in zip(row, widths, strict=True)) for row in texts]
     return [plain(head, "$faint", indent), *(plain(line, "", indent) for line in body)]
-
-
-def scalar(value: object) -> str:
-    """Return a value from the database as one line of text."""
-    if value is None:
-        return formatting.NONE
-    if isinstance(value, str):
-        return safe_text(value)
-    if isinstance(value, bytes):
-        return safe_text(repr(value))
-    return safe_text(json.dumps(value, ensure_ascii=False, default=str))
