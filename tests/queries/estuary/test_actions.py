@@ -1,6 +1,6 @@
 """Actions of estuary: rows before and after, refusals, and unchanged other rows.
 
-They follow the rules of the engine. During a poll only the executor that holds the task writes inbox, state and wake_at.
+They follow the engine's rules. During a poll only the task's executor changes its inbox, state and wake_at.
 Only a heartbeat of the year 1 marks an idle task.
 """
 
