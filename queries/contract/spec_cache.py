@@ -1,7 +1,7 @@
 """Cache of the parsed built-in engines: reading one file is 17 times faster than parsing hundreds.
 
-The cache file is in the user's cache folder. It holds nothing that the program's own files do not contain, and may be
-deleted at any time. It is used only if no source file has changed since and no other user can write it.
+The cache file is in the user's cache folder. It is derived from the program's own files and may be deleted at any time.
+It is used only if no source file has changed since, and if no other user can write it.
 """
 
 from __future__ import annotations
