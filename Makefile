@@ -1,4 +1,4 @@
-# Each target does its own set-up: all that a machine needs is Python 3.11 or newer and a package index.
+# Each target does its own set-up. A machine needs only Python 3.11 or newer and a package index.
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -q -n auto
@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DELETE_ON_ERROR:
 .PHONY: demo check test lint format bench screenshots clean
 
-demo: .venv/.demo ## a console on a live PostgreSQL with work in it
+demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
 
 check: lint ## lint and the fast tests, in under a minute
@@ -31,7 +31,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev ## the figures: start, idle, a key at 100,000 nodes, large tables (ROWS=10000000 for the full size)
+bench: .venv/.dev ## measure start, idle, a key at 100,000 nodes, large tables (ROWS=10000000 for the full size)
 	$(BIN)/python -m tests.bench
 
 screenshots: .venv/.dev ## screenshots/*.svg, from the demo
@@ -41,7 +41,7 @@ clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A broken link here (the interpreter it came from is gone) counts as missing, so the folder is made afresh.
+# A broken link (its interpreter is gone) counts as missing, so the folder is created again.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "unstick needs Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -43,7 +43,7 @@ END $$
 
 
 class Consoles:
-    """So many consoles on one database; what they print is read, so that none of them waits."""
+    """Open consoles on a database. Their output is read, so that no console blocks."""
 
     def __init__(self, number: int, dsn: str, environment: Mapping[str, str]) -> None:
         self._open = [bench_console.Open([*bench_console.COMMAND, dsn], environment) for _ in range(number)]
@@ -117,7 +117,7 @@ async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
     """Seconds of each hundred steps, and True if a console's backend worked during or before them."""
     working = await backends(dsn)
     connection = await asyncpg.connect(dsn)
-    await connection.execute("SET synchronous_commit = off")  # the disk is not what a console could slow down
+    await connection.execute("SET synchronous_commit = off")  # a console does not affect the disk
     taken, worked, end = [], False, time.perf_counter() + LOCKED
     while (began := time.perf_counter()) < end:
         before = [backend.num_ctx_switches() for backend in working]

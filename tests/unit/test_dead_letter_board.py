@@ -1,4 +1,4 @@
-"""Dead letters that died of the same are told together, whatever ids and numbers their errors name."""
+"""Dead letters with the same error are grouped; ids and numbers are ignored."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_moving_stops_at_the_ends() -> None:
     assert not forest.move(1)
 
 
-def test_ids_of_the_screen_leave_out_tails() -> None:
+def test_ids_of_the_screen_exclude_tails() -> None:
     forest = Forest()
     forest.set_children(None, nodes(range(5)), complete=False)
     assert forest.ids(3, 99) == ids([3, 4])
@@ -329,7 +329,7 @@ TestChunkedListLikeAList = ChunkedListLikeAList.TestCase
 
 
 class Oracle:
-    """The same tree the simple way: dicts, recursion, all rows made anew each time."""
+    """Model of the tree with dicts and recursion; it rebuilds all rows each time."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}

@@ -129,7 +129,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         assert not (marked - self.marked) & set(self.table.keys) - self.late
 
     @invariant()
-    def nothing_is_left_out_unsaid(self) -> None:
+    def every_gap_is_marked(self) -> None:
         """Between the first and the last row held only what has come since may be missing; rows tell of the rest."""
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}
@@ -160,7 +160,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 TestReadingUpAndDown = ReadingUpAndDown.TestCase
 
 
-def test_a_window_holds_so_many_pages_and_remembers_where_each_begins() -> None:
+def test_a_window_holds_a_limited_number_of_pages_and_their_cursors() -> None:
     window = PageWindow(["0"], "a")
     for number in range(1, MAX_PAGES + 3):
         window.append([str(number)], f"k{number}")

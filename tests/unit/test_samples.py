@@ -28,7 +28,7 @@ def spinning() -> Watcher:
     return watcher(same=("state",), changes=("revision",), times="polls")
 
 
-def test_so_many_changes_with_the_rest_the_same() -> None:
+def test_many_changes_while_the_other_fields_stay_the_same() -> None:
     spins = spinning()
     for look in range(4):
         assert shown(spins) == []

@@ -86,7 +86,7 @@ def test_moments_are_counted() -> None:
     assert text(found[:1], 60).splitlines()[0].endswith("once, at 22:28:20")
 
 
-def test_another_day_is_told() -> None:
+def test_another_day_is_shown() -> None:
     lines = text([change(90_000, "a", "x"), change(0, "a", "y")]).splitlines()
     assert [line for line in lines if line.startswith("  2023")] == ["  2023-11-15", "  2023-11-14"]
 
@@ -149,7 +149,7 @@ def test_many_lanes_and_changes_are_counted() -> None:
 
 
 @pytest.mark.parametrize("at", [math.inf, -math.inf, math.nan, None])
-def test_a_change_without_a_time_is_left_out(at: float | None) -> None:
+def test_a_change_without_a_time_is_skipped(at: float | None) -> None:
     columns = ("at", "lane", "state", "phase", "waited", "waited_for", "note")
     assert timeline.changes(columns, [(at, "a", "b", None, None, None, None)]) == []
     (found,) = timeline.changes(columns, [(T, "a", "b", "done", 1.0, "for x", "n")])
