@@ -113,7 +113,9 @@ async def test_open_a_dead_letter_its_history_and_its_task_in_the_tree(
         await tui.press("down")
         await tui.wait_for(lambda: "▾" not in row_of(tui))
         await tui.press("enter")
-        await tui.wait_for("Then and now", "All dead letters of this task", "gateway was down", "Snapshot", "3 dead")
+        await tui.wait_for(
+            "State then and now", "All dead letters of this task", "gateway was down", "Snapshot", "3 dead"
+        )
         await tui.press("escape")
         await tui.wait_for("1 dead letter in 1 group")
         await tui.press("o")
@@ -243,7 +245,7 @@ async def test_revive_takes_the_marked_ones_and_resolves_their_dead_letters(
     await tasker_db.sound()
 
 
-async def test_what_failed_for_good_is_put_into_the_queue_by_hand(
+async def test_a_permanently_failed_task_is_added_to_the_dead_letter_queue(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:
     data = Data(1)
@@ -252,8 +254,8 @@ async def test_what_failed_for_good_is_put_into_the_queue_by_hand(
     await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(150, 44)) as tui:
         await tui.press("3")
-        await tui.wait_for("failed for good · shop/refund · refund_card: card <n> is closed")
-        await down_to(tui, "failed for good")
+        await tui.wait_for("permanently failed · shop/refund · refund_card: card <n> is closed")
+        await down_to(tui, "permanently failed")
         await tui.action("B", "for the shop to decide")
         await tui.press("B")
         await tui.wait_for("1 changed", "Close")

@@ -25,7 +25,7 @@ TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transiti
 
 
 class TaskerDb:
-    """Database with tasker's tables, accessed both directly and through the console's reader."""
+    """Database with tasker's tables, accessed directly and through the reader."""
 
     def __init__(self, connection: asyncpg.Connection[Any], workspace: Workspace) -> None:
         self.connection = connection
@@ -122,7 +122,7 @@ class TaskerDb:
         return {table: await self.rows(table) for table in TABLES}
 
     async def sound(self) -> None:
-        """Check invariants: the last transition alone is current; sort keys have no gaps and no duplicates."""
+        """Check that only the last transition is current and sort keys have no gaps."""
         for table, key in (("task_transitions", "task_uuid"), ("workflow_step_transitions", "workflow_step_uuid")):
             bad = await self.connection.fetch(
                 f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) FILTER (WHERE most_recent) <> 1"

@@ -19,7 +19,7 @@ CONSOLE = UUID("756e7374-6963-4b00-8000-000000000000")
 
 
 class Uni2workDb:
-    """The tables of one database, written without the console, as the engine or another client does."""
+    """Tables of one database, written as the engine or another client does."""
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
         self.connection = connection
@@ -41,7 +41,7 @@ class Uni2workDb:
         cron: bool = False,
         creator: UUID = OTHER,
     ) -> int:
-        """Insert a queued row. ``held``: age of its lock. Default holder: DEAD."""
+        """Insert a queued row. ``held``: age of its lock in seconds; default holder: DEAD."""
         holder = held_by or (DEAD if held is not None else None)
         text = content if isinstance(content, str) else json.dumps(MAIL if content is None else content)
         return int(
@@ -77,7 +77,7 @@ class Uni2workDb:
         return f"{LABEL}/{kind}:{key}"
 
     async def row(self, job: int) -> Any:
-        """Return a queued row with its content as text and its ``xmin``, or None if the row is gone."""
+        """Return a queued row with its content as text and its ``xmin``, or None."""
         return await self.connection.fetchrow(
             "SELECT q.*, q.content::text AS content, q.xmin::text AS xmin FROM queued_job q WHERE id = $1", job
         )

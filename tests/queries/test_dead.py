@@ -148,19 +148,19 @@ async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tm
     server.drop(dsn)
 
 
-async def test_uni2work_what_no_instance_will_take_up(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     orphaned = await uni2work_db.job(held=9 * 3600.0, age=9 * 3600.0)
-    half = await uni2work_db.job(held=60)
-    await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL WHERE id = $1", half)
+    inconsistent = await uni2work_db.job(held=60)
+    await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL WHERE id = $1", inconsistent)
     nonsense = await uni2work_db.job('["not", "a", "job"]', age=60)
     await uni2work_db.job(held_by=LIVE, held=10)
     await uni2work_db.job()
     dead_letters = (await uni2work_workspace.engines["uni2work"].dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [uni2work_db.id(job) for job in (orphaned, half, nonsense)]
+    assert [x.node.id for x in dead_letters] == [uni2work_db.id(job) for job in (orphaned, inconsistent, nonsense)]
     assert [x.fingerprint for x in dead_letters] == [
-        "locked by an instance without a sign of life · send-notification",
-        "locked by half · send-notification: no lock_instance",
-        'content that no application can read: ["not", "a", "job"]',
+        "orphaned lock · send-notification",
+        "inconsistent lock · send-notification: lock_instance is missing",
+        'unrecognised content: ["not", "a", "job"]',
     ]
     assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]
     await uni2work_db.sql("DELETE FROM queued_job WHERE id = $1", orphaned)

@@ -1,4 +1,4 @@
-"""Every action of tasker: rows before and after, and the engine's own view of the result."""
+"""Every action of tasker: rows before and after, and the engine's own view."""
 
 from __future__ import annotations
 
@@ -665,7 +665,7 @@ async def test_restart_requests_a_new_task(tasker_db: TaskerDb, data: Data) -> N
 
 @both_versions
 async def test_revive_takes_a_task_out_of_error(tasker_db: TaskerDb, data: Data) -> None:
-    """Both from the dead letter and from the task, the same transaction resolves the dead letter."""
+    """Reviving the task or the dead letter resolves the dead letter as well."""
     steps = {"check_return": complete(9000), "refund_card": failed(8000)}
     one, two = (data.task("refund", state="error", ago=7000, steps=steps) for _ in range(2))
     dead_letters = [data.dead_letter(m, age=7000) for m in (one, two)]
@@ -684,9 +684,9 @@ async def test_revive_takes_a_task_out_of_error(tasker_db: TaskerDb, data: Data)
     assert [r["resolution_status"] for r in rows] == ["manually_resolved", "manually_resolved", "cancelled"]
     assert (rows[0]["resolution_notes"], rows[0]["resolved_by"]) == ("gateway is back", "Anna")
     assert (rows[1]["resolution_notes"], rows[1]["resolved_by"]) == ("it was stuck", "anna@laptop")
-    told_ = json.loads(rows[0]["metadata"])
-    assert told_["detection_method"] == "automatic_staleness", "merged, not replaced"
-    assert told_["unstick"]["action"] == "revive"
+    metadata = json.loads(rows[0]["metadata"])
+    assert metadata["detection_method"] == "automatic_staleness", "merged, not replaced"
+    assert metadata["unstick"]["action"] == "revive"
     assert {"tasks_dlq", "task_transitions", "workflow_steps", "workflow_step_transitions"} == {
         c.table for c in by_dead_letter.changes
     }

@@ -1,4 +1,4 @@
-"""The demo's tasker engine follows the engine's protocol, also while random actions run."""
+"""The demo's tasker engine follows the protocol, also under random actions."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
 
 
 async def _true(tasker_db: TaskerDb, changes: Any) -> None:
-    """Check that each transition in the audit log exists and follows its recorded predecessor."""
+    """Check that each audited transition exists and follows its predecessor."""
     for change in changes:
         if change.before is None and change.table.endswith("_transitions"):
             key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"

@@ -1,4 +1,4 @@
-"""Actions of tasker against the engine's unguarded writes: conflicts are reported, without deadlocks."""
+"""Actions of tasker against the engine's unguarded writes."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def _write(engine: Engine, rng: Random, case: Case, one: CreatedTask, *, a
 
 
 def _followed(change: Any, changes: Any) -> None:
-    """Check that each inserted transition starts from the state of its predecessor, and is later."""
+    """Check that each inserted transition continues its predecessor's state."""
     if change.before is None and change.table.endswith("_transitions"):
         key = "task_uuid" if change.table == "task_transitions" else "workflow_step_uuid"
         before = [
@@ -218,7 +218,7 @@ def stuck(data: Data) -> CreatedTask:
 
 @both_versions
 async def test_the_later_writer_loses_against_the_index(tasker_db: TaskerDb, engines: list[Engine], held: Any) -> None:
-    """The engine's overlapping transition waits, changes nothing, and its insert is rejected."""
+    """The engine's overlapping transition waits, and its insert is rejected."""
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     step = made.steps["refund_card"]
@@ -255,7 +255,10 @@ async def test_a_node_that_the_engine_is_writing_is_locked(tasker_db: TaskerDb, 
 async def test_locked_parents_do_not_block_the_engine_s_foreign_keys(
     tasker_db: TaskerDb, engines: list[Engine], held: Any, node: str
 ) -> None:
-    """Foreign key checks lock task and step while the engine holds a transition: FOR UPDATE would block them."""
+    """Foreign key checks run while the engine holds a transition.
+
+    FOR UPDATE on the parents would block them.
+    """
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     connection = engines[0]._connection
@@ -283,7 +286,7 @@ async def test_locked_parents_do_not_block_the_engine_s_foreign_keys(
 async def test_concurrent_writes_are_not_reported_as_changes(
     tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine may add steps to a task whose other steps are locked; the action must not claim these rows."""
+    """Rows that the engine adds to a locked task are not the action's changes."""
     made = stuck(data := Data(1))
     data.task("newsletter")
     await tasker_db.write(data)
@@ -304,7 +307,7 @@ async def test_concurrent_writes_are_not_reported_as_changes(
 
 @both_versions
 async def test_bury_never_blocks_the_detector(tasker_db: TaskerDb, engines: list[Engine]) -> None:
-    """The detector writes a dead letter, then the transition; bury must not hold a transition while it waits."""
+    """Bury waits without holding a transition: the detector locks that last."""
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
     await tasker_db.write(data)
     connection = engines[0]._connection
@@ -329,7 +332,7 @@ async def test_bury_never_blocks_the_detector(tasker_db: TaskerDb, engines: list
 async def test_a_unique_violation_is_reported_as_stale(
     tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a current row to lock, the engine may insert one; the unique index detects it."""
+    """Without a current row to lock, the unique index detects the engine's insert."""
     made = stuck(data := Data(1))
     await tasker_db.write(data)
     step = made.steps["refund_card"]

@@ -390,7 +390,7 @@ async def test_counts_live_and_find(demo: TaskerDb) -> None:
 @both_versions
 @pytest.mark.parametrize("between", [0, 5, 400], ids=str)
 async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerDb, data: Data, between: int) -> None:
-    """The range scan reads past a limited number of entries between the requested tasks."""
+    """The range scan skips a limited number of entries between requested tasks."""
     shapes = [
         ("steps_in_process", {"check_return": complete(600), "refund_card": claimed(9)}),
         ("blocked_by_failures", {"check_return": failed(600, error="no stock")}),
@@ -558,7 +558,7 @@ SELECT task_uuid, 'error', 1, true, now(), now() FROM made
 
 @both_versions
 async def test_old_failures_of_high_priority_do_not_hide_tasks_of_low_priority(tasker_db: TaskerDb, data: Data) -> None:
-    """Failed tasks stay among the unfinished ones permanently, and only 5,000 of these are read."""
+    """Failed tasks stay unfinished permanently, and only 5,000 of these are read."""
     stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, 6000)

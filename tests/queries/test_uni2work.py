@@ -253,7 +253,7 @@ async def test_no_workers_or_one_job_skipped(uni2work_db: Uni2workDb, uni2work_w
 async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace
 ) -> None:
-    """A throttled job runs after its bucket has refilled; the row of a locked job must not be deleted."""
+    """A throttled job runs later; the row of a locked job must not be deleted."""
     await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
     skipped, throttled = (
         await uni2work_db.job({"job": "send-mail"}, age=300),
@@ -290,7 +290,7 @@ async def test_skipped_jobs_are_found_without_token_buckets(uni2work_db: Uni2wor
 async def test_a_flapping_job_is_cancelled_despite_new_locks(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace
 ) -> None:
-    """Each lock writes the row and makes its version stale; the guard compares the content only."""
+    """Each lock makes the version stale, but the guard compares only the content."""
     job = await uni2work_db.job({"job": "flaps"})
     for holder in (LIVE, None, LIVE, None, LIVE, None):
         await reader(uni2work_workspace).sample()

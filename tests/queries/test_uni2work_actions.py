@@ -1,4 +1,4 @@
-"""Every action of uni2work: rows before and after, refusals, and the risks of a queue without a status."""
+"""Every action of uni2work: rows before and after, and refusals."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_an_old_inconsistent_lock_is_released(
 async def test_a_lock_without_a_time_is_released(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, age: float, holder: UUID
 ) -> None:
-    """Such a lock has no age: neither the job's creation time nor the instance's activity matters."""
+    """Such a lock has no age; creation time and activity do not matter."""
     job = await uni2work_db.job(held_by=holder, age=age)
     await uni2work_db.cron(PRUNE, age=5, instance=LIVE)
     dry_run = await dry_run_of(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)

@@ -1,4 +1,4 @@
-"""The simulated executor follows uni2work's protocol, and no action aborts its transactions."""
+"""The simulated executor follows the protocol, and no action aborts it."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def test_a_worker_that_is_taking_an_equal_job_makes_it_locked(
 async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     uni2work_db: Uni2workDb, tmp_path: Path, connection: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cron never queues equal content twice, but another client can insert an equal row during the commit.
+    """Another client can insert an equal row during the commit; cron never does.
 
     The action cannot exclude that row: its worker is aborted once and runs the job at its next flush.
     """
@@ -308,7 +308,7 @@ async def test_random_actions_while_instances_run(uni2work_db: Uni2workDb, tmp_p
 async def rain(
     workspace: Workspace, rng: Random, running: asyncio.Task[None]
 ) -> tuple[dict[tuple[str, Outcome], int], list[str]]:
-    """Run random actions; return the number of each (action, outcome), and the deleted ids."""
+    """Run random actions; return counts by (action, outcome) and the deleted ids."""
     removed: list[str] = []
     tally: dict[tuple[str, Outcome], int] = {}
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""evaluating_results is healthy while a step is in flight; without one, no poller finds the task."""
+"""State evaluating_results with a step in flight is healthy, without one stuck."""
 
 from __future__ import annotations
 

@@ -95,7 +95,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved
 
 @both_versions
 async def test_suggested_actions_are_not_refused(tasker_db: TaskerDb, data: Data) -> None:
-    """Dry-run each suggested action on the demo's data. The exceptions need another decision first."""
+    """Dry-run each suggested action on the demo's data.
+
+    The exceptions need another decision first.
+    """
     await tasker_db.write(make(1))
     tried = set()
     for finding in (await tasker_db.findings()).found:

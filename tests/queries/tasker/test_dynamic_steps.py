@@ -1,4 +1,4 @@
-"""Steps of decisions and batches have no transition until they are enqueued; they count as pending."""
+"""Steps of decisions and batches, which have no transition until enqueued."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}
 
 
 def decided(data: Data, restock: StepHistory, **options: Any) -> CreatedTask:
-    """Return a task whose decision chose ``restock``; ``credit_customer`` waits for it."""
+    """Return a task whose decision chose ``restock``, on which a step depends."""
     steps = {**DECIDED, "restock": restock, "credit_customer": unwritten(2 * HOUR)}
     return data.task("review_return", ago=options.pop("ago", 60), steps=steps, **options)
 
@@ -181,5 +181,5 @@ async def request(engine: Engine, name: str, version: str, **metadata: Any) -> N
     """Request a task as the engine's API does."""
     asked = {"name": name, "namespace": "shop", "version": version, "context": {"order_id": 1}, "initiator": "web",
              "source_system": "x", "reason": "y", "correlation_id": "00000000-0000-4000-8000-000000000007"}  # fmt: skip
-    told = {"requested_at": "2026-01-01T00:00:00Z", "requester": "web", "priority": "Normal", "custom": {}}
-    await engine.orchestrator.send(REQUESTS, request_id="1", task_request=asked, metadata=told | metadata)
+    sent = {"requested_at": "2026-01-01T00:00:00Z", "requester": "web", "priority": "Normal", "custom": {}}
+    await engine.orchestrator.send(REQUESTS, request_id="1", task_request=asked, metadata=sent | metadata)

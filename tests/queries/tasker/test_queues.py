@@ -1,4 +1,4 @@
-"""Queues with lower-cased table names; an unreadable queue does not hide the others."""
+"""Queues with lower-cased table names, and queues that cannot be read."""
 
 from __future__ import annotations
 

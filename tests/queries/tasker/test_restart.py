@@ -1,4 +1,4 @@
-"""A restart request that the engine can parse, and that can be repeated if no task came of it."""
+"""Restart requests: format, and repetition if no task came of them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ entered AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM ready r))
 ),
-told AS MATERIALIZED (
+timed AS MATERIALIZED (
   SELECT r.*, s.results, s.created_at AS made_at,
          CASE WHEN r.current_state IN ('complete', 'resolved_manually', 'cancelled') THEN e.created_at END AS ended_at
     FROM ready r
@@ -31,7 +31,7 @@ edges AS MATERIALIZED (
 above AS (
   SELECT e.to_step_uuid AS step, array_agg(DISTINCT e.from_step_uuid::text) AS parents, max(p.ended_at) AS ended_at
     FROM edges e
-    LEFT JOIN told p ON p.workflow_step_uuid = e.from_step_uuid
+    LEFT JOIN timed p ON p.workflow_step_uuid = e.from_step_uuid
    GROUP BY e.to_step_uuid
 )
 SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.current_state::text AS state,
@@ -49,7 +49,7 @@ SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.curr
                              WHEN NOT t.dependencies_satisfied THEN t.completed_parents || '/' || t.total_parents || ' parents done'
                              WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'retry at ' || to_char(t.next_retry_at, 'HH24:MI:SS') END,
                         CASE WHEN t.ended_at IS NULL THEN left(t.results #>> '{error,message}', 200) END), '') AS note
-  FROM told t
+  FROM timed t
   LEFT JOIN above a ON a.step = t.workflow_step_uuid
  ORDER BY t.workflow_step_uuid
  LIMIT 1000
