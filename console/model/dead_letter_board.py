@@ -1,7 +1,7 @@
-"""The dead letters of all engines as they were last read, in groups of those that died of the same. Knows no widgets.
+"""Dead letters of all engines as last read, grouped by error. UI-free.
 
-One statement a look goes round the engines, page by page, and begins again at the end: what was decided on elsewhere
-goes with the round that does not meet it any more. What is on the screen is read by its ids at each look besides.
+Each poll reads one page of one engine in turn, and starts again after the last page. A dead letter missing from a full
+pass is removed. The dead letters on the screen are also read by their ids at each poll.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from queries.model import DeadLetter, Group, Node, Record, ScanRequired
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
-PAGE = 200  # dead letters a statement
-CAP = 2000  # dead letters of an engine that are read without being asked for more
-HASTE = 15  # statements of a look while not all engines were gone through yet
+PAGE = 200  # dead letters per statement
+CAP = 2000  # dead letters of an engine that are read automatically
+FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
 class Row(Record):
-    """A row of the desk: an engine, one of its groups, or (of one that is unfolded) one of the group's dead letters."""
+    """A row of the list: an engine, one of its groups, or a dead letter of an unfolded group."""
 
     engine: str
     group: Group | None = None
@@ -29,24 +29,24 @@ class Row(Record):
 
     @property
     def key(self) -> str:
-        """What it is, whatever stands around it."""
+        """Id of the row, independent of the rows around it."""
         if self.dead_letter is not None:
             return self.dead_letter.node.id
         return self.engine if self.group is None else _key(self.group)
 
 
 class EngineDeadLetters:
-    """One engine's dead letters and the round that reads them."""
+    """One engine's dead letters and the pass that reads them."""
 
     def __init__(self) -> None:
         self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
         self.scan_required: ScanRequired | None = None
-        self.error_text = ""  # why it was not read
-        self.read = False  # whether a round has come to its end
-        self.due = True  # whether a round is wanted soon
-        self.more = False  # whether there are dead letters beyond the cap
-        self.only = ""  # what is looked at, where that is not everything
+        self.error_text = ""  # error of the last read
+        self.read = False  # True once a pass has ended
+        self.due = True  # True if a pass should start soon
+        self.more = False  # True if there are dead letters beyond the cap
+        self.only = ""  # the part that was read, if not all
         self._cap = CAP
         self._cursor: str | None = None
         self._met: set[str] = set()
@@ -54,18 +54,18 @@ class EngineDeadLetters:
 
     @property
     def groups(self) -> dict[Group, list[DeadLetter]]:
-        """The dead letters by what they died of, worst and oldest first."""
+        """The dead letters grouped by error, most severe and oldest first."""
         if self._groups is None:
             self._groups = dead_letters.grouped(self.dead_letters.values(), capped=not self.whole)
         return self._groups
 
     @property
     def whole(self) -> bool:
-        """Whether these are all."""
+        """True if all dead letters of the engine are loaded."""
         return self.read and not (self.more or self.only)
 
     async def step(self, reader: Reader) -> None:
-        """Read the next page; at the end of the round forget what was not met. Raises DatabaseError."""
+        """Read the next page. At the end of a pass remove dead letters that it did not contain. Raise DatabaseError."""
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.only = page.only
@@ -78,7 +78,7 @@ class EngineDeadLetters:
         self._groups = None
 
     async def renew(self, reader: Reader, ids: Iterable[str]) -> None:
-        """Read these dead letters as they are now; those that are decided on go. Raises DatabaseError."""
+        """Read these dead letters again and remove resolved ones. Raise DatabaseError."""
         wanted = [key for key in ids if key in self.dead_letters]
         if not wanted:
             return
@@ -89,13 +89,13 @@ class EngineDeadLetters:
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
 
     def again(self, *, more: bool = False) -> None:
-        """Begin the round anew, soon; ``more`` raises the cap."""
+        """Start a new pass soon. ``more`` raises the cap."""
         self._cursor, self._met, self.due = None, set(), True
         self._cap += CAP if more else 0
 
 
 class DeadLetterBoard:
-    """All engines' parts, which groups are unfolded, and which dead letters are marked."""
+    """Dead letters of all engines, with unfolded groups and marks."""
 
     def __init__(self) -> None:
         self.parts: dict[str, EngineDeadLetters] = {}
@@ -110,19 +110,19 @@ class DeadLetterBoard:
 
         Return the server's time, or None if nothing was read.
 
-        ``changed`` is called whenever a page has come. An engine that cannot be read says so in its part. Raises
-        DatabaseError where the connection is gone.
+        ``changed`` is called after each page. An engine that cannot be read stores the error in its part. Raise
+        DatabaseError if the connection is lost.
         """
         self.parts = {label: self.parts.get(label) or EngineDeadLetters() for label in readers}
         ids = list(seen)
         for label, part in self.parts.items():
-            await _tried(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))
-        for turn in range(HASTE):
+            await _collect_error(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))
+        for turn in range(FIRST_PAGES):
             due = [label for label, part in self.parts.items() if part.due]
             if not self.parts or (turn and not due):
                 break
             label = self._next(due or list(self.parts))
-            await _tried(self.parts[label], self.parts[label].step(readers[label]))
+            await _collect_error(self.parts[label], self.parts[label].step(readers[label]))
             changed()
         self.marks &= {key for part in self.parts.values() for key in part.dead_letters}
         return max((part.at for part in self.parts.values() if part.at), default=None)
@@ -135,11 +135,11 @@ class DeadLetterBoard:
 
     @property
     def read(self) -> bool:
-        """Whether each part has been read once, or could not be."""
+        """True if each engine was read once, or failed."""
         return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
     def rows(self) -> list[Row]:
-        """Engine by engine, the one with the worst and oldest dead letters first, each with its groups."""
+        """Return the rows by engine, the one with the most severe and oldest dead letters first."""
         rows: list[Row] = []
         for label in sorted(self.parts, key=self._worst):
             rows.append(Row(engine=label))
@@ -162,14 +162,14 @@ class DeadLetterBoard:
         return all(each.node.id in self.marks for each in dead_letters_of)
 
     def dead_letters_of(self, row: Row) -> list[DeadLetter]:
-        """The dead letters that a row stands for."""
+        """Return the dead letters of a row."""
         if row.dead_letter is not None:
             return [row.dead_letter]
         groups = self.parts[row.engine].groups if row.engine in self.parts else {}
         return [] if row.group is None else next((p for g, p in groups.items() if _key(g) == row.key), [])
 
     def targets(self, row: Row) -> list[Node]:
-        """What an action would act on: the marked dead letters of the row's engine, else those the row stands for."""
+        """Return the nodes for an action: the marked dead letters of the row's engine, else those of the row."""
         part, own = self.parts.get(row.engine), self.dead_letters_of(row)
         marked = [each for key, each in part.dead_letters.items() if key in self.marks] if part else []
         here = {each.node.id for each in own}
@@ -178,30 +178,30 @@ class DeadLetterBoard:
     # what the operator does
 
     def fold(self, row: Row, *, open: bool) -> None:
-        """Unfold the group of a row, or fold it."""
+        """Unfold or fold the group of a row."""
         if row.group is not None:
             (self._open.add if open else self._open.discard)(_key(row.group))
 
     def mark(self, row: Row) -> None:
-        """Mark a dead letter or all of a group, or take the marks away where all are marked."""
+        """Mark the dead letters of a row; unmark them if all are marked."""
         ids = {each.node.id for each in self.dead_letters_of(row)}
         self.marks = self.marks - ids if ids <= self.marks else self.marks | ids
 
     def again(self) -> None:
-        """Something was changed from here: take the marks away and go through all engines again."""
+        """Clear the marks and read all engines again, after the operator changed something."""
         self.marks.clear()
         for part in self.parts.values():
             part.again()
 
 
 def fate(was: str | None, is_now: str | None) -> str:
-    """``was waiting, now error``, with what is recorded of it."""
+    """Return a text such as ``was waiting, now error`` from the recorded statuses."""
     now = f"now {is_now}" if is_now is not None else ""
     return f"was {was}, {now}" if was is not None and now else now
 
 
 def number(group: Group) -> str:
-    """How many dead letters a group has; ``12+`` where not all were read."""
+    """Return the number of dead letters of a group, such as ``12+`` if not all were read."""
     return f"{group.n}{'+' if group.capped else ''}"
 
 
@@ -209,7 +209,7 @@ def _key(group: Group) -> str:
     return f"{group.engine}\n{group.fingerprint}"
 
 
-async def _tried(part: EngineDeadLetters, reading: Awaitable[None]) -> None:
+async def _collect_error(part: EngineDeadLetters, reading: Awaitable[None]) -> None:
     try:
         await reading
     except (LostError, UnreachableError):

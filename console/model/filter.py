@@ -1,11 +1,11 @@
-"""The filter language: what to type after ``/``.
+"""Filter language, as typed after ``/``.
 
     failed mail              both words, anywhere in title, id, status, error or owner; case does not matter
     "two words"              quotes for spaces, colons and an exclamation mark; ``\\"`` and ``\\\\`` within
-    status:blocked           begins so; ``status:=blocked`` is that and nothing longer; ``phase:failed,held`` either
+    status:blocked           starts with the word; ``status:=blocked`` is equal to it; ``phase:failed,held``: either
     age:>2h  idle:<30s       since created, since changed: us ms s m h d w, also 1h30m
     revision:>100            > >= < <= =
-    finding:any              has a finding; ``finding:overdue`` one whose code begins so
+    finding:any              has a finding; ``finding:overdue`` has one whose code starts with the word
     !phase:done              negated
 
 Terms are joined by "and". A number or time that the engine does not record matches no comparison.
@@ -22,11 +22,11 @@ from queries.model import Node, Phase, Record
 from queries.suggest import suggest
 
 Codes = Mapping[str, Collection[str]]
-"""Codes of findings by node id: those found from the console's own samples, beside those in ``Node.findings``."""
+"""Codes of findings by node id, from the console's own samples. ``Node.findings`` has those of the database."""
 
 
 class FilterError(ValueError):
-    """What is wrong with a filter, in a sentence for the one who typed it, and at which character (from 0)."""
+    """Error in a filter: a sentence for the operator, and the position in the text (from 0)."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -35,10 +35,10 @@ class FilterError(ValueError):
 
 
 class Value(Record):
-    """What a field is compared with. ``number`` is what ``text`` means where the field is a number or a time."""
+    """Value that a field is compared with. ``number`` is its value in a comparison of numbers or times."""
 
     text: str
-    op: str = ""  # "" is "begins so" for words and "equal" for numbers
+    op: str = ""  # "" is "starts with" for words and "equal" for numbers
     number: float = 0.0
 
 
@@ -55,7 +55,7 @@ class Term(Record):
 
 
 class Filter(Record):
-    """Terms, all of which must match. Without terms everything does."""
+    """Terms that all have to match. A filter without terms matches everything."""
 
     terms: tuple[Term, ...] = ()
 
@@ -67,7 +67,7 @@ Read = Callable[[Node, float], float | None]
 Test = Callable[[Node, Value, Codes], bool]
 
 
-def _begins(get: Callable[[Node], str | None]) -> Test:
+def _starts_with(get: Callable[[Node], str | None]) -> Test:
     def test(node: Node, value: Value, _: Codes) -> bool:
         found = (get(node) or "").casefold()
         wanted = value.text.casefold()
@@ -94,10 +94,10 @@ def _finding(node: Node, value: Value, codes: Codes) -> bool:
 
 
 WORDS: Final[dict[str, Test]] = {
-    "status": _begins(lambda node: node.status),
-    "phase": _begins(lambda node: node.phase),
-    "kind": _begins(lambda node: node.kind),
-    "engine": _begins(lambda node: node.engine),
+    "status": _starts_with(lambda node: node.status),
+    "phase": _starts_with(lambda node: node.phase),
+    "kind": _starts_with(lambda node: node.kind),
+    "engine": _starts_with(lambda node: node.engine),
     "owner": _contains(lambda node: node.owner),
     "finding": _finding,
 }
@@ -132,7 +132,7 @@ _PLAIN_WORD: Final = re.compile(r'[^\s"!:][^\s":]*')
 
 
 def parse(text: str) -> Filter:
-    """Read a filter. FilterError says what is wrong and where."""
+    """Parse a filter. Raise FilterError."""
     terms: list[Term] = []
     at = _spaces(text, 0)
     while at < len(text):
@@ -145,7 +145,7 @@ def parse(text: str) -> Filter:
 
 
 def matches(filter: Filter, node: Node, now: float, findings_by_id: Codes) -> bool:
-    """Whether a node matches at ``now`` (server clock)."""
+    """Return True if a node matches at the server time ``now``."""
     return all(_matches(term, node, now, findings_by_id) != term.negated for term in filter.terms)
 
 
@@ -233,7 +233,7 @@ def _example(field: str) -> str:
 
 
 def _value_text(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:
-    """A quoted or bare value at this place and where it ends; empty where there is none."""
+    """Return the quoted or bare value at this position and its end; "" if there is none."""
     if text.startswith('"', at):
         quoted = _QUOTED.match(text, at)
         if quoted is None:

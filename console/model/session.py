@@ -1,7 +1,7 @@
-"""What the console knows of the database, and the loop that keeps it fresh. Knows no widgets.
+"""Cached database state and the polling loop that refreshes it. UI-free.
 
-One loop reads; ``read_screen`` reads what is on the screen, ``changed`` is called when something is new. The
-loop never raises for the database: what went wrong is kept as ``error_text``, the last picture stays.
+The loop calls ``read_screen`` to read the data on the screen, and ``changed`` when there is new data. Database errors
+never end the loop: it stores them as ``error_text``, and the last data stays.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from console.config import Context
     from console.model.bulk_run import BulkRun
 
-SLOWER = 5  # findings are looked for at every fifth interval
-STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds; what + and - choose from
-SETTLE = 40.0  # seconds that closing waits for a commit under way; one whose answer was lost takes up to 30
-SETTLED = 20.0  # seconds after which the cost of starting is not most of the load any more
+SLOWER = 5  # findings are read at every fifth interval
+STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals in seconds that + and - choose from
+SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
+SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
-PAINT = 0.05  # seconds in which the first rows come to the screen undisturbed
+PAINT = 0.05  # seconds reserved for painting the first rows
 
 
 class Link(StrEnum):
-    """How the console stands with the server."""
+    """State of the connection to the server."""
 
     CONNECTING = "connecting"
     LIVE = "live"
@@ -46,22 +46,22 @@ Opener = Callable[[], Awaitable[Workspace]]
 
 
 def in_front(engines: Mapping[str, Reader], context: Context | None) -> str | None:
-    """The label of the engine that is shown first: the context's, else the first there is."""
+    """Return the label of the engine shown first: the context's, else the first one."""
     wanted = context.engine if context else ""
     forms = {label: (label, reader.found.full, reader.engine.name) for label, reader in engines.items()}
     return next((label for label in engines if wanted in forms[label]), next(iter(engines), None))
 
 
 class ErrorCollector:
-    """Reads that do not keep each other from being made: a fault that leaves the connection whole is only kept."""
+    """Collect read errors so that one failed read does not stop the rest. Connection errors are re-raised."""
 
     def __init__(self) -> None:
-        self.error_text = ""  # the first fault
-        self.failed: set[str] = set()  # labels of the engines of which not all was read
+        self.error_text = ""  # the first error
+        self.failed: set[str] = set()  # labels of the engines with a failed read
 
     @contextlib.contextmanager
     def each(self, label: str = "") -> Iterator[None]:
-        """One read, of one engine where ``label`` names it."""
+        """Wrap one read. ``label`` names its engine, if it belongs to one."""
         try:
             yield
         except (LostError, UnreachableError):
@@ -72,27 +72,27 @@ class ErrorCollector:
 
 
 class Session:
-    """One database being watched. ``open_`` makes the workspace; ``now`` is a monotonic clock in seconds."""
+    """One watched database. ``open_`` opens the workspace; ``now`` is a monotonic clock in seconds."""
 
     def __init__(self, open_: Opener, interval: float = 2.0, now: Callable[[], float] = monotonic) -> None:
         self.link = Link.CONNECTING
-        self.error_text = ""  # why there is no connection, or what could not be read
+        self.error_text = ""  # why there is no connection, or the last read error
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
         self.skipped_findings: tuple[SkippedFinding, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
-        self.findings_loaded = False  # whether findings were looked for yet
-        self.notice = ""  # what the operator has to know once
-        self.page_trouble = ""  # why the page in front could not be read the last time
+        self.findings_loaded = False  # True once findings were read
+        self.notice = ""  # message shown to the operator once
+        self.page_trouble = ""  # error of the last read of the front page
         self.paused = False
         self.read_screen: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
         self.retry_at = 0.0
-        self.begun = asyncio.Event()  # there is something to see: rows, or why there are none
+        self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._fast = RefreshClock(interval, SHARE * 0.6, now)
-        self._slow = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
+        self._screen_clock = RefreshClock(interval, SHARE * 0.6, now)
+        self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._findings: tuple[Finding, ...] = ()
@@ -106,31 +106,41 @@ class Session:
         self._since = 0.0
         self.works: list[BulkRun] = []
 
-    # what is known
+    @property
+    def polls(self) -> tuple[int, int]:
+        """Number of completed polls of the screen and of the findings."""
+        return self._screen_clock.polls, self._findings_clock.polls
+
+    @property
+    def waits(self) -> tuple[float, float]:
+        """Seconds until the next poll of the screen and of the findings."""
+        return self._screen_clock.wait(), self._findings_clock.wait()
+
+    # cached state
 
     @property
     def engines(self) -> Mapping[str, Reader]:
-        """The engines found, by label."""
+        """The detected engines by label."""
         return self.workspace.engines if self.workspace else {}
 
     @property
     def interval(self) -> float:
-        """Seconds between two looks, as chosen."""
-        return self._fast.interval
+        """Chosen seconds between two polls."""
+        return self._screen_clock.interval
 
     @property
     def pace(self) -> float:
-        """Seconds between two looks, as the load promise allows."""
-        return self._fast.pace
+        """Seconds between two polls under the load limit."""
+        return self._screen_clock.pace
 
     @property
     def age(self) -> float | None:
-        """Seconds since the last good look; None before the first."""
+        """Seconds since the last successful poll; None before the first."""
         return None if self._server_time is None else self._now() - self._read_at
 
     @property
     def at(self) -> float:
-        """The server's time as of the last look, 0 before the first."""
+        """Server time of the last poll; 0 before the first."""
         return self._server_time or 0.0
 
     @property
@@ -140,19 +150,19 @@ class Session:
 
     @property
     def share(self) -> float | None:
-        """The part of wall time the server worked for this console, 0..1; None until it has been watched a while."""
+        """Share of wall time that the server worked for this console, 0..1; None shortly after the start."""
         if self.workspace is None or self._now() - self._since < SETTLED:
             return None
         return self.workspace.database.load.share()
 
     @property
     def stale_engines(self) -> set[str]:
-        """Labels of the engines of which the last look could not read all: what is known of them may be old."""
+        """Labels of the engines of which the last poll did not read everything."""
         return set().union(*self._unread.values())
 
     @property
     def more(self) -> set[str]:
-        """Labels of the engines in which more may be stuck than ``findings`` has."""
+        """Labels of the engines that may have more findings than were read."""
         capped = {label for label, codes in self.capped.items() if codes}
         hidden = {label for label, reader in self.engines.items() if reader.found.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
@@ -184,9 +194,9 @@ class Session:
         self._codes = codes
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return what ``action`` is to be guarded with at each node: its version, or the guard of a finding.
+        """Return the guard of ``action`` for each node: the node's version, or the guard of a finding.
 
-        A finding has a guard where its node changes all the time, and then for the action that it suggests alone.
+        A finding has a guard if its node changes all the time. The guard is valid only for its suggested action.
         """
         guards = {f.node_id: f.guard for f in reversed(self._findings) if f.guard and f.action == action}
         return {node.id: guards.get(node.id, node.version) for node in nodes}
@@ -196,81 +206,81 @@ class Session:
         return self._codes
 
     def reader(self, node_id: str) -> Reader | None:
-        """The reader of a node's engine; None where that engine is not there (any more)."""
+        """Return the reader of a node's engine; None if the engine is not in the database."""
         return self.engines.get(node_id.partition("/")[0])
 
-    # what the operator chooses
+    # choices of the operator
 
     def refresh(self) -> None:
-        """Look now, at everything, paused or not."""
-        self._fast.run_now()
-        self._slow.run_now()
+        """Poll everything now, even while paused."""
+        self._screen_clock.run_now()
+        self._findings_clock.run_now()
         self._forced, self.retry_at = True, 0.0
         self._wake.set()
 
     def run_now(self) -> None:
-        """Look now at what the screen shows: it shows something else."""
-        self._fast.run_now()
+        """Poll the data on the screen now, because the screen shows something else."""
+        self._screen_clock.run_now()
         self._wake.set()
 
     def pause(self) -> bool:
-        """Stop looking, or go on. Whether it is paused now."""
+        """Pause or resume polling. Return True if it is paused now."""
         self.paused = not self.paused
         self._wake.set()
         return self.paused
 
     def pick_interval(self, step: int) -> float:
-        """The next longer (1) or shorter (-1) interval, in seconds."""
+        """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""
         if step > 0:
             chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
         else:
             chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
-        self._fast.interval, self._slow.interval = chosen, chosen * SLOWER
+        self._screen_clock.interval, self._findings_clock.interval = chosen, chosen * SLOWER
         self._wake.set()
         return chosen
 
     # reading
 
     async def run(self) -> None:
-        """Connect and keep looking, until cancelled."""
+        """Connect and poll until cancelled."""
         self._loop = asyncio.current_task()
         while True:
             try:
-                await self._round()
+                await self._poll()
             except DatabaseError as error:
                 self.failed(error)
             self.begun.set()
             self.changed()
             await self._wait()
 
-    async def _round(self) -> None:
+    async def _poll(self) -> None:
         if self.link is not Link.LIVE:
             await self._connect()
         forced, self._forced = self._forced, False
         if self.paused and not forced:
             return
         error_text = ""
-        if self._fast.wait() <= 0:
-            error_text = await self._part(self._look, self._fast)
+        if self._screen_clock.wait() <= 0:
+            error_text = await self._poll_step(self._poll_screen, self._screen_clock)
             self.changed()
-        if self._slow.wait() <= 0:
-            error_text = await self._part(self._seek, self._slow) or error_text
+        if self._findings_clock.wait() <= 0:
+            error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
         self.error_text = error_text
 
-    async def _part(self, look: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
-        """One part of a round. What is wrong with it, which keeps the others from nothing."""
-        before, independent = self._worked, ErrorCollector()
+    async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
+        """Run one polling step. Return its error message, or "" if it succeeded."""
+        before, errors = self._worked, ErrorCollector()
         clock.begin()
         try:
-            await look(independent)
+            await step(errors)
         finally:
             clock.end(self._worked - before)
-        self._unread[clock] = independent.failed
-        return independent.error_text
+        self._unread[clock] = errors.failed
+        return errors.error_text
 
     @property
     def _worked(self) -> float:
-        """Seconds that the server has worked for this console."""
+        """Seconds of server time spent for this console."""
         return self.workspace.database.load.worked if self.workspace else 0.0
 
     async def _connect(self) -> None:
@@ -282,48 +292,48 @@ class Session:
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
-        self._fast.run_now()
-        self._slow.run_now()
+        self._screen_clock.run_now()
+        self._findings_clock.run_now()
         self.changed()
 
-    async def _look(self, independent: ErrorCollector) -> None:
+    async def _poll_screen(self, errors: ErrorCollector) -> None:
         if self.workspace is not None:
             await self.workspace.renew()
             await self._check(self.workspace)
         if self.read_screen is not None:
-            with independent.each():
+            with errors.each():
                 await self.read_screen()
-            self.page_trouble = independent.error_text
-            if not self.begun.is_set():  # the rows are what one waits for
+            self.page_trouble = errors.error_text
+            if not self.begun.is_set():  # show the first rows as early as possible
                 self.begun.set()
                 self.changed()
                 await asyncio.sleep(PAINT)
         for label, reader in self.engines.items():
-            with independent.each(label):
+            with errors.each(label):
                 self.counts[label] = await reader.counts()
-        # A page that read nothing itself is as fresh as the counts above it.
-        if self._server_time is not None and not independent.error_text:
+        # A page that reads nothing itself is as fresh as the counts.
+        if self._server_time is not None and not errors.error_text:
             self.read(self._server_time + self._now() - self._read_at)
 
     async def _check(self, workspace: Workspace) -> None:
-        """Where another server answers now, ask again about what this console has committed on the one before."""
+        """Check the console's commits again if another server answers now."""
         await workspace.journal.check()
         corrected = sum(work.correct() for work in self.works)
         if corrected:
             nodes = "1 node" if corrected == 1 else f"{corrected} nodes"
             self.notice = (
-                f"The server was replaced: changes of {nodes} are lost or in doubt, see {workspace.journal.place}"
+                f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {workspace.journal.place}."
             )
 
-    async def _seek(self, independent: ErrorCollector) -> None:
+    async def _poll_findings(self, errors: ErrorCollector) -> None:
         skipped_findings: list[SkippedFinding] = []
         if self.workspace is not None and self.workspace.locked:
-            with independent.each():
-                await self.workspace.detect(renew=True)  # what was locked may be free now
+            with errors.each():
+                await self.workspace.detect(renew=True)  # a locked table may be readable now
         for label, reader in self.engines.items():
-            with independent.each(label):
+            with errors.each(label):
                 await reader.sample()
-            with independent.each(label):
+            with errors.each(label):
                 findings = await reader.findings()
                 self._put_findings(label, (*findings.found, *reader.watched()))
                 self.capped[label] = findings.capped
@@ -332,11 +342,11 @@ class Session:
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
 
     def read(self, at: float) -> None:
-        """Something was read whose server time is ``at``."""
+        """Record the server time of the latest read."""
         self._server_time, self._read_at = at, self._now()
 
     def failed(self, error: DatabaseError) -> None:
-        """A read failed. Keeps why, and has the loop connect again where the connection is gone."""
+        """Record a failed read. If the connection is lost, make the loop connect again."""
         self.error_text = str(error)
         if self.workspace is None or isinstance(error, LostError | UnreachableError):
             self.link = Link.LOST if self.workspace else Link.CONNECTING
@@ -344,24 +354,26 @@ class Session:
             self._wake.set()
 
     async def _wait(self) -> None:
-        """Until there is something to do. Being woken means only that this may have changed."""
-        while (seconds := self._pause()) > 0:
+        """Wait until the next poll or connection attempt is due, which a wake-up may bring forward."""
+        while (seconds := self.next_poll) > 0:
             self._wake.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):  # before Python 3.12, wait_for may swallow a cancellation
                     await self._wake.wait()
 
-    def _pause(self) -> float:
+    @property
+    def next_poll(self) -> float:
+        """Seconds until the loop polls or connects again."""
         if self.link is not Link.LIVE:
             return self.retry_at - self._now()
         if self.paused and not self._forced:
             return LONG
-        return min(self._fast.wait(), self._slow.wait())
+        return min(self._screen_clock.wait(), self._findings_clock.wait())
 
     # changing
 
     def carry_out(self, dry_run: DryRun) -> BulkRun:
-        """Commit what was dry-run. The work goes on whatever becomes of the screen that asked for it."""
+        """Commit a dry run in a task of its own, which continues when the screen is closed."""
         from console.model.bulk_run import BulkRun
 
         if self.workspace is None:
@@ -371,11 +383,11 @@ class Session:
         return work
 
     def unseen(self) -> list[str]:
-        """What became of works that ended after nobody looked any more, a line each."""
-        return [f"{work.dry_run.action}: {work.told}" for work in self.works if not work.seen]
+        """Return a line for each run whose result was not on the screen."""
+        return [f"{work.dry_run.action}: {work.summary}" for work in self.works if not work.seen]
 
     async def close(self) -> None:
-        """Let no commit go on unseen: stop works between two chunks, wait for them, end the connections."""
+        """Stop runs between two chunks, wait for them, and close the connections."""
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.wait([self._loop])

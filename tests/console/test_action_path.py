@@ -233,7 +233,7 @@ async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, etern
         await tui.app.session.close()
         work = tui.app.session.works[0]
         assert work.ended
-        told = work.told
+        told = work.summary
     changed = (await eternaltwin_db.row(task))["status"] == "Available"
     assert told == ("1 changed" if changed else "1 locked")
 

@@ -194,7 +194,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         await tui.wait_for("of 500, ", " a second, about ")
         tui.app.screen.query_one("#stop", Button).press()
         proxy.delay = 0.0
-        text = await tui.wait_for("changed", "refused", "stopped before its turn came", "Close")
+        text = await tui.wait_for("changed", "refused", "stopped earlier", "Close")
         done = await tasker_db.value(count)
         assert 0 < done < 500
         assert f"{done} changed" in text
@@ -204,7 +204,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         await tui.wait_for("of 500, ", lambda: not tui.app.screen.query_one("#more").display)
         tui.app.screen.query_one("#stop", Button).press()
         proxy.delay = 0.0
-        await tui.wait_for("changed", "refused", "stopped before its turn came", "Close")
+        await tui.wait_for("changed", "refused", "stopped earlier", "Close")
         before, done = done, await tasker_db.value(count)
         assert before < done < 500, "it went on where it was stopped"
         await tui.press("enter")

@@ -196,4 +196,4 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
         await tui.press("enter")
         own_server.fall_back()
         await tui.wait_for("The server was replaced: changes of 1 node are lost")
-        assert tui.app.session.works[0].told == "1 lost"
+        assert tui.app.session.works[0].summary == "1 lost"

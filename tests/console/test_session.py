@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from console.model import bulk_run
 from console.model.bulk_run import BulkRun
 from console.model.node_list import ListKind, NodeList
 from console.model.session import Link, Session
@@ -77,7 +78,7 @@ async def test_a_paused_session_looks_when_asked(
 
         session.read_screen = viewer
         assert session.pause()
-        await wait_for(lambda: session._pause() > 60)
+        await wait_for(lambda: session.next_poll > 60)
         before = len(looks)
         session.refresh()
         await wait_for(lambda: len(looks) > before)
@@ -215,9 +216,9 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(eternaltwin_db: Etern
         await work.task
     assert steps == [500, 1200]
     assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}
-    assert work.told == "500 changed, 700 refused"
+    assert work.summary == "500 changed, 700 refused"
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 500
-    assert "before its turn" in work.results[-1].why
+    assert work.results[-1].why == bulk_run.STOPPED
 
 
 async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:

@@ -50,10 +50,11 @@ def slow(server: PostgresServer, eternaltwin: str) -> Iterator[str]:
 async def look(tui: TuiDriver, clock: EarlyConnect) -> None:
     """Let the time pass until each part of a look is due, so that all work so far is paid for; have the next one."""
     session = tui.app.session
-    seen, sought = session._fast.polls, session._slow.polls
-    clock.skip(max(session._fast.wait(), session._slow.wait()))
-    session._wake.set()
-    await tui.wait_for(lambda: session._fast.polls > seen and session._slow.polls > sought)
+    before = session.polls
+    clock.skip(max(session.waits))
+    assert session.pause()
+    assert not session.pause()  # wakes the loop, which sleeps by the real clock
+    await tui.wait_for(lambda: all(now > then for now, then in zip(session.polls, before, strict=True)))
 
 
 async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: EternaltwinDb, slow: str, tmp_path: Path) -> None:
@@ -61,14 +62,14 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
     clock = EarlyConnect()
     async with run_tui(slow, tmp_path, now=clock, interval=0.2) as tui:
         session = tui.app.session
-        await tui.wait_for("● live", lambda: session._slow.polls > 0)
+        await tui.wait_for("● live", lambda: session.polls[1] > 0)
         assert session.workspace is not None
         load: Load = session.workspace.database.load
         assert session.pace > 2 * session.interval
         began, worked = clock(), load.worked
         while clock() - began < 2 * Load.WINDOW:
             await look(tui, clock)
-        clock.skip(max(session._fast.wait(), session._slow.wait()))
+        clock.skip(max(session.waits))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
         tui.app.session.changed()
         text = await tui.wait_for("throttled")
@@ -85,12 +86,12 @@ async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
         session = tui.app.session
         await tui.wait_for("● live", "1 stuck")
         await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
-        before = session._fast.polls
+        before = session.polls[0]
         await tui.press("2")
         await tui.wait_for("overdue timer", "page not read")
         for _ in range(50):
             await tui.pilot.pause()
-        assert session._fast.polls - before <= 3
+        assert session.polls[0] - before <= 3
 
 
 def test_info_tells_the_share(eternaltwin: str) -> None:

@@ -25,7 +25,7 @@ async def perform(page: PageScreen, plan: Plan) -> None:
         page.say(str(error), "bad")
         return
     await page.app.push_screen_wait(ResultScreen(plan, work))
-    page.say(f"{plan.title}: {work.told}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
+    page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     page.acted()
     session.refresh()
 
