@@ -130,13 +130,13 @@ async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tm
     estuary_db = await EstuaryDb.open(dsn)
     poison = await estuary_db.task(2, wake=-900, inbox=['"text 7"', (ZERO, {"type": "shard_failed"})])
     orphaned = await estuary_db.task(2, wake=None, beat=4000)
-    stale_engines = await estuary_db.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
+    unread = await estuary_db.task(2, wake=None, inbox=[(ZERO, {"type": "shard_failed"})])
     await estuary_db.task(2, wake=-900, inbox=[(ZERO, {"type": "shard_failed"})])
     await estuary_db.task(2, wake=-900, beat=4000)
     await estuary_db.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
     dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (orphaned, poison, stale_engines)]
+    assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (orphaned, poison, unread)]
     assert [x.fingerprint for x in dead_letters] == [
         "locked by a dead worker · LIVE_SPEC_CONTROLLER",
         'undecodable message · LIVE_SPEC_CONTROLLER: "text <n>"',

@@ -223,12 +223,12 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
     before = await eternaltwin_db.value(pids)
     detail = await reader(workspace).detail(eternaltwin_db.id(task))
     assert detail is not None
-    stale_engines = {
+    unread = {
         section.name: section.scan_required.why
         for section in detail.sections
         if section.scan_required and not section.scan_required.need
     }
-    assert "out of range" in stale_engines["times"]
+    assert "out of range" in unread["times"]
     assert len(detail.sections) > 1
     assert await eternaltwin_db.value(pids) == before
     await workspace.close()

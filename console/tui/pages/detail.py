@@ -30,7 +30,7 @@ def detail(
     status: Status | None,
     helps: dict[str, str],
     entries: Sequence[AuditLogEntry],
-    stale_engines: str = "",
+    why_unread: str = "",
     ascii: bool = False,
 ) -> list[Line]:
     """The lines of a detail page. ``helps``: how to reach the action that a finding suggests, by action name."""
@@ -44,7 +44,7 @@ def detail(
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, width, now, ascii), BLANK]
-    lines.append(heading("AuditLog", stale_engines or ("" if entries else "nothing was done to it from here")))
+    lines.append(heading("Audit log", why_unread or ("" if entries else "nothing was done to it from here")))
     for entry in entries:
         when = f"{formatting.instant(entry.at)}  {entry.action} by {entry.role} ({entry.os_user}@{entry.host})"
         result = next((r for r in entry.results if r.id == page.node.id), None)

@@ -84,7 +84,7 @@ class DetailScreen(PageScreen):
             status=statuses[0] if statuses else None,
             helps=self.helps(),
             entries=self._entries,
-            stale_engines=self._unread,
+            why_unread=self._unread,
             ascii=self.host.ascii,
         )
 

@@ -404,7 +404,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     parent = await estuary_db.task(32767, state={"Waiting": {"partial": 1, "pending": 1}})
     child = await estuary_db.task(32767, parent=parent)
     orphaned = await estuary_db.task(beat=900)
-    stale_engines = await estuary_db.task(inbox=[(ZERO, {"type": "shard_failed"})])
+    unread = await estuary_db.task(inbox=[(ZERO, {"type": "shard_failed"})])
     workspace = await opened(estuary, tmp_path)
     r: Reader = reader(workspace, LABEL)
     page = await r.children(estuary_db.id(parent))
@@ -413,7 +413,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     assert [n.id for n in (await r.children(estuary_db.id(parent), allow_scan=True)).nodes] == [estuary_db.id(child)]
     findings = await r.findings()
     assert {u.code for u in findings.skipped_findings} == {"locked_by_a_dead_worker", "unread_inbox", "missing_child"}
-    for task, code in ((orphaned, "locked_by_a_dead_worker"), (stale_engines, "unread_inbox")):
+    for task, code in ((orphaned, "locked_by_a_dead_worker"), (unread, "unread_inbox")):
         detail = await r.detail(estuary_db.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "checking one task is cheap"

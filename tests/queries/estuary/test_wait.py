@@ -179,9 +179,9 @@ async def test_a_task_that_ends_while_it_is_waited_for_is_gone(estuary_db: Estua
 async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick: Workspace, executor: Executor) -> None:
     """The executor never reads the message; each poll ends with the task due again."""
     plane = "15:00:00:00:00:00:00:01"
-    stale_engines = sent({"initialize": {"migration_id": plane}})
-    task = await estuary_db.task(8, wake=-1, state={"migration_id": plane}, inbox=[stale_engines])
-    named = {"position": 1, "digest": digest(stale_engines), "decodable": True}
+    unread = sent({"initialize": {"migration_id": plane}})
+    task = await estuary_db.task(8, wake=-1, state={"migration_id": plane}, inbox=[unread])
+    named = {"position": 1, "digest": digest(unread), "decodable": True}
     async with asyncio.timeout(60):
         while True:
             dry_run = await dry_run_of(quick, "drop", [estuary_db.id(task)], named, LABEL)
