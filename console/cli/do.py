@@ -153,7 +153,7 @@ async def _confirm_and_commit(
         return None, CommitEnd()
     if not possible:
         if bulk is not None:
-            bulk.outcomes(dry_run.results)
+            bulk.add_results(dry_run.results)
         return Outcomes(results=dry_run.results), CommitEnd()
     return await _commit(workspace, dry_run, bulk)
 

@@ -1,4 +1,4 @@
-"""Chunks of an action one after the other, two at once where that is safe; a lost server is waited for."""
+"""Run an action in chunks, two at a time if that is safe. A bulk waits for a lost server."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from queries.write import commit_status
 from queries.write.action_transaction import Committed, Request
 from queries.write.bulk_list import BulkList
 
-PATIENCE = 900.0  # seconds that a server is waited for
+PATIENCE = 900.0  # seconds to wait for a lost server
 
 Versions = dict[str, str]
 
 
 class Progress(Record):
-    """How far an action has come, and what the chunk that was just committed (or not) has done.
+    """Progress of an action, with the outcomes of the last chunk, whose changed rows are not decoded.
 
-    Of its changes the rows are as the server spelled them, until somebody reads them: of many, few are looked at.
-    ``waits``: seconds until the server is asked again, where it was lost; ``error_text`` says why. ``bulk`` is the id
-    by which what is left can be continued, "" where it cannot. ``given_up``: the server was waited for long enough.
-    ``held``: seconds it goes on waiting at most for nodes that an executor has.
+    ``waits``: seconds until the next attempt to reach a lost server; ``error_text`` has the reason. ``bulk``: id with
+    which the rest can be resumed, or "". ``given_up``: the server did not return in time. ``held``: most seconds that
+    the action still waits for nodes that an executor is running.
     """
 
     done: int
@@ -42,10 +41,10 @@ class Progress(Record):
 
 
 class Chunk(Record):
-    """What became of a chunk. ``left``: nodes to try again, with their versions.
+    """Outcomes of a chunk. ``left``: unchanged nodes to try again, with their versions.
 
-    Nothing was done to them for want of a server, or because an interrupted transaction of this bulk may hold them.
-    ``unsettled``: transactions that were sent for COMMIT, and that the server could not be asked about any more.
+    The server was lost before they changed, or an interrupted transaction of this bulk may hold locks on them.
+    ``unsettled``: transactions whose COMMIT was sent and whose status the server could not report.
     """
 
     outcomes: Outcomes
@@ -59,9 +58,9 @@ Run = Callable[[Workspace, Request, Versions], Awaitable[Chunk]]
 
 
 class Bulk:
-    """The run of one action. ``pieces`` are chunks, or outcomes of nodes that nothing is to be done to.
+    """A running action. ``pieces`` are chunks, or outcomes of skipped nodes.
 
-    Without ``bulk_list`` nothing is waited for: what the server was lost for is told as it is.
+    Without ``bulk_list`` a lost server is not waited for; its error is reported for the nodes concerned.
     """
 
     def __init__(
@@ -76,17 +75,17 @@ class Bulk:
         self._workspace = workspace
         self._run = run
         self._pieces = pieces
-        self._again: list[Piece] = []  # left by a lost server: they go first
+        self._again: list[Piece] = []  # to try again after a lost server, before the rest
         self._running: dict[asyncio.Task[Chunk], Piece] = {}
         self._unsettled: list[tuple[Request, Committed, Outcomes]] = []
         self._ahead: Outcomes | Piece | None = None
         self._total, self._done = total, 0
         self._stop = stop
-        self._frozen = bulk_list
-        self._trouble = ""
+        self._bulk_list = bulk_list
+        self._error_text = ""
 
     async def steps(self) -> AsyncGenerator[Progress]:
-        """Carry it out. Each step is a chunk, or a pause."""
+        """Run the action. Yields the progress after each chunk and before each pause."""
         try:
             while True:
                 for step in self._start():
@@ -109,13 +108,13 @@ class Bulk:
             for task in self._running:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
-            if self._frozen is not None:
-                self._frozen.close()
+            if self._bulk_list is not None:
+                self._bulk_list.close()
 
     def _start(self) -> Iterator[Progress]:
-        """Begin what can go now; of nodes that nothing is to be done to, give the outcomes."""
+        """Start the chunks that can run now. Yields the outcomes of skipped nodes."""
         while not (self._stop.is_set() or self._lost()):
-            # While the server takes no changes, `_pieces` would refuse every node for it.
+            # `_pieces` must not be read while the server accepts no changes: it would refuse every node.
             ahead = self._ahead or (self._again.pop(0) if self._again else next(self._pieces, None))
             self._ahead = None
             if ahead is None:
@@ -129,7 +128,7 @@ class Bulk:
                 return
 
     async def _finished(self) -> list[Outcomes]:
-        """Wait for a chunk. What it tells may be of another server than what the chunks before it told."""
+        """Wait for a chunk, then check the earlier ones: the server may have been replaced in between."""
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
         outcomes = [self._ended(task).outcomes for task in done]
         with contextlib.suppress(DatabaseError):
@@ -138,15 +137,15 @@ class Bulk:
         return [each for each in outcomes if each.results]
 
     def _decided(self, *, last: bool = False) -> list[Outcomes]:
-        """Take what the server has said since about transactions that it could not be asked about.
+        """Return the outcomes of transactions whose status is known by now. Aborted ones are tried again.
 
-        What it rolled back is tried again. ``last``: it will not be asked again, so the others are unknown.
+        ``last``: the server will not be queried again, so transactions without a status are unknown.
         """
         decided, waiting = [], []
         for request, sent, outcomes in self._unsettled:
             if sent.fate == commit_status.ABORTED:
                 self._again.append(
-                    (request, {i: sent.action_transaction.asked[i] for i in sent.action_transaction.touched})
+                    (request, {i: sent.action_transaction.given[i] for i in sent.action_transaction.touched})
                 )
             elif sent.fate == commit_status.COMMITTED:
                 results = tuple(Result(id=r.id, outcome=Outcome.CHANGED) for r in outcomes.results)
@@ -160,31 +159,31 @@ class Bulk:
         return decided
 
     def _more(self) -> bool:
-        return bool(self._unsettled) or (self._frozen is not None and bool(self._frozen.left))
+        return bool(self._unsettled) or (self._bulk_list is not None and bool(self._bulk_list.left))
 
     def _lost(self) -> bool:
-        """Return True while there is no server that takes changes, and one is waited for."""
-        if self._frozen is None:
+        """Return True while the bulk waits for a server that accepts changes."""
+        if self._bulk_list is None:
             return False
-        self._trouble = self._trouble or self._workspace.database.why_read_only()
-        return bool(self._trouble)
+        self._error_text = self._error_text or self._workspace.database.why_read_only()
+        return bool(self._error_text)
 
     def _begin(self, piece: Piece, over: str) -> None:
-        request = msgspec.structs.replace(piece[0], over=over, bulk_list=self._frozen)
+        request = msgspec.structs.replace(piece[0], over=over, bulk_list=self._bulk_list)
         self._running[asyncio.create_task(self._started(request, piece[1]))] = request, piece[1]
 
     async def _started(self, request: Request, versions: Versions) -> Chunk:
         return await self._run(self._workspace, request, versions)
 
     def _ended(self, task: asyncio.Task[Chunk]) -> Chunk:
-        """Take what a chunk has come to; what a lost server has left of it is tried again."""
+        """Return a finished chunk. Nodes that a lost server left unchanged are queued again."""
         request, _ = self._running.pop(task)
         chunk = task.result()
-        if self._frozen is None:
+        if self._bulk_list is None:
             return chunk
         for sent in chunk.unsettled:
-            self._trouble = self._trouble or chunk.error_text
-            self._frozen.interrupted()
+            self._error_text = self._error_text or chunk.error_text
+            self._bulk_list.interrupted()
             ids = set(sent.action_transaction.touched)
             about = tuple(r for r in chunk.outcomes.results if r.id in ids)
             rest = tuple(r for r in chunk.outcomes.results if r.id not in ids)
@@ -193,28 +192,28 @@ class Bulk:
             self._unsettled.append((request, sent, Outcomes(results=about, changes=copies)))
         if not chunk.left:
             return chunk
-        self._trouble = chunk.error_text
+        self._error_text = chunk.error_text
         if not any(r.outcome is Outcome.LOCKED for r in chunk.outcomes.results if r.id in chunk.left):
-            self._frozen.interrupted()
+            self._bulk_list.interrupted()
         self._again.append((request, chunk.left))
-        told = tuple(r for r in chunk.outcomes.results if r.id not in chunk.left)
-        return msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=told))
+        done = tuple(r for r in chunk.outcomes.results if r.id not in chunk.left)
+        return msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=done))
 
     def _connection(self, request: Request) -> str | None:
-        """Over which one it may go now, beside those that are running; None where it has to wait for them."""
-        beside = [r for r, _ in self._running.values()]
-        if any(not r.action.independent or r.action is not request.action for r in beside):
+        """Return the connection for a chunk besides the running ones; None if it must wait for them."""
+        running = [r for r, _ in self._running.values()]
+        if any(not r.action.independent or r.action is not request.action for r in running):
             return None
-        taken = {r.over for r in beside}
+        taken = {r.over for r in running}
         if "write" not in taken:
             return "write"
         return None if "read" in taken or self._workspace.database.locked("read") else "read"
 
     def _step(self, outcomes: Outcomes) -> Progress:
         self._done += len(outcomes.results)
-        if self._frozen is not None:
-            # One that is unknown stays in the list: who continues it asks the server again.
-            self._frozen.outcomes([r for r in outcomes.results if r.outcome is not Outcome.UNKNOWN])
+        if self._bulk_list is not None:
+            # Nodes with unknown outcome stay in the list: a resumed bulk queries the server again.
+            self._bulk_list.add_results([r for r in outcomes.results if r.outcome is not Outcome.UNKNOWN])
         return self._progress(chunk=outcomes)
 
     def _progress(
@@ -225,15 +224,15 @@ class Bulk:
             total=self._total,
             chunk=chunk or Outcomes(results=()),
             waits=waits,
-            error_text=self._trouble,
-            bulk=self._frozen.head.id if self._frozen is not None else "",
+            error_text=self._error_text,
+            bulk=self._bulk_list.head.id if self._bulk_list is not None else "",
             given_up=given_up,
         )
 
     async def _wait(self) -> AsyncGenerator[Progress]:
-        """Wait until a server takes changes, the operator stops, or patience ends."""
+        """Wait until a server accepts changes, the operator stops, or the time limit ends."""
         backoff, deadline = Backoff(), time.monotonic() + PATIENCE
-        while self._trouble and not self._stop.is_set():
+        while self._error_text and not self._stop.is_set():
             if time.monotonic() > deadline:
                 yield self._progress(given_up=True)
                 return
@@ -248,7 +247,7 @@ class Bulk:
                 await self._workspace.renew()
                 await self._workspace.journal.check()
             except DatabaseError as error:
-                self._trouble = error.line
+                self._error_text = error.line
             else:
-                self._trouble = self._workspace.database.why_read_only()
+                self._error_text = self._workspace.database.why_read_only()
         yield self._progress()

@@ -1,14 +1,14 @@
-"""The one write path: dry-run, commit, settle an unknown commit. Every change anywhere goes through here.
+"""Write path of every change: dry run, commit, and the outcome of a commit whose answer was lost.
 
-An action's sections run in one short READ COMMITTED transaction: ``lock`` takes the rows (skipping those that somebody
-else holds) and tells their versions, ``refused`` names nodes the action is not for, ``rows`` copies what is about to be
-touched, ``change`` changes it - guarded again by version in its own WHERE - and ``rows`` copies it once more. A
-dry run rolls back there; a commit first compares what it read with what the dry run showed. Nodes drop out by
-name; the others go on.
+The sections of an action run in one short READ COMMITTED transaction. ``lock`` locks the rows with SKIP LOCKED and
+returns their versions. ``refused`` returns nodes that the action does not apply to. ``rows`` copies the rows that will
+change. ``change`` changes them and checks the versions again in its WHERE. ``rows`` copies the rows once more. A dry
+run then rolls back. A commit compares the first copy with the dry run's. Nodes that cannot change are skipped, each
+with its reason; the others continue.
 
-Of an action with ``waits``, a ``refused`` row may say ``for_now``: an executor has the node at the moment, and
-:mod:`queries.actions.wait` can try again. The ``steady`` text of its ``lock`` row must not change meanwhile. ``rows``
-may take ``copied``, the rows that it gave before the change: what was found through a deleted row is looked up by them.
+If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
+:mod:`queries.actions.wait` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
+wait. ``rows`` may take ``copied``, the keys of the first copy, to find rows that were reached through a deleted row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.contract.loader import Engine
 from queries.contract.spec import Action
-from queries.db.database import Transaction
 from queries.db.shared_sql import statement
 from queries.errors import (
     ConflictError,
@@ -50,23 +49,23 @@ from queries.write.action_transaction import (
     GuardMissedError,
     Request,
     TableLockedError,
-    nothing,
+    unchanged,
 )
 from queries.write.bulk_list import BulkList
 
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
 CHUNK = 500
-NARROWING = 10.0  # seconds a chunk may take, with the time to find out which of its nodes break it off
+NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
 UNCHANGED = "Nothing was changed."
 RECALLED = "committed before the console ended (transaction {xid})"
-UNREPLICATED = "committed on this server, but no synchronous standby has confirmed it: a failover may lose it"
+UNREPLICATED = "committed on this server, but not confirmed by a synchronous standby: a failover may lose it"
 UNANSWERED = (
-    "committed on this server; the answer was lost, and whether a synchronous standby has it is not known: a failover "
-    "may lose it"
+    "committed on this server, but the answer was lost, so confirmation by a synchronous standby is unknown: "
+    "a failover may lose it"
 )
-UNSETTLED = "the connection broke around COMMIT and the server cannot say what became of transaction {xid}"
+UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 
 
 async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapping[str, Any]) -> DryRun:
@@ -133,33 +132,33 @@ def bulk(
 
 
 async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...]:
-    """Find out what became of chunks of an unfinished bulk: those without an outcome, all after a failover.
+    """Resolve the chunks of an unfinished bulk that have no outcome; after a failover, all its chunks.
 
-    Where the server cannot tell, their nodes are left: those that were changed are not at their version any more.
-    Raises DatabaseError.
+    If the server cannot report a chunk's status, its nodes stay in the list. The guard skips those that were changed,
+    because their version is another. Raises DatabaseError.
     """
     results: list[Result] = []
     unknown = bulk_list.open
     for chunk in bulk_list.chunks:
         if chunk not in unknown and chunk.mark.history == workspace.server.history:
             continue
-        status = await commit_status.status(
+        status = await commit_status.recalled_status(
             workspace.database, chunk.mark, chunk.entry, table=workspace.audit_log_file is None
         )
         found: list[Result] = []
         if chunk not in unknown and status == commit_status.ABORTED:
-            ids = [i for i in chunk.ids if i in bulk_list.told and bulk_list.told[i].outcome is Outcome.CHANGED]
+            ids = [i for i in chunk.ids if i in bulk_list.results and bulk_list.results[i].outcome is Outcome.CHANGED]
             found = [Result(id=i, outcome=Outcome.LOST, why=failover.LOST) for i in ids]
         elif chunk in unknown and status == commit_status.COMMITTED:
             found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=chunk.mark.xid)) for i in chunk.ids]
         if found:
-            bulk_list.outcomes(found)
+            bulk_list.add_results(found)
             results += found
         if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
-            told = found or [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
+            aborted = [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
             with contextlib.suppress(DatabaseError):
                 workspace.audit_log_file.append(
-                    msgspec.structs.replace(chunk.entry, results=tuple(told)), intended=False
+                    msgspec.structs.replace(chunk.entry, results=tuple(found or aborted)), intended=False
                 )
     return tuple(results)
 
@@ -189,7 +188,7 @@ def _pieces(
 
 
 def statements(engine: Engine, action: Action) -> str:
-    """The action's SQL in the order in which it runs, for reading and copying."""
+    """Return the action's SQL in execution order, to show or copy."""
     parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
     return "\n\n".join(parts)
 
@@ -224,7 +223,7 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _storable(value: object) -> bool:
-    """Whether the audit log can keep it: a command line's arguments may hold any bytes, and jsonb has no NUL."""
+    """Return True if the audit log can store the value: arguments may contain any bytes, and jsonb has no NUL."""
     try:
         return b"\0" not in str(value).encode()
     except UnicodeEncodeError:
@@ -232,10 +231,10 @@ def _storable(value: object) -> bool:
 
 
 async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Chunk:
-    """One chunk, with whatever goes wrong told as outcomes."""
+    """Commit one chunk. Errors become outcomes."""
     parts = await _attempt(workspace, request, versions, commit=True)
     xids = [p.xid for p in parts if p.xid]
-    left = {i: version for p in parts for i, version in p.again.items()}
+    left = {i: version for p in parts for i, version in p.retry.items()}
     results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
     if request.bulk_list is not None and request.bulk_list.may_hold_locks:
         left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.LOCKED}
@@ -254,7 +253,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
 async def _attempt(
     workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
 ) -> list[ActionTransaction]:
-    """Run one transaction. What breaks it off for the sake of some nodes is narrowed down to those by halving."""
+    """Run one transaction. If some nodes make it fail, halve the nodes until only these are skipped."""
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
     action_transaction = ActionTransaction(request, versions)
@@ -263,29 +262,30 @@ async def _attempt(
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
-        outcome, why = Outcome.STALE, "it changed under the statement"
-        if request.reader.found.policies:  # it was locked at its version, so that hardly anybody else can have been it
+        outcome, why = Outcome.STALE, "it changed during the statement"
+        if request.reader.found.policies:  # another writer is unlikely: the row was locked at its version
             outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
-        stale = nothing(request, missed, outcome, why)
+        stale = unchanged(request, missed, outcome, why)
         return [stale, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableLockedError as error:
-        return [nothing(request, versions, Outcome.LOCKED, error.line)]
+        return [unchanged(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
         policies = request.reader.found.policies
         if policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         if policies:
-            return [nothing(request, versions, Outcome.DENIED, f"row-level policy, or a missing right: {error.line}")]
-        needed = f"The action needs {', '.join(request.action.privileges)}; to write to the audit log, INSERT there."
-        return [nothing(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
+            why = f"row-level policy or missing privilege: {error.line}"
+            return [unchanged(request, versions, Outcome.DENIED, why)]
+        needed = f"The action needs {', '.join(request.action.privileges)}, and INSERT on the audit log."
+        return [unchanged(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         if not commit and not _narrows(error):
             raise
-        action_transaction = nothing(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
+        action_transaction = unchanged(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
         if isinstance(error, LostError | UnreachableError | ReadOnlyError):
-            action_transaction.again = versions
+            action_transaction.retry = versions
         return [action_transaction]
     return [action_transaction]
 
@@ -299,19 +299,19 @@ async def _halved(
     commit: bool,
     until: float,
 ) -> list[ActionTransaction]:
-    """Try both halves of nodes that broke a transaction off with ``error``."""
+    """Run both halves of the nodes whose transaction failed with ``error``."""
     items = sorted(versions.items())
     attempts: list[ActionTransaction] = []
     for half in (dict(items[: len(items) // 2]), dict(items[len(items) // 2 :])):
         if time.monotonic() < until:
             attempts += await _attempt(workspace, request, half, commit=commit, until=until)
         else:
-            attempts.append(nothing(request, half, _outcome(request, error), f"{error.line} {UNCHANGED}"))
+            attempts.append(unchanged(request, half, _outcome(request, error), f"{error.line} {UNCHANGED}"))
     return attempts
 
 
 def _narrows(error: DatabaseError) -> bool:
-    """Whether some nodes may be to blame, so that the others can go on without them. Class 22 is a bad value."""
+    """Return True if some nodes may have caused the error, so that the others can continue. Class 22: invalid value."""
     if isinstance(error, ReadOnlyError):
         return False
     return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
@@ -323,7 +323,7 @@ async def _transact(
     database, file = workspace.database, workspace.audit_log_file
     async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
         if why := await workspace.unsafe(request.reader, request.action, transaction):
-            action_transaction.fail(Outcome.REFUSED, why)
+            action_transaction.skip_all(Outcome.REFUSED, why)
             return
         await action_transaction.run(transaction, request.row_digests if commit else None)
         if not commit:
@@ -338,19 +338,21 @@ async def _transact(
         else:
             file.append(entry, intended=True)
         if request.bulk_list is not None:
-            request.bulk_list.begun(mark, entry)
+            request.bulk_list.add_chunk(mark, entry)
         sent = time.monotonic()
         try:
-            status = await _ended(transaction)
+            status = await commit_status.send_commit(transaction)
         except (ConflictError, SlowError) as error:
-            action_transaction.fail(_outcome(request, error), error.line)
-            _tell(file, request, action_transaction, entry)
+            action_transaction.skip_all(_outcome(request, error), error.line)
+            _append_outcome(file, request, action_transaction, entry)
             raise
         caveat = UNREPLICATED if transaction.unreplicated else ""
     if status is None:
         gone = commit_status.DEADLINE if request.bulk_list is None else commit_status.GONE
-        fate = await commit_status.settled(database, mark, action_transaction, entry, table=file is None, gone=gone)
-        status, caveat = fate.status, UNANSWERED if fate.synchronous else ""
+        found = await commit_status.wait_for_status(
+            database, mark, action_transaction, entry, table=file is None, gone=gone
+        )
+        status, caveat = found.status, UNANSWERED if found.synchronous else ""
     if status != commit_status.ABORTED:
         done = Committed(mark, action_transaction, entry, table=file is None, sent=sent, answered=time.monotonic())
         done.settled = status == commit_status.COMMITTED
@@ -360,32 +362,18 @@ async def _transact(
     if status == commit_status.COMMITTED:
         action_transaction.xid, action_transaction.caveat = mark.xid, caveat
     elif status == commit_status.ABORTED:
-        action_transaction.again = {i: action_transaction.asked[i] for i in action_transaction.live}
-        action_transaction.fail(Outcome.REFUSED, commit_status.ROLLED_BACK)
+        action_transaction.retry = {i: action_transaction.given[i] for i in action_transaction.live}
+        action_transaction.skip_all(Outcome.REFUSED, commit_status.ROLLED_BACK)
         action_transaction.copies = ()
     else:
-        action_transaction.fail(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
-    _tell(file, request, action_transaction, entry)
+        action_transaction.skip_all(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
+    _append_outcome(file, request, action_transaction, entry)
 
 
-async def _ended(transaction: Transaction) -> str | None:
-    """Send COMMIT: ``committed`` or ``aborted``, None where no answer came. Raises ConflictError."""
-    try:
-        answer = await transaction.control("COMMIT")
-    except LostError:
-        return None
-    except SlowError:
-        raise
-    except DatabaseError as error:
-        # A deferred constraint may still fail here; the server has rolled back then.
-        raise ConflictError(str(error), code=error.code) from error
-    return commit_status.COMMITTED if answer == "COMMIT" else commit_status.ABORTED
-
-
-def _tell(
+def _append_outcome(
     file: audit_log.File | None, request: Request, action_transaction: ActionTransaction, intent: AuditLogEntry
 ) -> None:
-    """Append the outcome to the local audit log. If that fails, the entry has no outcome, which reads as unknown."""
+    """Append the outcome to the local audit log. If that fails, the entry has no outcome and is shown as unknown."""
     if file is not None:
         with contextlib.suppress(DatabaseError):
             file.append(_entry(request, action_transaction, intent.xid, intent.id), intended=False)

@@ -1,9 +1,9 @@
-"""Wait for nodes that an executor has at the moment, and act on each as soon as it is free.
+"""Wait for nodes that an executor is running, and act on each as soon as it is free.
 
-A task whose poll fails again and again is idle for seconds only, between its timeout and the next retry. No operator
-hits that window by hand. What the operator agreed to is tried again at short intervals, up to a limit. Each try is one
-transaction that takes the node in the version it finds, because the retries themselves change that. What must not
-change meanwhile is the node's ``steady`` text, which the action's ``lock`` section gives.
+A task whose poll fails repeatedly is idle only for seconds, between its timeout and the next retry. An operator cannot
+hit that window by hand. So the confirmed action is tried again at short intervals, up to a limit. Each attempt is one
+transaction. It accepts the node in its current version, because the executor's retries change the version. The node's
+``steady`` text from the action's ``lock`` section must not change during the wait.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from queries.write import audit_log
 from queries.write.action_transaction import CHANGED_MEANWHILE
 from queries.write.bulk_list import BulkList
 
-PAUSE = 0.1  # seconds between two tries; one try takes about 5 ms
-MOST = 3600.0  # seconds a wait may last
+PAUSE = 0.1  # seconds between two attempts; one takes about 5 ms
+MOST = 3600.0  # longest wait, in seconds
 
 STILL_HELD = "it was not free within {limit:.0f} s: {why}"
 
@@ -36,10 +36,9 @@ async def bulk(
     stop: asyncio.Event,
     bulk_list: BulkList | None = None,
 ) -> AsyncIterator[Progress]:
-    """Do what was dry-run, then wait up to ``dry_run.wait`` seconds for the nodes that were refused for now.
+    """Commit what was dry-run, then wait up to ``dry_run.wait`` seconds for nodes that were refused for now.
 
-    Once ``stop`` is set no further try begins. Without anything to wait for this is
-    :func:`queries.actions.perform.bulk`.
+    ``stop`` starts no further attempt. Without nodes to wait for, this is :func:`queries.actions.perform.bulk`.
     """
     limit = min(dry_run.wait, MOST)
     waiting = set(dry_run.for_now) & dry_run.versions.keys() if limit > 0 else set()
@@ -75,7 +74,7 @@ async def bulk(
 async def _tried(
     workspace: Workspace, wanted: DryRun, ids: list[str], operator: audit_log.Operator, why: dict[str, str]
 ) -> Outcomes:
-    """Try once, in one transaction. Return the outcomes of the nodes that need not be waited for any longer."""
+    """Try once, in one transaction. Return the outcomes of the nodes whose wait is over."""
     versions = {i: wanted.versions[i] for i in ids}
     part = msgspec.structs.replace(wanted, versions=versions, results=(), row_digests={}, waited=True)
     done = await perform.commit(workspace, part, operator)
@@ -83,13 +82,13 @@ async def _tried(
     for result in done.results:
         if result.id in done.for_now:
             why[result.id] = result.why
-        elif result.outcome is not Outcome.LOCKED and not _slipped(result):
+        elif result.outcome is not Outcome.LOCKED and not _changed_during_statement(result):
             ended.append(result)
     return msgspec.structs.replace(done, results=tuple(ended))
 
 
-def _slipped(result: Result) -> bool:
-    """Return True if the node was taken under the statement, and not changed before it."""
+def _changed_during_statement(result: Result) -> bool:
+    """Return True if the node changed during the statement, not before it."""
     return result.outcome is Outcome.STALE and result.why != CHANGED_MEANWHILE
 
 

@@ -1,4 +1,4 @@
-"""One transaction's worth of an action: lock, refuse, copy, change, copy again; who drops out on the way, and why."""
+"""One write transaction of an action: lock, refuse, copy, change, copy again. Nodes that cannot change are skipped."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from queries.write import audit_log
 from queries.write.bulk_list import BulkList
 from queries.write.transaction_mark import TransactionMark
 
-# An executor writes such a node many times a second and holds it for moments: seconds to wait for one of the gaps.
+# An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
 PATIENCE, PAUSE = 0.5, 0.005
 
-Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as the server spells its JSON
+Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
 
-CHANGED_MEANWHILE = "it changed while it was waited for"
-POLICY = "row-level policy: this role sees it and may not change it"
-PROBES = 64  # statements that may be spent on telling rows that are held from rows that a policy hides
+CHANGED_MEANWHILE = "it changed during the wait"
+POLICY = "row-level policy: this role can see it, but not change it"
+PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
 _copied = itemgetter("id", "table", "key", "row")
 
 
 class Request(Record):
-    """What is asked for. ``row_digests`` is what the dry run showed, at a commit; ``over`` is the connection to use.
+    """Action, arguments, and ``over``: the connection to use.
 
-    ``bulk_list`` is the list of the bulk that it is a chunk of.
-    ``steady``: the operator waited for these nodes, so that their versions have changed. A node is taken in the version
-    that it has if its ``steady`` text is this one.
+    ``row_digests`` are those of the dry run, which a commit compares. ``bulk_list``: the bulk of which this is a chunk.
+    ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
+    in its current version if its ``steady`` text is unchanged.
     """
 
     reader: Reader
@@ -56,7 +56,7 @@ class Request(Record):
 
 
 class GuardMissedError(DatabaseError):
-    """A change touched fewer nodes than were locked for it; the transaction is rolled back."""
+    """The change did not reach every locked node; the transaction is rolled back."""
 
     def __init__(self, missed: Sequence[str]) -> None:
         super().__init__("The change did not reach every node.")
@@ -64,38 +64,38 @@ class GuardMissedError(DatabaseError):
 
 
 class TableLockedError(LockedError):
-    """Somebody holds a whole table: no node is to blame, and trying fewer of them would not help."""
+    """Another session locks a whole table, so fewer nodes would fail too."""
 
 
 class ImagesError(ConflictError):
-    """The row images claim deletions that the server did not make; the transaction is rolled back."""
+    """The row copies show deletions that the server did not make; the transaction is rolled back."""
 
 
 class ActionTransaction:
-    """Which nodes are still in, and what became of the others."""
+    """A transaction of an action: the nodes still to change, and the results of skipped nodes."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
         self.reader, self.action, self._awaited = request.reader, request.action, request.steady
-        self.asked = versions  # as they were given; of some nodes the version at hand takes their place in `versions`
-        self.versions = dict(versions)
+        self.given = versions
+        self.versions = dict(versions)  # a node that the operator waited for gets its current version
         self.live = sorted(versions)
-        # Seen by what stays the same, because they change all the time; and those of which it still does.
+        # Nodes with a guard token instead of a version, and those of them whose guarded fields are unchanged.
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
         self._same: set[str] = set()
-        self.dropped: dict[str, Result] = {}
-        # What has changed, rows as the server spelled them: for the audit log, which takes them unread.
+        self.skipped: dict[str, Result] = {}
+        # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
         self.row_digests: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
-        self.again: dict[str, str] = {}  # ids and versions that nothing was done to for want of a server
-        self.unsettled: Committed | None = None  # sent for COMMIT, and the server could not be asked what became of it
-        self.caveat = ""  # what is to be said of those that were changed
+        self.retry: dict[str, str] = {}  # ids and versions that did not change because the server was lost
+        self.unsettled: Committed | None = None  # COMMIT was sent, and the server could not report the outcome
+        self.caveat = ""  # reason noted with each changed node
         self.xid: str | None = None
-        self.at = 0.0  # when its transaction began, by the server's clock
-        self.for_now: list[str] = []  # nodes refused because an executor has them at the moment
-        self.steady: dict[str, str | None] = {}  # by node: what must not change while the operator waits for it
+        self.at = 0.0  # start of the transaction, by the server's clock
+        self.for_now: list[str] = []  # nodes refused because an executor is running them
+        self.steady: dict[str, str | None] = {}  # by node: text that must not change during a wait
         self._foreign: set[tuple[str, str, str]] = set()
-        self._about: dict[str, list[str]] = {}  # ids and versions of those that are in, as statements take them
+        self._nodes: dict[str, list[str]] = {}  # ids and versions of `live` as statement parameters; {}: build again
         self._sections = self.reader.engine.actions[self.action.script]
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
@@ -106,42 +106,43 @@ class ActionTransaction:
             "copied": None,
         }
 
-    def drop(self, node_id: str, outcome: Outcome, why: str) -> None:
-        """Leave a node out, by name."""
-        self.dropped[node_id] = Result(id=node_id, outcome=outcome, why=why)
+    def skip(self, node_id: str, outcome: Outcome, why: str) -> None:
+        """Skip a node, with its result."""
+        self.skipped[node_id] = Result(id=node_id, outcome=outcome, why=why)
         self.live.remove(node_id)
-        self._about = {}
+        self._nodes = {}
 
-    def fail(self, outcome: Outcome, why: str) -> None:
-        """Leave out all that are still in."""
+    def skip_all(self, outcome: Outcome, why: str) -> None:
+        """Skip all remaining nodes, with the same result."""
         for node_id in list(self.live):
-            self.drop(node_id, outcome, why)
+            self.skip(node_id, outcome, why)
 
     @property
     def changes(self) -> tuple[RowChange, ...]:
-        """What has changed, for people."""
+        """Changed rows, decoded."""
         return tuple(copy.read() for copy in self.copies)
 
     def results(self) -> tuple[Result, ...]:
-        """In the order of the ids; what is still in counts as changed."""
-        why = self.caveat or self._unsure
-        done = (self.dropped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
+        """Return a result for each node, ordered by id. Nodes that were not skipped count as changed."""
+        why = self.caveat or self._policy_caveat
+        done = (self.skipped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
         return tuple(sorted(done, key=lambda r: r.id))
 
     @property
-    def _unsure(self) -> str:
-        """Why a changed node may not be changed as a whole: the guard proves that its own row was changed.
+    def _policy_caveat(self) -> str:
+        """Warning that policies may have hidden some rows of a changed node; "" without policies.
 
-        Rows of a second table that a policy for UPDATE or DELETE hides are passed over by the server without an error.
+        The guard proves only that the node's own row changed. The server skips rows of a second table without an
+        error if a policy for UPDATE or DELETE hides them.
         """
         tables = dict.fromkeys(p.partition(" ")[2] for p in self.action.privileges)
         policies = [name for name in tables if name in self.reader.found.policies]
         if len(tables) < 2 or not policies:
             return ""
-        return f"policies on {', '.join(policies)} may have kept rows as they were: see the rows before and after"
+        return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Everything up to the end of the transaction. ``seen`` is the dry run's witness, None if this is one."""
+        """Run all steps before COMMIT or ROLLBACK. ``seen``: row digests of the dry run; None in the dry run itself."""
         try:
             before = await self._prepare(transaction, seen)
         except LockedError as error:
@@ -163,16 +164,16 @@ class ActionTransaction:
         await self._check_deletions(transaction, deleted)
 
     async def _deleted(self, transaction: Transaction, rows: Rows) -> dict[str, int | None]:
-        """How many rows of each copied table this session has deleted so far, by the server's own count."""
+        """Return how many rows of each copied table this session has deleted, by the server's statistics."""
         tables = sorted({table for _, table, _ in rows})
         counted = await transaction.rows(statement("deleted"), {"ids": tables}) if tables else []
         return {row["table"]: row["n"] for row in counted}
 
     async def _check_deletions(self, transaction: Transaction, before: Mapping[str, int | None]) -> None:
-        """Compare the deletions that the images claim with those that the server made. Raises ImagesError.
+        """Compare deletions in the row copies with the server's count. Raises ImagesError.
 
-        Images are read twice by the same statement. A row that the second reading cannot reach looks deleted although
-        it is there, and the audit log would keep that for ever.
+        The same statement copies rows twice. A row that the second copy cannot reach would look deleted although it
+        exists, and the audit log would record that.
         """
         claimed = Counter(copy.table for copy in self.copies if copy.after is None)
         if not claimed:
@@ -182,22 +183,22 @@ class ActionTransaction:
             first, last = before.get(table), now.get(table)
             if first is not None and last is not None and number > last - first:
                 raise ImagesError(
-                    f"{number} rows of {table} would be shown as deleted, but the server deleted {last - first}."
+                    f"The row copies show {number} deleted rows of {table}, but the server deleted {last - first}."
                 )
 
-    async def stands(self, transaction: Transaction) -> bool | None:
-        """Return True if the rows prove that this attempt was committed, False if not; None if they prove neither.
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True if the rows prove that this transaction committed, False if not; None if they prove neither.
 
-        A transaction is there as a whole or not at all, so one row will do: one that is as the attempt left it, or as
-        the attempt found it. A row that is not there proves little: engines delete rows too.
+        A transaction commits as a whole, so one row in its state before or after the change is proof. A missing row
+        proves little, because engines delete rows too.
         """
-        live, self.live, self._about = self.live, list(self.touched), {}
+        live, self.live, self._nodes = self.live, list(self.touched), {}
         try:
             now = await self._copy(transaction)
         finally:
-            self.live, self._about = live, {}
-        there = [(_decoded(now.get((c.id, c.table, c.key))), c) for c in self.changes]
-        for rows in ([(row, c) for row, c in there if row is not None], there):
+            self.live, self._nodes = live, {}
+        rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c) for c in self.changes]
+        for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
             left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)
             if left != found:
                 return left
@@ -206,20 +207,20 @@ class ActionTransaction:
         return None
 
     async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
-        """Lock and look: whoever cannot take part drops out here. Nothing in it waits for a row."""
+        """Lock rows with SKIP LOCKED and copy them; skip nodes that are missing, stale or refused."""
         await self._lock(transaction)
         for refused in self._sections.get("refused", ()):
             for row in await self._rows(transaction, refused):
                 node_id = self._full(row["id"])
                 if node_id in self.live:
-                    self.drop(node_id, Outcome.REFUSED, row["why"])
+                    self.skip(node_id, Outcome.REFUSED, row["why"])
                     self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
         before = await self._copy(transaction)
         self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
         self.row_digests = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
         if self.action.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in self.row_digests.items() if seen[i] != digest]:
-                self.drop(node_id, Outcome.STALE, "rows that this touches have changed since the dry run")
+                self.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
         return before
 
     async def _lock(self, transaction: Transaction) -> None:
@@ -229,31 +230,31 @@ class ActionTransaction:
             await asyncio.sleep(PAUSE)
             now |= await self._locked(transaction)
         absent = [i for i in self.live if i not in now]
-        there = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
+        existing = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
         policies = self.reader.found.policies
-        hidden = await self._hidden(transaction, sorted(there)) if policies else set()
+        hidden = await self._hidden(transaction, sorted(existing)) if policies else set()
         for node_id in absent:
             if node_id in hidden:
-                self.drop(node_id, Outcome.DENIED, POLICY)
-            elif node_id in there:
-                self.drop(node_id, Outcome.LOCKED, "another transaction holds it, or a part of it, right now")
+                self.skip(node_id, Outcome.DENIED, POLICY)
+            elif node_id in existing:
+                self.skip(node_id, Outcome.LOCKED, "another transaction holds a lock on it, or on a part of it")
             else:
-                also = ", or a row-level policy hides it now" if policies else ""
-                self.drop(node_id, Outcome.GONE, f"it does not exist any more{also}")
+                hidden_too = ", or a row-level policy hides it" if policies else ""
+                self.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
         awaited = self._awaited
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
             if node_id in self._same or (awaited is not None and node_id not in self.guarded):
-                self.versions[node_id] = now[node_id]  # it is locked: for the change, this is the version
+                self.versions[node_id] = now[node_id]  # the row is locked, so this version is current until the change
             else:
-                self.drop(node_id, Outcome.STALE, "somebody changed it since it was shown")
+                self.skip(node_id, Outcome.STALE, "it was changed since it was shown")
         for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
-            self.drop(node_id, Outcome.STALE, CHANGED_MEANWHILE)
-        self._about = {}
+            self.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
+        self._nodes = {}
 
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
-        """Lock what nobody else holds. The versions of these nodes as they are.
+        """Lock rows that are free. Return the current versions of their nodes.
 
-        A section may tell that a node is the ``same`` by what the guard of a finding says.
+        A row's ``same`` is true if the fields in the guard of a finding are unchanged.
         """
         now: dict[str, str] = {}
         prefix = self._full("")
@@ -265,36 +266,34 @@ class ActionTransaction:
         return now
 
     async def _hidden(self, transaction: Transaction, ids: list[str]) -> set[str]:
-        """Return those of these visible nodes that a row-level policy keeps from being locked.
+        """Return the visible nodes of ``ids`` that a row-level policy prevents from being locked.
 
-        SKIP LOCKED passes over a row that another transaction holds and over one that a policy for UPDATE hides.
-        NOWAIT fails on the former alone. Nodes of which this was not found out count as held.
+        SKIP LOCKED skips a row that another transaction holds, and a row that a policy for UPDATE hides. NOWAIT fails
+        only for the former. Nodes beyond the limit of probes count as locked.
         """
         live, hidden, left = self.live, set(), [ids] if ids else []
         for _ in range(PROBES):
             if not left:
                 break
-            asked = left.pop(0)
-            self.live, self._about = asked, {}
+            probed = left.pop(0)
+            self.live, self._nodes = probed, {}
             locked: set[str] = set()
             await transaction.control("SAVEPOINT probe")
             try:
                 for part in self._sections["lock"]:
                     waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
                     locked |= {self._full(row["id"]) for row in await self._rows(transaction, waiting)}
-                hidden |= set(asked) - locked
+                hidden |= set(probed) - locked
             except LockedError:
-                half = len(asked) // 2
-                left += [asked[:half], asked[half:]] if half else []
+                half = len(probed) // 2
+                left += [probed[:half], probed[half:]] if half else []
             finally:
-                self.live, self._about = live, {}
+                self.live, self._nodes = live, {}
             await transaction.control("ROLLBACK TO SAVEPOINT probe")
         return hidden
 
     async def _copy(self, transaction: Transaction) -> Rows:
-        """The rows at stake. A part may tell which are ``ours``, written by this transaction: what somebody else writes
-        beside it, where that cannot be locked out, is then not taken for its doing.
-        """
+        """Copy affected rows. Rows with ``ours`` false were written by other transactions and are excluded."""
         copied = {}
         self._foreign = set()
         prefix = self._full("")
@@ -309,11 +308,11 @@ class ActionTransaction:
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
         if not self.live or not part.needs <= self.reader.found.have:
             return []
-        self._about = self._about or {
+        self._nodes = self._nodes or {
             "ids": [self.reader.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
-        return await transaction.rows(part, {**self._fixed, **self._about})
+        return await transaction.rows(part, {**self._fixed, **self._nodes})
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
@@ -343,9 +342,10 @@ class Committed:
 
 
 async def _fire(transaction: Transaction) -> None:
-    """Check deferred constraints now: a dry run never comes to COMMIT, and there no node could be named by halving.
+    """Check deferred constraints before COMMIT. Raises ConflictError, also for any error of a trigger.
 
-    At COMMIT they would also run without a statement_timeout. Raises ConflictError for whatever a trigger raises.
+    A dry run does not reach COMMIT. A failure at COMMIT could not be traced to a node by halving, and the check would
+    run there without statement_timeout.
     """
     try:
         await transaction.control(FIRE)
@@ -355,17 +355,17 @@ async def _fire(transaction: Transaction) -> None:
         raise ConflictError(str(error), code=error.code) from error
 
 
-def nothing(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> ActionTransaction:
-    """An attempt that came to nothing, for the same reason at every node."""
+def unchanged(request: Request, versions: Mapping[str, str], outcome: Outcome, why: str) -> ActionTransaction:
+    """Return a transaction that changed no node, with the same result for each."""
     action_transaction = ActionTransaction(request, versions)
-    action_transaction.fail(outcome, why)
+    action_transaction.skip_all(outcome, why)
     return action_transaction
 
 
 def _digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[str, str]:
-    """Return a digest of each node's rows: equal where nothing that would be touched has changed.
+    """Return a digest of each node's rows, equal as long as no affected row changes.
 
-    The rows of ``guarded`` nodes change all the time: of them, which rows there are is compared.
+    The rows of ``guarded`` nodes change all the time. Their digest covers only the tables and keys.
     """
     parts: dict[str, list[bytes]] = {i: [] for i in ids}
     for (node_id, table, key), row in sorted(rows.items()) if parts else ():
@@ -385,14 +385,15 @@ def _decoded(row: Any) -> Any:
 def _differences(
     ids: set[str], before: Rows, after: Rows, foreign: Container[tuple[str, str, str]]
 ) -> Iterable[RowChange]:
-    """Rows that are not the same before and after, on behalf of these nodes. One that several nodes have in common may
-    be told under another of them afterwards, where nodes dropped out in between.
+    """Yield the rows of these nodes that differ before and after.
+
+    A row that several nodes share may be listed under another of them afterwards, if nodes were skipped in between.
     """
-    gone, come = before.keys() - after.keys(), after.keys() - before.keys()
-    elsewhere = {place[1:]: row for place, row in before.items()} if come else {}
-    still = {place[1:] for place in after} if gone else set()
+    removed, added = before.keys() - after.keys(), after.keys() - before.keys()
+    elsewhere = {place[1:]: row for place, row in before.items()} if added else {}
+    still = {place[1:] for place in after} if removed else set()
     for place in sorted(before.keys() | after.keys()):
-        was = elsewhere.get(place[1:]) if place in come else before[place]
+        was = elsewhere.get(place[1:]) if place in added else before[place]
         now = after.get(place)
         if was == now or place[0] not in ids or place in foreign or (now is None and place[1:] in still):
             continue

@@ -1,4 +1,4 @@
-"""Who did what to which rows, when, why, with which outcome: a table in the database, else a local file."""
+"""Audit log: a table in the database, or else a local file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = "table"
 
 
 class Operator(Record):
-    """The person at the console, as far as the machine knows."""
+    """The operating system user who runs unstick, and the host."""
 
     os_user: str
     host: str
@@ -32,7 +32,7 @@ class Operator(Record):
 
 
 def operator() -> Operator:
-    """Whoever runs this process."""
+    """Return the user and host of this process."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):
@@ -41,7 +41,7 @@ def operator() -> Operator:
 
 
 class State(Record):
-    """What the database has of the audit log."""
+    """State of the audit log table."""
 
     exists: bool
     writable: bool
@@ -49,13 +49,13 @@ class State(Record):
 
 
 class Subject(Record):
-    """The node that entries are about: its schema, and its id in each form of its label, the present one first."""
+    """A node whose entries are wanted: its schema, and its id in each form of its label, the present form first."""
 
     schema: str
     ids: tuple[str, ...]
 
     def named(self, entry: AuditLogEntry) -> AuditLogEntry:
-        """Return the entry with the node's present id in place of the others."""
+        """Return the entry with the node's present id instead of its other forms."""
         now = self.ids[0]
         return msgspec.structs.replace(
             entry,
@@ -66,18 +66,15 @@ class Subject(Record):
 
 async def append(transaction: Transaction, entry: AuditLogEntry) -> None:
     """Write an entry in the action's own transaction. Raises DatabaseError."""
-    told = {**_plain(entry), "changes": ()}
-    values = {"args": msgspec.json.encode(told).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
+    fields = {**_plain(entry), "changes": ()}
+    values = {"args": msgspec.json.encode(fields).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
     await transaction.rows(statement("audit_log_append"), values)
 
 
-async def holds(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
-    """Return True if the table has this entry, so that its transaction was committed; None if that is not known.
-
-    Raises DatabaseError.
-    """
-    told = {**_plain(entry), "changes": ()}
-    values = {"id": entry.xid, "args": msgspec.json.encode(told).decode()}
+async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
+    """Return True if the table has this entry, which proves the commit; None if unknown. Raises DatabaseError."""
+    fields = {**_plain(entry), "changes": ()}
+    values = {"id": entry.xid, "args": msgspec.json.encode(fields).decode()}
     found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
     return found
 
@@ -87,7 +84,7 @@ def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
 
 
 async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[AuditLogEntry, ...]:
-    """Entries of the table, newest first; about one node where it is given. Raises DatabaseError."""
+    """Read entries of the table, newest first; only those about ``node``, if given. Raises DatabaseError."""
     about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
     async with database.reading() as transaction:
         rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": size, **about})
@@ -106,65 +103,66 @@ def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
 
 
 def ddl() -> str:
-    """What ``unstick init`` runs."""
+    """Return the DDL of the audit log table."""
     return (FOLDER / "audit_log_schema.sql").read_text("utf-8")
 
 
 def grants(role: str) -> str:
-    """What lets ``role`` write to the audit log."""
+    """Return the GRANT statements that let ``role`` write to the audit log."""
     quoted = safe_sql('"' + role.replace('"', '""') + '"')
     return (FOLDER / "audit_log_grant.sql").read_text("utf-8").replace("{role}", quoted)
 
 
 def script(operators: Iterable[str]) -> str:
-    """All that ``unstick init`` runs: the table, and the rights of these roles."""
+    """Return the SQL that ``unstick init`` runs: the table, and the privileges of these roles."""
     return "\n".join([ddl(), *map(grants, operators)])
 
 
 async def publications(database: Database) -> tuple[str, ...]:
-    """Return the publications FOR ALL TABLES, which would publish a new audit log table too. Raises DatabaseError."""
+    """Return publications FOR ALL TABLES, which would publish the audit log table too. Raises DatabaseError."""
     async with database.reading() as transaction:
         return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
 
 
 async def create(database: Database, operators: Iterable[str]) -> None:
-    """Run the script, all or nothing; an audit log that is there keeps its entries. Raises DatabaseError."""
+    """Run the script in one transaction. An existing audit log keeps its entries. Raises DatabaseError."""
     async with database.writing() as transaction:
         await transaction.control(script(operators))
         await transaction.control("COMMIT")
 
 
 class File:
-    """The audit log of a database that has no table for it: JSON lines, appended and flushed to disk.
+    """Local audit log for databases without the table: JSON lines, appended and flushed to disk.
 
-    A line is written before COMMIT ("intended") and one after it with the outcome, so a crash between leaves a trace.
+    A line is written before COMMIT ("intended"), and another after it with the outcome. A crash in between leaves the
+    first.
     """
 
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
-        """``origin`` returns the database that is open now: its entries alone are read, and it is noted with each."""
+        """``origin`` returns the open database. It is written to each entry, and only its entries are read."""
         self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
         self._origin = origin
 
     def append(self, entry: AuditLogEntry, *, intended: bool) -> None:
-        """Add a line. Raises DatabaseError where the file cannot be written: then nothing may be changed either."""
+        """Append an entry. Raises DatabaseError if the file cannot be written; the caller must then change nothing."""
         line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
         try:
             with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
                 end = file.seek(0, os.SEEK_END)
-                # A full disk or a crash leaves half a line, which would make the next line unreadable too.
-                torn = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
-                _write(file.fileno(), b"\n" + line if torn else line)
+                # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
+                incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
+                _write(file.fileno(), b"\n" + line if incomplete else line)
                 os.fsync(file.fileno())
         except OSError as error:
             raise DatabaseError(
                 f"The audit log file {self.path} cannot be used: {error.strerror}.",
-                "`unstick init` makes an audit log table in the database instead.",
+                "Run `unstick init` to create an audit log table in the database instead.",
             ) from error
 
     def entries(self, node: Subject | None = None) -> Iterator[AuditLogEntry]:
-        """Yield this database's entries, newest first; an intent without outcome counts, as unknown.
+        """Yield this database's entries, newest first. An intended entry without outcome is yielded as unknown.
 
-        An entry that does not say which database it is about belongs to none. Raises DatabaseError.
+        Entries without an origin are ignored. Raises DatabaseError.
         """
         try:
             with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
@@ -174,7 +172,7 @@ class File:
         except OSError as error:
             raise DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.") from error
         here = self._origin()
-        told: set[str] = set()
+        done: set[str] = set()
         for line in reversed(lines):
             try:
                 fields = msgspec.json.decode(line)
@@ -182,11 +180,11 @@ class File:
                 intended = bool(fields["intended"])
             except (msgspec.MsgspecError, ValueError, KeyError):
                 continue
-            if entry.id in told or entry.origin is None or not entry.origin.same(here):
+            if entry.id in done or entry.origin is None or not entry.origin.same(here):
                 continue
-            told.add(entry.id)
+            done.add(entry.id)
             if intended:
-                entry = msgspec.structs.replace(entry, results=tuple(map(_untold, entry.results)))
+                entry = msgspec.structs.replace(entry, results=tuple(map(_unknown, entry.results)))
             if node is None:
                 yield entry
             elif entry.schema == node.schema and any(r.id in node.ids for r in entry.results):
@@ -194,19 +192,19 @@ class File:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, in one engine call where the disk takes it: several consoles append to one file."""
+    """Write all of ``data``, in one call if possible: several processes append to the same file."""
     while data:
         data = data[os.write(descriptor, data) :]
 
 
-def _untold(result: Result) -> Result:
-    """What an intent alone tells of a node."""
+def _unknown(result: Result) -> Result:
+    """Return the result of an intended change without outcome: unknown."""
     if result.outcome is not Outcome.CHANGED:
         return result
-    why = "what came of it was not written down: the console or its disk failed around COMMIT"
+    why = "no outcome was recorded: the console or its disk failed during COMMIT"
     return Result(id=result.id, outcome=Outcome.UNKNOWN, why=why)
 
 
 def entry_id() -> str:
-    """An id for an entry of the file, in the order of time."""
+    """Return a new id for an entry of the file, ordered by time."""
     return f"{time.time_ns():x}-{os.getpid():x}"

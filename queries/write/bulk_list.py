@@ -1,9 +1,9 @@
-"""Frozen list of a bulk action: what is left of it can be continued, also after the console was killed.
+"""Frozen node list of a bulk action, from which the rest can be resumed, even after the console was killed.
 
-One file per bulk in the state folder. Its first line is the list: nodes, versions, action, arguments, reason, database.
-A line follows before each COMMIT, with the transaction's id, and one with the outcomes. A chunk without outcomes is
-asked for by that id; where the server cannot tell, the nodes are left, and the guard by version reports those that were
-changed. So a line that is lost, or torn at the end, costs a question and never a second change.
+One file per bulk in the state folder. The first line is the list: nodes, versions, action, arguments, reason, database.
+Before each COMMIT a line with the transaction's id is appended, and afterwards a line with the outcomes. A resumed bulk
+queries the status of chunks without outcomes by that id. If the server cannot report it, the nodes stay in the list,
+and the version guard skips those that were changed. So a lost or incomplete line costs a query, never a second change.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from queries.state_file import open_private
 from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"
-OWN_LOCKS = 15.0  # seconds; a transaction's time limit is 10, and the server has to notice
+OWN_LOCKS = 15.0  # seconds; a transaction's time limit of 10, and time for the server to notice
 
 
 class BulkHeader(Record):
-    """The list as it was before the first chunk. Results, witness and versions are those of the dry run."""
+    """The list before the first chunk. Results, row digests and versions are those of the dry run."""
 
     id: str
     database: str
@@ -47,7 +47,7 @@ class BulkHeader(Record):
 
 
 class StartedChunk(Record):
-    """A chunk whose COMMIT is about to be sent. Its entry has no copies of rows."""
+    """A chunk whose COMMIT is about to be sent. Its entry has no row copies."""
 
     mark: TransactionMark
     entry: AuditLogEntry
@@ -60,53 +60,53 @@ class StartedChunk(Record):
 
 class _Line(Record, omit_defaults=True):
     head: BulkHeader | None = None
-    begun: StartedChunk | None = None
-    told: tuple[Result, ...] | None = None
+    started: StartedChunk | None = None
+    results: tuple[Result, ...] | None = None
 
 
 class BulkList:
-    """An open list, locked against other processes. ``told`` are outcomes by id, ``chunks`` in the order of COMMIT."""
+    """An open list, locked against other processes. ``results`` by id; ``chunks`` in order of COMMIT."""
 
     def __init__(self, path: Path, file: int, head: BulkHeader) -> None:
         self.head = head
         self.chunks: list[StartedChunk] = []
-        self.told: dict[str, Result] = {}
+        self.results: dict[str, Result] = {}
         self._own_locks = 0.0  # monotonic time until which a transaction that lost its console may hold locks
         self._path = path
         self._file: int | None = file
 
     @property
     def left(self) -> dict[str, str]:
-        """Ids and versions of the nodes that have no outcome."""
-        return {i: version for i, version in self.head.versions.items() if i not in self.told}
+        """Ids and versions of nodes without an outcome."""
+        return {i: version for i, version in self.head.versions.items() if i not in self.results}
 
     def interrupted(self) -> None:
-        """Note that a transaction of this bulk lost its console: the server ends it only at its time limit."""
+        """Record that a transaction of this bulk lost its client: the server aborts it only at its time limit."""
         self._own_locks = time.monotonic() + OWN_LOCKS
 
     @property
     def may_hold_locks(self) -> bool:
-        """Return True while a transaction of this bulk may be what holds a locked node."""
+        """Return True while an interrupted transaction of this bulk may hold locks."""
         return time.monotonic() < self._own_locks
 
     @property
     def open(self) -> list[StartedChunk]:
-        """Chunks whose outcome is not known."""
-        return [chunk for chunk in self.chunks if not any(i in self.told for i in chunk.ids)]
+        """Chunks without a known outcome."""
+        return [chunk for chunk in self.chunks if not any(i in self.results for i in chunk.ids)]
 
-    def begun(self, mark: TransactionMark, entry: AuditLogEntry) -> None:
-        """Note a transaction before its COMMIT. A disk that fails here only costs the question by its id."""
-        begun = StartedChunk(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
-        self.chunks.append(begun)
-        self._append(_Line(begun=begun))
+    def add_chunk(self, mark: TransactionMark, entry: AuditLogEntry) -> None:
+        """Record a transaction before its COMMIT. A disk error here only costs a query when the bulk is resumed."""
+        chunk = StartedChunk(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
+        self.chunks.append(chunk)
+        self._append(_Line(started=chunk))
 
-    def outcomes(self, results: Sequence[Result]) -> None:
-        """Note outcomes of a chunk."""
-        self.told |= {r.id: r for r in results}
-        self._append(_Line(told=tuple(results)))
+    def add_results(self, results: Sequence[Result]) -> None:
+        """Record results of a chunk."""
+        self.results |= {r.id: r for r in results}
+        self._append(_Line(results=tuple(results)))
 
     def close(self) -> None:
-        """Let others have the list; one with no node left is removed."""
+        """Unlock the list. Delete it if no node is left."""
         file, self._file = self._file, None
         if file is not None:
             if not self.left:
@@ -114,7 +114,7 @@ class BulkList:
             os.close(file)
 
     def remove(self) -> None:
-        """Forget what is left."""
+        """Delete the list."""
         self._path.unlink(missing_ok=True)
         self.close()
 
@@ -125,7 +125,7 @@ class BulkList:
 
 
 def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkList:
-    """Write the list of what was dry-run. Raises DatabaseError where that is not possible."""
+    """Write the list of a dry run. Raises DatabaseError if the file cannot be written."""
     head = BulkHeader(
         id=secrets.token_hex(3),
         database=server.database,
@@ -155,14 +155,14 @@ def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkLi
             raise
     except OSError as error:
         raise DatabaseError(
-            f"The list of the nodes cannot be written to {folder}: {error.strerror}.",
-            "Without it a bulk could not be continued. Nothing was changed.",
+            f"The list of nodes cannot be written to {folder}: {error.strerror}.",
+            "Without it the bulk could not be resumed. Nothing was changed.",
         ) from error
     return BulkList(path, file, head)
 
 
 def load(folder: Path, name: str, server: Server) -> BulkList:
-    """Open an unfinished list. Raises DatabaseError: none of that name, of another database, or in use."""
+    """Open an unfinished list. Raises DatabaseError if it is missing, in use, or of another database."""
     path = folder / f"{Path(name).name}{SUFFIX}"
     try:
         found = _opened(path)
@@ -172,7 +172,7 @@ def load(folder: Path, name: str, server: Server) -> BulkList:
         found = None
     if found is None:
         raise DatabaseError(f"There is no unfinished bulk {name} in {folder}.")
-    if not _about(found.head, server):
+    if not _matches(found.head, server):
         found.close()
         raise DatabaseError(
             f"The bulk {name} belongs to the database {found.head.database} of another server.", "Nothing was changed."
@@ -182,7 +182,7 @@ def load(folder: Path, name: str, server: Server) -> BulkList:
 
 
 def unfinished(folder: Path, server: Server) -> Iterator[BulkList]:
-    """Lists of this database with nodes left, that no running console has. Each is closed before the next is read."""
+    """Yield this database's lists with nodes left that are not in use. Each is closed before the next is opened."""
     try:
         paths = sorted(folder.glob(f"*{SUFFIX}"))
     except OSError:
@@ -193,18 +193,18 @@ def unfinished(folder: Path, server: Server) -> Iterator[BulkList]:
             if found is None:
                 continue
             try:
-                if _about(found.head, server) and found.left:
+                if _matches(found.head, server) and found.left:
                     yield found
             finally:
                 found.close()
 
 
-def _about(head: BulkHeader, server: Server) -> bool:
+def _matches(head: BulkHeader, server: Server) -> bool:
     return (head.system_identifier, head.database) == (server.system_identifier, server.database)
 
 
 def _opened(path: Path) -> BulkList | None:
-    """Read a list and lock it. None where it was never begun. Raises OSError, also where others could write it."""
+    """Read and lock a list; None if its first line is missing. Raises OSError, also if other users can write it."""
     file = open_private(path, os.O_RDWR | os.O_APPEND)
     bulk_list = None
     try:
@@ -223,13 +223,13 @@ def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> BulkList | None:
         try:
             line = msgspec.json.decode(text, type=_Line)
         except msgspec.MsgspecError:
-            continue  # torn, or blank
+            continue  # incomplete or blank
         if line.head is not None and bulk_list is None:
             bulk_list = BulkList(path, file, line.head)
-        elif bulk_list is not None and line.begun is not None:
-            bulk_list.chunks.append(line.begun)
-        elif bulk_list is not None and line.told is not None:
-            bulk_list.told |= {r.id: r for r in line.told}
+        elif bulk_list is not None and line.started is not None:
+            bulk_list.chunks.append(line.started)
+        elif bulk_list is not None and line.results is not None:
+            bulk_list.results |= {r.id: r for r in line.results}
     return bulk_list
 
 
@@ -240,5 +240,5 @@ def _write(file: int, data: bytes) -> None:
 
 
 def remaining(head: BulkHeader, again: DryRun, left: Mapping[str, str]) -> DryRun:
-    """The dry run of what is left, with the first dry run's witness for the nodes that were not looked at again."""
+    """Return the dry run of the rest, with row digests of the first dry run for nodes that it did not read."""
     return msgspec.structs.replace(again, versions=dict(left), row_digests={**head.row_digests, **again.row_digests})

@@ -1,4 +1,4 @@
-"""The least that roles need: ``viewers`` to look at an engine, ``operators`` to change it too."""
+"""Smallest set of privileges: for ``viewers`` to read an engine, for ``operators`` to change it too."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from queries.db.database import Database
 from queries.db.shared_sql import statement
 from queries.read.reader import Reader
 
-WORDS = ("INSERT", "UPDATE", "DELETE")
+PRIVILEGES = ("INSERT", "UPDATE", "DELETE")
 
 
 async def grants(
     database: Database, reader: Reader, viewers: Iterable[str], operators: Iterable[str]
 ) -> tuple[str, ...]:
-    """The statements for one engine as it is here; none is run. Raises DatabaseError.
+    """Return the GRANT statements for one engine, without running them. Raises DatabaseError.
 
-    What its actions need comes from their ``privileges``; an action of another variant of the engine asks for nothing.
-    ``queues``: where a need is met by a relation of another schema, all tables there count, as queues are made
-    while the engine runs.
+    The privileges come from the actions of the engine's present variant. ``queues``: if a relation of another schema
+    meets a need, all tables of that schema count, because the engine creates queues at run time.
     """
     spec, found = reader.engine.spec, reader.found
     actions = [action for action in reader.engine.actions_here if action.writes]
@@ -29,7 +28,7 @@ async def grants(
     changes = [
         {"table": table, "words": ", ".join(words)}
         for table in found.relations
-        if (words := [word for word in WORDS if f"{word} {table}" in held])
+        if (words := [word for word in PRIVILEGES if f"{word} {table}" in held])
     ]
     queues = {
         spec.needs[need].relation.rpartition(".")[0]

@@ -244,7 +244,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
         await transaction.control("ROLLBACK")
 
     monkeypatch.setattr(transaction_mark, "read_mark", stale)
-    monkeypatch.setattr(perform, "_ended", lost)
+    monkeypatch.setattr(commit_status, "send_commit", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
     assert (await eternaltwin_db.row(task))["status"] == "Available"

@@ -16,7 +16,7 @@ from queries.contract.loader import builtin
 from queries.db.database import Database, Transaction
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, commit_status
 from tests.db.estuary import digest
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import plans
@@ -64,14 +64,14 @@ async def test_two_chunks_side_by_side(
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
 
     monkeypatch.setattr(perform, "CHUNK", 4)
-    both, ended = asyncio.Barrier(2), perform._ended
+    both, ended = asyncio.Barrier(2), commit_status.send_commit
 
     async def together(transaction: Transaction) -> str | None:
         async with asyncio.timeout(60):
             await both.wait()
         return await ended(transaction)
 
-    monkeypatch.setattr(perform, "_ended", together)
+    monkeypatch.setattr(commit_status, "send_commit", together)
     outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     await workspace.close()
     assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)

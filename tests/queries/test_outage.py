@@ -111,7 +111,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    sent, commits = perform._ended, []
+    sent, commits = commit_status.send_commit, []
 
     async def lost(transaction: Transaction) -> str | None:
         commits.append(1)
@@ -122,7 +122,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
         await asyncio.to_thread(own_server.halt, "immediate")
         return None
 
-    monkeypatch.setattr(perform, "_ended", lost)
+    monkeypatch.setattr(commit_status, "send_commit", lost)
     results, pauses = [], 0
     async for progress in steps(workspace, dry_run):
         results += progress.chunk.results
