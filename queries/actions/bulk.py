@@ -1,4 +1,7 @@
-"""Run an action in chunks, two at a time if that is safe. A bulk waits for a lost server."""
+"""Run an action in chunks, two at a time if that is safe.
+
+A bulk waits for a lost server.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ Versions = dict[str, str]
 
 
 class Progress(Record):
-    """Progress of an action, with the outcomes of the last chunk, whose changed rows are not decoded.
+    """Progress of an action, with the outcomes of the last chunk.
 
-    ``waits``: seconds until the next attempt to reach a lost server; ``error_text`` has the reason. ``bulk``: id with
-    which the rest can be resumed, or "". ``given_up``: the server did not return in time. ``held``: most seconds that
-    the action still waits for nodes that an executor is running.
+    The changed rows are not decoded. ``waits``: seconds until the next attempt to reach a lost server; ``error_text``
+    has the reason. ``bulk``: id with which the rest can be resumed, or "". ``given_up``: the server did not return in
+    time. ``held``: most seconds that the action still waits for nodes that an executor is running.
     """
 
     done: int
@@ -41,10 +44,11 @@ class Progress(Record):
 
 
 class Chunk(Record):
-    """Outcomes of a chunk. ``left``: unchanged nodes to try again, with their versions.
+    """Outcomes of a chunk.
 
-    The server was lost before they changed, or an interrupted transaction of this bulk may hold locks on them.
-    ``unsettled``: transactions whose COMMIT was sent and whose status the server could not report.
+    ``left``: unchanged nodes to try again, with their versions. The server was lost before they changed, or an
+    interrupted transaction of this bulk may hold locks on them. ``unsettled``: transactions whose COMMIT was sent and
+    whose status the server could not report.
     """
 
     outcomes: Outcomes
@@ -128,7 +132,7 @@ class Bulk:
                 return
 
     async def _finished(self) -> list[Outcomes]:
-        """Wait for a chunk, then check the earlier ones: the server may have been replaced in between."""
+        """Wait for a chunk, then check whether the server was replaced."""
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
         outcomes = [self._ended(task).outcomes for task in done]
         with contextlib.suppress(DatabaseError):
@@ -137,9 +141,10 @@ class Bulk:
         return [each for each in outcomes if each.results]
 
     def _decided(self, *, last: bool = False) -> list[Outcomes]:
-        """Return the outcomes of transactions whose status is known by now. Aborted ones are tried again.
+        """Return the outcomes of transactions whose status is known by now.
 
-        ``last``: the server will not be queried again, so transactions without a status are unknown.
+        Aborted ones are tried again. ``last``: the server will not be queried again, so transactions without a status
+        are unknown.
         """
         decided, waiting = [], []
         for request, sent, outcomes in self._unsettled:
@@ -176,7 +181,10 @@ class Bulk:
         return await self._run(self._workspace, request, versions)
 
     def _ended(self, task: asyncio.Task[Chunk]) -> Chunk:
-        """Return a finished chunk. Nodes that a lost server left unchanged are queued again."""
+        """Return a finished chunk.
+
+        Nodes that a lost server left unchanged are queued again.
+        """
         request, _ = self._running.pop(task)
         chunk = task.result()
         if self._bulk_list is None:
@@ -200,7 +208,7 @@ class Bulk:
         return msgspec.structs.replace(chunk, outcomes=msgspec.structs.replace(chunk.outcomes, results=done))
 
     def _connection(self, request: Request) -> str | None:
-        """Return the connection for a chunk besides the running ones; None if it must wait for them."""
+        """Return the connection for a chunk, or None if it must wait."""
         running = [r for r, _ in self._running.values()]
         if any(not r.action.independent or r.action is not request.action for r in running):
             return None

@@ -7,9 +7,10 @@ from queries.write.failover import Journal
 
 
 class OutcomeSum:
-    """Outcomes of all chunks so far. ``audit_log`` is the place of their audit log entries.
+    """Outcomes of all chunks so far.
 
-    The rows in ``changes`` are not decoded: an action may change many rows, and few of them are shown.
+    ``audit_log`` is the place of their audit log entries. The rows in ``changes`` are not decoded: an action may change
+    many rows, and few of them are shown.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -30,9 +31,10 @@ class OutcomeSum:
         self.audit_log = chunk.audit_log or self.audit_log
 
     def correct(self) -> int:
-        """Apply the journal's corrections, for example after a failover. Return how many results changed.
+        """Apply the journal's corrections, for example after a failover.
 
-        All corrections since the start are applied each time: one may be recorded before its result is added.
+        Return how many results changed. All corrections since the start are applied each time: one may be recorded
+        before its result is added.
         """
         corrections = {result.id: result for result in self._journal.corrected[self._start :]}
         before, self.results = self.results, [corrections.get(result.id, result) for result in self.results]

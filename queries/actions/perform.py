@@ -1,4 +1,4 @@
-"""Write path of every change: dry run, commit, and the outcome of a commit whose answer was lost.
+"""Write path of every change: dry run and commit.
 
 The sections of an action run in one short READ COMMITTED transaction. ``lock`` locks the rows with SKIP LOCKED and
 returns their versions. ``refused`` returns nodes that the action does not apply to. ``rows`` copies the rows that will
@@ -102,7 +102,10 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapp
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
-    """Commit what was dry-run, guarded by what was seen. Raises no error for what may have been committed."""
+    """Commit what was dry-run, guarded by what was seen.
+
+    Raises no error for what may have been committed.
+    """
     total = OutcomeSum(workspace.journal)
     async for progress in bulk(workspace, dry_run, operator, asyncio.Event()):
         total.add(progress.chunk)
@@ -117,12 +120,13 @@ def bulk(
     stop: asyncio.Event,
     bulk_list: BulkList | None = None,
 ) -> AsyncGenerator[Progress]:
-    """Commit what was dry-run in chunks of at most 500 nodes, one transaction each. ``stop`` starts no further chunk.
+    """Commit what was dry-run in chunks of at most 500 nodes, one transaction each.
 
-    Nodes that the dry run skipped are skipped, because the operator did not see what would change. If the action's
-    nodes are independent, a second chunk may run at the same time over the connection for reading.
-    More than one chunk: a lost server is waited for, and the list of nodes is kept on disk until all have an outcome.
-    ``bulk_list`` is that list if an earlier bulk is resumed. Raises DatabaseError if the list cannot be written.
+    ``stop`` starts no further chunk. Nodes that the dry run skipped are skipped, because the operator did not see what
+    would change. If the action's nodes are independent, a second chunk may run at the same time over the connection for
+    reading. More than one chunk: a lost server is waited for, and the list of nodes is kept on disk until all have an
+    outcome. ``bulk_list`` is that list if an earlier bulk is resumed. Raises DatabaseError if the list cannot be
+    written.
     """
     if bulk_list is None and len(dry_run.versions) > CHUNK:
         schema = workspace.engines[dry_run.engine].found.schema
@@ -132,10 +136,10 @@ def bulk(
 
 
 async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...]:
-    """Resolve the chunks of an unfinished bulk that have no outcome; after a failover, all its chunks.
+    """Resolve the chunks of an unfinished bulk that have no outcome.
 
-    If the server cannot report a chunk's status, its nodes stay in the list. The guard skips those that were changed,
-    because their version is another. Raises DatabaseError.
+    After a failover, all its chunks are checked. If the server cannot report a chunk's status, its nodes stay in the
+    list. The guard skips those that were changed, because their version is another. Raises DatabaseError.
     """
     results: list[Result] = []
     unknown = bulk_list.open
@@ -215,7 +219,7 @@ def _requests(
 
 
 def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
-    """Raise DatabaseError if the reason is empty, or if the audit log cannot store it or an argument."""
+    """Raise DatabaseError if the audit log cannot store reason and arguments."""
     if not reason.strip():
         raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
@@ -223,7 +227,10 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _storable(value: object) -> bool:
-    """Return True if the audit log can store the value: arguments may contain any bytes, and jsonb has no NUL."""
+    """Return True if the audit log can store the value.
+
+    Arguments may contain any bytes, and jsonb cannot contain NUL.
+    """
     try:
         return b"\0" not in str(value).encode()
     except UnicodeEncodeError:
@@ -253,7 +260,10 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
 async def _attempt(
     workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
 ) -> list[ActionTransaction]:
-    """Run one transaction. If some nodes make it fail, halve the nodes until only these are skipped."""
+    """Run one transaction.
+
+    If some nodes make it fail, halve the nodes until only these are skipped.
+    """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
     action_transaction = ActionTransaction(request, versions)
@@ -311,7 +321,10 @@ async def _halved(
 
 
 def _narrows(error: DatabaseError) -> bool:
-    """Return True if some nodes may have caused the error, so that the others can continue. Class 22: invalid value."""
+    """Return True if single nodes may have caused the error.
+
+    The others can then continue. Class 22: invalid value.
+    """
     if isinstance(error, ReadOnlyError):
         return False
     return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
@@ -344,7 +357,7 @@ async def _transact(
             status = await commit_status.send_commit(transaction)
         except (ConflictError, SlowError) as error:
             action_transaction.skip_all(_outcome(request, error), error.line)
-            _append_outcome(file, request, action_transaction, entry)
+            append_outcome(file, request, action_transaction, entry)
             raise
         caveat = UNREPLICATED if transaction.unreplicated else ""
     if status is None:
@@ -367,13 +380,16 @@ async def _transact(
         action_transaction.copies = ()
     else:
         action_transaction.skip_all(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
-    _append_outcome(file, request, action_transaction, entry)
+    append_outcome(file, request, action_transaction, entry)
 
 
-def _append_outcome(
+def append_outcome(
     file: audit_log.File | None, request: Request, action_transaction: ActionTransaction, intent: AuditLogEntry
 ) -> None:
-    """Append the outcome to the local audit log. If that fails, the entry has no outcome and is shown as unknown."""
+    """Append the outcome to the local audit log.
+
+    If that fails, the entry has no outcome and is shown as unknown.
+    """
     if file is not None:
         with contextlib.suppress(DatabaseError):
             file.append(_entry(request, action_transaction, intent.xid, intent.id), intended=False)

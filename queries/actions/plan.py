@@ -22,12 +22,12 @@ def count_nodes(number: int, ids: Iterable[str]) -> str:
 
 
 class Plan(Record):
-    """An action of one engine and its nodes. ``actions`` has the action's variant for each kind of node.
+    """An action of one engine and its nodes.
 
-    ``versions``: id and version of each node. ``refused``: results of nodes in ``versions`` that the action
-    cannot change here.
-    ``nodes`` and ``skipped`` are set if the operator selected the nodes on a screen. ``skipped``: selected nodes that
-    are not in ``versions``, with the reason. ``key``: the key that was pressed.
+    ``actions`` has the action's variant for each kind of node. ``versions``: id and version of each node. ``refused``:
+    results of nodes in ``versions`` that the action cannot change here. ``nodes`` and ``skipped`` are set if the
+    operator selected the nodes on a screen. ``skipped``: selected nodes that are not in ``versions``, with the reason.
+    ``key``: the key that was pressed.
     """
 
     label: str
@@ -52,7 +52,7 @@ class Plan(Record):
         return f"{self.action.title}: {count_nodes(len(self.nodes), (node.id for node in self.nodes))}"
 
     def by_script(self, ids: Iterable[str]) -> list[tuple[Action, dict[str, str]]]:
-        """Return the nodes of ``ids`` that are not refused, one group with its versions for each SQL script."""
+        """Group the nodes of ``ids`` that are not refused by SQL script."""
         groups: dict[str, tuple[Action, dict[str, str]]] = {}
         for node_id in ids:
             if node_id not in self.refused:
@@ -69,7 +69,10 @@ class ActionInput(Record):
 
 
 def plan_versions(workspace: Workspace, label: str, name: str, versions: Mapping[str, str]) -> Plan:
-    """Plan the action ``name`` for these ids and versions. Raises DatabaseError if the label has changed."""
+    """Plan the action ``name`` for these ids and versions.
+
+    Raises DatabaseError if the label has changed.
+    """
     reader = current_reader(workspace, label)
     kinds: dict[str, list[str]] = {}
     for node_id in versions:
@@ -92,7 +95,7 @@ def plan_versions(workspace: Workspace, label: str, name: str, versions: Mapping
 
 
 def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | str:
-    """Return the plan of an action key for the selected nodes, or the reason why there can be no plan.
+    """Return the plan of an action key for the selected nodes, or the obstacle.
 
     ``names`` are the actions of the key. The first node that has one of them decides which action is meant.
     """
@@ -136,7 +139,10 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
 
 
 def current_reader(workspace: Workspace, label: str) -> Reader:
-    """Return the reader of ``label``. Raises DatabaseError if the engine has another label by now."""
+    """Return the reader of ``label``.
+
+    Raises DatabaseError if the engine has another label by now.
+    """
     reader = workspace.named(label)
     if reader.label != label:
         raise DatabaseError(f"{label} is called {reader.label} now. Read the nodes again.", "Nothing was changed.")

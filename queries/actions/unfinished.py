@@ -1,4 +1,4 @@
-"""Unfinished work of earlier sessions: bulks with nodes left, and transactions without an outcome."""
+"""Unfinished bulks and unknown outcomes of earlier sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECENT = 200  # newest entries of the audit log file that are read at the start
 
 
 def messages(workspace: Workspace) -> list[str]:
-    """Return a message for each unfinished bulk of this database, and one for entries without an outcome."""
+    """Return a message for each unfinished bulk, and one for unknown outcomes."""
     lines = []
     for left in bulk_list.unfinished(workspace.bulks, workspace.server):
         head = left.head

@@ -1,4 +1,4 @@
-"""Wait for nodes that an executor is running, and act on each as soon as it is free.
+"""Wait for nodes that an executor is running, and act on each when it is free.
 
 A task whose poll fails repeatedly is idle only for seconds, between its timeout and the next retry. An operator cannot
 hit that window by hand. So the confirmed action is tried again at short intervals, up to a limit. Each attempt is one
@@ -36,9 +36,10 @@ async def bulk(
     stop: asyncio.Event,
     bulk_list: BulkList | None = None,
 ) -> AsyncIterator[Progress]:
-    """Commit what was dry-run, then wait up to ``dry_run.wait`` seconds for nodes that were refused for now.
+    """Commit what was dry-run, then wait for nodes that were refused for now.
 
-    ``stop`` starts no further attempt. Without nodes to wait for, this is :func:`queries.actions.perform.bulk`.
+    The wait takes at most ``dry_run.wait`` seconds. ``stop`` starts no further attempt. Without nodes
+    to wait for, this is :func:`queries.actions.perform.bulk`.
     """
     limit = min(dry_run.wait, MOST)
     waiting = set(dry_run.for_now) & dry_run.versions.keys() if limit > 0 else set()
@@ -74,7 +75,10 @@ async def bulk(
 async def _tried(
     workspace: Workspace, wanted: DryRun, ids: list[str], operator: audit_log.Operator, why: dict[str, str]
 ) -> Outcomes:
-    """Try once, in one transaction. Return the outcomes of the nodes whose wait is over."""
+    """Try once, in one transaction.
+
+    Return the outcomes of the nodes whose wait is over.
+    """
     versions = {i: wanted.versions[i] for i in ids}
     part = msgspec.structs.replace(wanted, versions=versions, results=(), row_digests={}, waited=True)
     done = await perform.commit(workspace, part, operator)

@@ -1,4 +1,4 @@
-"""Variant of an engine in one schema: option values that its data show or the operator chose."""
+"""Variant of an engine in one schema, with the values of its options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class EngineVariant:
-    """An engine in one schema. ``settings`` are thresholds and options from the operator's configuration.
+    """An engine in one schema.
 
-    ``engine`` has the values of the options. ``session_options`` are options that the operator changed in this session.
-    ``unrecognised`` is the reason if the options could not be read, else "".
+    ``settings`` are thresholds and options from the operator's configuration. ``engine`` has the values of the options.
+    ``session_options`` are options that the operator changed in this session. ``unrecognised`` is the reason if the
+    options could not be read, else "".
     """
 
     def __init__(self, database: Database, found: DetectedEngine, settings: Mapping[str, object]) -> None:
@@ -39,14 +40,17 @@ class EngineVariant:
 
     @property
     def policies(self) -> str:
-        """Describe the row-level security policies that may hide rows from this role; "" without policies."""
+        """Description of the policies that may hide rows; "" without policies."""
         if not self.found.policies:
             return ""
         return f"policies on {', '.join(self.found.policies)} decide which rows this role sees and may change"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One line for each option, with its value and the evidence for it, and one for row-level security."""
+        """One line for each option, with its value and the evidence for it.
+
+        One more line for row-level security, if policies exist.
+        """
         known = tuple(f"{name}: {self.engine.limits[name]} ({why})" for name, why in self._reasons.items())
         if self.found.policies:
             known = (*known, f"row-level security: {self.policies}")
@@ -55,10 +59,11 @@ class EngineVariant:
         return known
 
     async def recognise(self, *, again: bool = False) -> None:
-        """Read the options from the engine's data with ``options.sql``. Options that the operator chose stay.
+        """Read the options from the engine's data with ``options.sql``.
 
-        Does nothing after the first success. After a failure the options keep their defaults, ``unrecognised`` has the
-        reason, and only ``again`` tries once more. Raises DatabaseError only if the connection is lost.
+        Options that the operator chose stay. Does nothing after the first success. After a failure the options keep
+        their defaults, ``unrecognised`` has the reason, and only ``again`` tries once more. Raises DatabaseError only
+        if the connection is lost.
         """
         if self._recognised or (self.unrecognised and not again):
             return
@@ -84,7 +89,10 @@ class EngineVariant:
         self._recognised, self.unrecognised = True, ""
 
     def set_option(self, option: str, value: str) -> None:
-        """Change an option for this session. Raises DatabaseError for an unknown option or value."""
+        """Change an option for this session.
+
+        Raises DatabaseError for an unknown option or value.
+        """
         engine_options.check(self.engine, self.label, option, value)
         self.session_options[option] = value
         self._reasons[option] = "chosen here"

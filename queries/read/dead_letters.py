@@ -1,4 +1,4 @@
-"""Dead letters as records, and those that died of the same told together. No I/O."""
+"""Records of dead letters, grouped by error. No I/O."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from queries.model import DeadLetter, DeadLetters, Fate, Group, Node, Page
 
-LONGEST = 300  # characters of an error that count
+LONGEST = 300  # characters of an error that are compared
 
 _VARYING = (
     r"(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9a-fA-F]{2}:){5,7}[0-9a-fA-F]{2}\b)"
@@ -19,19 +19,19 @@ _VARYING = (
 
 
 def fold(error: str) -> str:
-    """What an error says apart from what differs from case to case: ``<id>``, ``<hex>`` and ``<n>`` stand for those."""
+    """Return an error with ids and numbers replaced by ``<id>``, ``<hex>``, ``<n>``."""
     blanks = re.sub(r"\s+", " ", error[:LONGEST]).strip()
     return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 
 
 def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> DeadLetters:
-    """A page of nodes and what ``dead.sql`` told of them."""
+    """Combine a page of nodes with their rows of ``dead.sql``."""
     dead_letters = tuple(_dead_letter(node, rows[node.id]) for node in read.nodes)
     return DeadLetters(dead_letters=dead_letters, at=read.at, cursor=read.cursor, only=read.only)
 
 
 def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
-    """What has become of it is the node's status where the row tells nothing."""
+    """Return a dead letter; its current state is the node's status by default."""
     error = row["error"] or None
     return DeadLetter(
         node=node,
@@ -45,7 +45,7 @@ def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
 
 
 def order(dead_letter: DeadLetter) -> tuple[int, float, str]:
-    """Worst first, then oldest."""
+    """Return the sort key: worst first, then oldest."""
     return (
         -dead_letter.severity,
         dead_letter.since if dead_letter.since is not None else float("inf"),
@@ -54,13 +54,16 @@ def order(dead_letter: DeadLetter) -> tuple[int, float, str]:
 
 
 def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict[Group, list[DeadLetter]]:
-    """By engine and fingerprint: the worst groups first, then the oldest; within each the oldest dead letter first."""
-    piles: dict[tuple[str, str], list[DeadLetter]] = {}
+    """Group by engine and fingerprint, worst groups first, then oldest.
+
+    Dead letters within a group are in the same order.
+    """
+    groups: dict[tuple[str, str], list[DeadLetter]] = {}
     for each in sorted(dead_letters, key=order):
-        piles.setdefault((each.node.engine, each.fingerprint), []).append(each)
+        groups.setdefault((each.node.engine, each.fingerprint), []).append(each)
     return {
-        _group(engine, mark, dead_letters_of, capped): dead_letters_of
-        for (engine, mark), dead_letters_of in piles.items()
+        _group(engine, fingerprint, dead_letters_of, capped): dead_letters_of
+        for (engine, fingerprint), dead_letters_of in groups.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""What the rows of a ``detail/*.sql`` become on a node's page; or why there are none."""
+"""Sections of a node's page from the rows of ``detail/*.sql``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queries.model import DRAWN, Payload, ScanRequired, Section
 
 
 def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) -> Section:
-    """A payload or a table, drawn where it has the columns for it. ``rows`` are some."""
+    """Return rows (at least one) as a payload, a drawing or a table."""
     if "payload" in rows[0]:
         payload = Payload(head=rows[0]["payload"], size=rows[0]["size"])
         return Section(name=_name(key), title=title, payload=payload)
@@ -20,7 +20,7 @@ def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) ->
 
 
 def unread(key: str, title: str, why: ScanRequired | str) -> Section:
-    """One that was not read, for what it would cost; or for what the server said."""
+    """Return a section that was not read, because of its cost or an error."""
     scan_required = (
         why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), pages=0, ddl="")
     )

@@ -1,9 +1,9 @@
-"""Guard tokens of findings whose nodes change all the time, so that a node's version is always old.
+"""Guard tokens, for nodes that change all the time.
 
-An action is guarded by what the operator saw: a node's version, or, where a finding suggested the action, the fields
-that stay the same by that finding (``same`` in its spec). A token names these fields and their values. Only the lock
-section of an action's SQL compares them with the row, which is then locked: the change is guarded by the version that
-the row has at that moment. Everything else passes the token along unread.
+An action is guarded by what the operator saw: the node's version, or the fields that a finding requires to be constant
+(``same`` in its spec) if that finding suggested the action. A token has the names and values of these fields. The lock
+section of the action's SQL compares them with the row and locks it. The change is then guarded by the version that the
+locked row has. All other code passes the token on without reading it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MARK = "same:"
 
 
 def token(fields: Sequence[str], seen: Mapping[str, Any]) -> str:
-    """Return the token for these fields of a look at a node; "" where there is no field or one was not looked at."""
+    """Return the token for these fields of a sample; "" if a field is missing."""
     named = {field: seen[field] for field in fields if field in seen}
     if not named or len(named) < len(fields):
         return ""
@@ -30,7 +30,7 @@ def is_token(seen: str) -> bool:
 
 
 def is_valid(text: str) -> bool:
-    """Return True if ``text`` reads like a token that names at least one field."""
+    """Return True if ``text`` is a token with at least one field."""
     try:
         return is_token(text) and bool(msgspec.json.decode(text.removeprefix(MARK), type=dict[str, Any]))
     except msgspec.DecodeError:

@@ -1,4 +1,7 @@
-"""Read path: a *which* statement gives ids in order, ``nodes.sql`` reads these nodes, the reader makes records."""
+"""Read path of an engine.
+
+A *which* statement gives ids in order, ``nodes.sql`` reads these nodes, and the reader makes records of the rows.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ Source = Transaction | Script
 
 
 class Reader:
-    """Reader of one engine. ``label`` is its name in this database, with which the ids of its nodes begin."""
+    """Reader of one engine.
+
+    ``label`` is its name in this database, with which the ids of its nodes begin.
+    """
 
     def __init__(
         self,
@@ -90,11 +96,17 @@ class Reader:
     # Pages of nodes
 
     async def read_ahead(self) -> None:
-        """Read the first page of roots and keep it for the next call of `roots`. Raises DatabaseError."""
+        """Read the first page of roots and keep it for the next call of `roots`.
+
+        Raises DatabaseError.
+        """
         self._first_page = await self.roots()
 
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
-        """Read nodes at the top of the tree, after ``cursor``. Raises DatabaseError, like all reads here."""
+        """Read nodes at the top of the tree, after ``cursor``.
+
+        Raises DatabaseError, like all reads here.
+        """
         ahead, self._first_page = self._first_page, None
         if ahead is not None and (cursor, page) == (None, PAGE):
             return ahead
@@ -103,7 +115,10 @@ class Reader:
     async def children(
         self, parent_id: str, cursor: str | None = None, page: int = PAGE, *, allow_scan: bool = False
     ) -> Page:
-        """Read the children of a node. ``Page.scan_required`` is set if that needs a scan which is not allowed."""
+        """Read the children of a node.
+
+        ``Page.scan_required`` is set if that needs a scan which is not allowed.
+        """
         return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
 
     async def live(self, cursor: str | None = None, page: int = PAGE) -> Page:
@@ -117,7 +132,7 @@ class Reader:
         return await self._page("find", None, page, query=key if named else text)
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> DeadLetters:
-        """Read dead letters, worst and oldest first; with ``ids``, those of these that still exist."""
+        """Read dead letters, worst and oldest first; with ``ids``, only these."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self.variant.select("dead")
         async with self._reading() as transaction:
@@ -130,13 +145,19 @@ class Reader:
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def nodes(self, ids: Iterable[str]) -> Page:
-        """Read the current state of these nodes, in this order. Nodes that do not exist are omitted."""
+        """Read the current state of these nodes, in this order.
+
+        Nodes that do not exist are omitted.
+        """
         local = [self.local(i) for i in ids]
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
 
     async def above(self, node: Node, known: Container[str] = (), most: int = PAGE) -> tuple[Node, ...]:
-        """Read the ancestors of a node, parent first: at most ``most``, and none above an id in ``known``."""
+        """Read the ancestors of a node, parent first.
+
+        At most ``most`` ancestors, and none above an id in ``known``.
+        """
         found: list[Node] = []
         async with self._reading() as transaction:
             while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
@@ -188,9 +209,9 @@ class Reader:
                     seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
         with readable("a sample"):
             for watcher in self._watchers.values():
-                watcher.look(at, seen.get(watcher.spec.sample or "", ()))
+                watcher.add(at, seen.get(watcher.spec.sample or "", ()))
             for history in self._histories:
-                history.look(at, seen.get(history.name, ()))
+                history.add(at, seen.get(history.name, ()))
 
     def watched(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
@@ -203,7 +224,10 @@ class Reader:
     # One node whole
 
     async def detail(self, node_id: str, size: int = HEAD) -> Detail | None:
-        """Read a node with its sections and findings, and ``size`` bytes of each payload; None if it does not exist."""
+        """Read a node with its sections and findings; None if it does not exist.
+
+        ``size``: bytes to read of each payload.
+        """
         local = self.local(node_id)
         kind = split_id(node_id)[1]
         left = [key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
@@ -235,11 +259,11 @@ class Reader:
     # Actions
 
     def actions(self, kind: str) -> tuple[Action, ...]:
-        """Return all actions for this kind of node, including those that are not available here."""
+        """Return all actions for this kind of node, available here or not."""
         return self.engine.actions_of(kind)
 
     def availability(self, action: Action, node: Node | None = None, *, bulk: bool = False) -> Availability:
-        """Return if the action is available now (for ``node``), and the reason if not.
+        """Return availability of the action now (for ``node``), with the reason if not.
 
         ``bulk``: for many nodes, which needs an index for some actions.
         """
@@ -322,9 +346,10 @@ class Reader:
             return await self._page_of(source, rows, page)
 
     async def _page_of(self, source: Source, rows: Rows, page: int) -> Page:
-        """Return the nodes of a *which* statement's rows. A row without id has, as its cursor, what was searched.
+        """Return the nodes of a *which* statement's rows.
 
-        A row may have ``node``, a row of ``nodes.sql`` as jsonb. It is not read again.
+        A row without id has, as its cursor, what was searched. A row may have ``node``, a row of ``nodes.sql`` as
+        jsonb. It is not read again.
         """
         named = [row for row in rows if row["id"] is not None]
         with readable("its rows"):
@@ -345,7 +370,10 @@ class Reader:
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
     def _queries(self, local: Sequence[str]) -> list[BatchedQuery]:
-        """Return the statements that read these nodes, one for each sort of node. Kinds without tables have none."""
+        """Return the statements that read these nodes, one for each sort of node.
+
+        Kinds without tables have none.
+        """
         sorts: dict[str, tuple[Statement, list[str]]] = {}
         for id_ in local:
             chosen = self.variant.select("nodes", kind=id_.partition(":")[0])
@@ -357,7 +385,10 @@ class Reader:
         ]
 
     def _node(self, row: Mapping[str, Any]) -> Node:
-        """Return a row as a node. A row with an invalid value becomes a node of unknown phase with the error."""
+        """Return a row as a node.
+
+        A row with an invalid value becomes a node of unknown phase with the error.
+        """
         self._places.note(row["id"], row.get("place"))
         try:
             with readable("its row"):
@@ -446,7 +477,10 @@ class Reader:
         evidence: dict[str, Any],
         row: Mapping[str, Any] | None = None,
     ) -> Finding:
-        """Return a finding. Its ``row`` may set ``severity``, and ``suggest`` to false for no suggested action."""
+        """Return a finding.
+
+        Its ``row`` may set ``severity``, and ``suggest`` to false for no suggested action.
+        """
         row = {} if row is None else row
         suggested = spec.action if spec.action and row.get("suggest", True) else None
         action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
@@ -478,7 +512,10 @@ class Reader:
 
 
 def _decoded(value: Any) -> Any:
-    """Return jsonb as Python values: a transaction reads it as text, a script as values."""
+    """Return jsonb as Python values.
+
+    A transaction reads it as text, a script as values.
+    """
     return msgspec.json.decode(value) if isinstance(value, str) else value
 
 

@@ -1,8 +1,8 @@
-"""Findings that one look cannot tell: a task that is polled again and again, a runner that stands still.
+"""Findings that need several samples, such as a task that is polled repeatedly.
 
-The console looks repeatedly; this keeps, for each node, since when the fields that must stay the same have done so,
-how often the others changed meanwhile, and what was seen when. That record is the only one there is: the engines keep
-no such history.
+The console takes samples repeatedly. For each node this module keeps since when the fields that must stay constant have
+been constant, how often the other fields changed since, and the values of each sample. The engines record no such
+history.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any
 from queries.contract.spec import FindingSpec
 from queries.model import Record, Section
 
-KEPT = 48  # looks at a node that are kept, and changes whose times are
+KEPT = 48  # samples of a node that are kept, and times of changes
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 class Watch(Record):
-    """One node seen since ``since`` (server clock, seconds) with ``same`` unchanged; ``changes`` counts the rest.
+    """Samples of one node since ``since``, with the fields ``same`` constant.
 
-    ``times`` are the looks at which the last of those changes showed.
+    ``changes`` counts changes of the other fields; ``times`` are the samples that showed the last of them. Times are
+    seconds by the server's clock.
     """
 
     same: tuple[Any, ...]
@@ -32,16 +33,19 @@ class Watch(Record):
     changes: int
     times: tuple[float, ...]
     seen: Mapping[str, Any]
-    grown: int | None = None  # of the number that the finding counts, where it counts one
+    grown: int | None = None  # growth of the counted number, if the finding counts one
 
     @property
     def per_minute(self) -> float:
-        """Return the growth a minute, 0 where nothing is counted."""
+        """Return the growth per minute; 0 if the finding counts no number."""
         return 60 * (self.grown or 0) / max(self.until - self.since, 1e-6)
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What was seen, with the timeline for people: ``times`` of day in UTC, ``first`` the first change."""
+        """Evidence of the finding, with the changes as times of day in UTC.
+
+        ``first`` is the time of the first change.
+        """
         shown = [clock(at) for at in self.times]
         growth = {} if self.grown is None else {"grown": self.grown, "per_minute": round(self.per_minute)}
         return {
@@ -55,14 +59,14 @@ class Watch(Record):
 
 
 class Watcher:
-    """What repeated looks show for one finding."""
+    """Samples of all nodes for one finding."""
 
     def __init__(self, spec: FindingSpec) -> None:
         self.spec = spec
         self._watches: dict[str, Watch] = {}
 
-    def look(self, at: float, rows: Rows) -> None:
-        """Take one look. A node that is not seen any more is forgotten."""
+    def add(self, at: float, rows: Rows) -> None:
+        """Add a sample. Nodes that it does not contain are forgotten."""
         now: dict[str, Watch] = {}
         for node_id, seen in rows:
             same = tuple(seen.get(field) for field in self.spec.same)
@@ -84,15 +88,18 @@ class Watcher:
         self._watches = now
 
     def _grown(self, before: Watch, seen: Mapping[str, Any]) -> int | None:
-        """Return by how much the counted number has grown so far. One that goes back adds nothing."""
+        """Return how much the counted number has grown.
+
+        A decrease counts as 0.
+        """
         if self.spec.grows is None:
             return None
         return (before.grown or 0) + max(0, int(seen[self.spec.grows]) - int(before.seen[self.spec.grows]))
 
     def _changed(self, before: Watch, at: float, seen: Mapping[str, Any]) -> bool:
-        """Whether what this finding counts has happened once more.
+        """Return True if the sample shows one more change.
 
-        A step is told from several smaller ones only where the looks are closer together than half of it.
+        A step counts only if the samples are less than half its length apart: several smaller steps look the same.
         """
         if self.spec.step is None:
             return any(seen.get(field) != before.seen.get(field) for field in self.spec.changes)
@@ -100,7 +107,10 @@ class Watcher:
         return bool(seen[self.spec.step] - before.seen[self.spec.step] >= least > 2 * (at - before.until))
 
     def shown(self, limits: Mapping[str, Any]) -> Iterable[tuple[str, Watch]]:
-        """The nodes for which the finding holds by now. ``limits`` are thresholds, and by kind (``seen["kind"]``)."""
+        """Yield the nodes that have the finding.
+
+        ``limits`` are thresholds, by name or by kind (``seen["kind"]``) and name.
+        """
         for node_id, watch in self._watches.items():
             given = limits.get(str(watch.seen.get("kind")))
             own = given if isinstance(given, Mapping) else {}
@@ -114,7 +124,7 @@ class Watcher:
 
 
 def timeline(watchers: Iterable[Watcher], node_id: str, limits: Mapping[str, Any]) -> Section | None:
-    """When what makes a finding was seen at a node, newest first, drawn; None where nothing holds."""
+    """Return the changes behind a node's findings as a timeline section."""
     rows = []
     for watcher in (w for w in watchers if w.spec.times):
         for watch in (w for key, w in watcher.shown(limits) if key == node_id):
@@ -130,39 +140,42 @@ def timeline(watchers: Iterable[Watcher], node_id: str, limits: Mapping[str, Any
 
 
 class History:
-    """What was seen of each node by one sample's looks, as far as it changed from look to look."""
+    """Distinct values of each node in one kind of sample."""
 
     def __init__(self, name: str, title: str, kinds: tuple[str, ...]) -> None:
         self.name, self.title, self.kinds = name, title, kinds
-        self._looks: dict[str, tuple[tuple[float, Mapping[str, Any]], ...]] = {}
+        self._samples: dict[str, tuple[tuple[float, Mapping[str, Any]], ...]] = {}
 
-    def look(self, at: float, rows: Rows) -> None:
-        """Take one look. A node that is not seen any more is forgotten."""
+    def add(self, at: float, rows: Rows) -> None:
+        """Add a sample. Nodes that it does not contain are forgotten."""
         now = {}
         for node_id, seen in rows:
-            before = self._looks.get(node_id, ())
+            before = self._samples.get(node_id, ())
             now[node_id] = before if before and before[-1][1] == seen else (*before, (at, seen))[-KEPT:]
-        self._looks = now
+        self._samples = now
 
     def section(self, node_id: str) -> Section | None:
-        """What was seen of one node, newest first; None where nothing was. Numbers show how far they moved."""
-        looks = self._looks.get(node_id)
-        if not looks:
+        """Return one node's values as a section, newest first; None without samples.
+
+        Numbers show the difference to the sample before.
+        """
+        samples = self._samples.get(node_id)
+        if not samples:
             return None
-        columns = tuple(looks[-1][1])
+        columns = tuple(samples[-1][1])
         rows = []
-        for (at, seen), (_, before) in zip(reversed(looks), (*reversed(looks[:-1]), (0.0, {})), strict=True):
-            rows.append((clock(at), *(_stale(seen.get(c), before.get(c)) for c in columns)))
+        for (at, seen), (_, before) in zip(reversed(samples), (*reversed(samples[:-1]), (0.0, {})), strict=True):
+            rows.append((clock(at), *(_cell(seen.get(c), before.get(c)) for c in columns)))
         return Section(name=self.name, title=self.title, columns=("seen at", *columns), rows=tuple(rows))
 
 
 def clock(at: float) -> str:
-    """The time of day, UTC, of a time of the server's clock."""
+    """Return the time of day in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
 
 
-def _stale(value: Any, before: Any) -> Any:
-    """A value as a cell; a number that has moved says by how much."""
+def _cell(value: Any, before: Any) -> Any:
+    """Return a value as a cell; a number as the difference to the sample before."""
     if not isinstance(value, float):
         return value
     return f"+{value - before:.1f}" if isinstance(before, float) and value != before else ""

@@ -1,4 +1,4 @@
-"""A finding's sentence with what was seen in the place of its names."""
+"""Fill a finding's sentence with its evidence."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class _Formatter(string.Formatter):
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
-    """The sentence; a value that the evidence lacks reads "?" instead of failing."""
+    """Return the sentence with values; "?" for a missing value."""
     return _Formatter().vformat(sentence, (), evidence)

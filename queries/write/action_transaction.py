@@ -1,4 +1,7 @@
-"""One write transaction of an action: lock, refuse, copy, change, copy again. Nodes that cannot change are skipped."""
+"""One write transaction of an action: lock, refuse, copy, change, copy again.
+
+Nodes that cannot change are skipped.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +71,14 @@ class TableLockedError(LockedError):
 
 
 class ImagesError(ConflictError):
-    """The row copies show deletions that the server did not make; the transaction is rolled back."""
+    """The row copies show deletions that the server did not make.
+
+    The transaction is rolled back.
+    """
 
 
 class ActionTransaction:
-    """A transaction of an action: the nodes still to change, and the results of skipped nodes."""
+    """One transaction of an action, with its nodes and their results."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
         self.reader, self.action, self._awaited = request.reader, request.action, request.steady
@@ -123,14 +129,17 @@ class ActionTransaction:
         return tuple(copy.read() for copy in self.copies)
 
     def results(self) -> tuple[Result, ...]:
-        """Return a result for each node, ordered by id. Nodes that were not skipped count as changed."""
+        """Return a result for each node, ordered by id.
+
+        Nodes that were not skipped count as changed.
+        """
         why = self.caveat or self._policy_caveat
         done = (self.skipped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
         return tuple(sorted(done, key=lambda r: r.id))
 
     @property
     def _policy_caveat(self) -> str:
-        """Warning that policies may have hidden some rows of a changed node; "" without policies.
+        """Warning that policies may have hidden rows; "" without policies.
 
         The guard proves only that the node's own row changed. The server skips rows of a second table without an
         error if a policy for UPDATE or DELETE hides them.
@@ -142,7 +151,10 @@ class ActionTransaction:
         return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Run all steps before COMMIT or ROLLBACK. ``seen``: row digests of the dry run; None in the dry run itself."""
+        """Run all steps before COMMIT or ROLLBACK.
+
+        ``seen``: row digests of the dry run; None in the dry run itself.
+        """
         try:
             before = await self._prepare(transaction, seen)
         except LockedError as error:
@@ -164,7 +176,7 @@ class ActionTransaction:
         await self._check_deletions(transaction, deleted)
 
     async def _deleted(self, transaction: Transaction, rows: Rows) -> dict[str, int | None]:
-        """Return how many rows of each copied table this session has deleted, by the server's statistics."""
+        """Return the server's count of rows deleted by this session, by copied table."""
         tables = sorted({table for _, table, _ in rows})
         counted = await transaction.rows(statement("deleted"), {"ids": tables}) if tables else []
         return {row["table"]: row["n"] for row in counted}
@@ -187,7 +199,7 @@ class ActionTransaction:
                 )
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
-        """Return True if the rows prove that this transaction committed, False if not; None if they prove neither.
+        """Return True or False if the rows prove a commit or its absence, else None.
 
         A transaction commits as a whole, so one row in its state before or after the change is proof. A missing row
         proves little, because engines delete rows too.
@@ -207,7 +219,7 @@ class ActionTransaction:
         return None
 
     async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
-        """Lock rows with SKIP LOCKED and copy them; skip nodes that are missing, stale or refused."""
+        """Lock and copy rows; skip nodes that are missing, stale or refused."""
         await self._lock(transaction)
         for refused in self._sections.get("refused", ()):
             for row in await self._rows(transaction, refused):
@@ -266,7 +278,7 @@ class ActionTransaction:
         return now
 
     async def _hidden(self, transaction: Transaction, ids: list[str]) -> set[str]:
-        """Return the visible nodes of ``ids`` that a row-level policy prevents from being locked.
+        """Return visible nodes that a row-level policy prevents from being locked.
 
         SKIP LOCKED skips a row that another transaction holds, and a row that a policy for UPDATE hides. NOWAIT fails
         only for the former. Nodes beyond the limit of probes count as locked.
@@ -293,7 +305,10 @@ class ActionTransaction:
         return hidden
 
     async def _copy(self, transaction: Transaction) -> Rows:
-        """Copy affected rows. Rows with ``ours`` false were written by other transactions and are excluded."""
+        """Copy affected rows.
+
+        Rows with ``ours`` false were written by other transactions and are excluded.
+        """
         copied = {}
         self._foreign = set()
         prefix = self._full("")
@@ -319,9 +334,10 @@ class ActionTransaction:
 
 
 class Committed:
-    """A transaction whose COMMIT was sent. ``sent`` and ``answered`` are monotonic times.
+    """A transaction whose COMMIT was sent.
 
-    ``awaited``: a bulk waits for ``fate`` and reports it, so no correction must be recorded for it.
+    ``sent`` and ``answered`` are monotonic times. ``awaited``: a bulk waits for ``fate`` and reports it, so no
+    correction must be recorded for it.
     """
 
     def __init__(
@@ -342,10 +358,10 @@ class Committed:
 
 
 async def _fire(transaction: Transaction) -> None:
-    """Check deferred constraints before COMMIT. Raises ConflictError, also for any error of a trigger.
+    """Check deferred constraints before COMMIT.
 
-    A dry run does not reach COMMIT. A failure at COMMIT could not be traced to a node by halving, and the check would
-    run there without statement_timeout.
+    Raises ConflictError, also for any error of a trigger. A dry run does not reach COMMIT. A failure at COMMIT could
+    not be traced to a node by halving, and the check would run there without statement_timeout.
     """
     try:
         await transaction.control(FIRE)

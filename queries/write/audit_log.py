@@ -49,7 +49,10 @@ class State(Record):
 
 
 class Subject(Record):
-    """A node whose entries are wanted: its schema, and its id in each form of its label, the present form first."""
+    """A node whose entries are read.
+
+    ``ids``: its id in each form of its label, the present form first.
+    """
 
     schema: str
     ids: tuple[str, ...]
@@ -72,7 +75,10 @@ async def append(transaction: Transaction, entry: AuditLogEntry) -> None:
 
 
 async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
-    """Return True if the table has this entry, which proves the commit; None if unknown. Raises DatabaseError."""
+    """Return True if the table has this entry, which proves the commit.
+
+    None if the table cannot be read. Raises DatabaseError.
+    """
     fields = {**_plain(entry), "changes": ()}
     values = {"id": entry.xid, "args": msgspec.json.encode(fields).decode()}
     found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
@@ -84,7 +90,10 @@ def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
 
 
 async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[AuditLogEntry, ...]:
-    """Read entries of the table, newest first; only those about ``node``, if given. Raises DatabaseError."""
+    """Read entries of the table, newest first; only those about ``node``, if given.
+
+    Raises DatabaseError.
+    """
     about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
     async with database.reading() as transaction:
         rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": size, **about})
@@ -114,37 +123,49 @@ def grants(role: str) -> str:
 
 
 def script(operators: Iterable[str]) -> str:
-    """Return the SQL that ``unstick init`` runs: the table, and the privileges of these roles."""
+    """Return the SQL of ``unstick init``: the table and the roles' privileges."""
     return "\n".join([ddl(), *map(grants, operators)])
 
 
 async def publications(database: Database) -> tuple[str, ...]:
-    """Return publications FOR ALL TABLES, which would publish the audit log table too. Raises DatabaseError."""
+    """Return publications FOR ALL TABLES, which would publish the audit log table too.
+
+    Raises DatabaseError.
+    """
     async with database.reading() as transaction:
         return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
 
 
 async def create(database: Database, operators: Iterable[str]) -> None:
-    """Run the script in one transaction. An existing audit log keeps its entries. Raises DatabaseError."""
+    """Run the script in one transaction. An existing audit log keeps its entries.
+
+    Raises DatabaseError.
+    """
     async with database.writing() as transaction:
         await transaction.control(script(operators))
         await transaction.control("COMMIT")
 
 
 class File:
-    """Local audit log for databases without the table: JSON lines, appended and flushed to disk.
+    """Local audit log, for databases without the table: JSON lines.
 
-    A line is written before COMMIT ("intended"), and another after it with the outcome. A crash in between leaves the
-    first.
+    A line is written before COMMIT ("intended"), and another after it with the outcome. Each is flushed to disk, so a
+    crash in between leaves the first.
     """
 
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
-        """``origin`` returns the open database. It is written to each entry, and only its entries are read."""
+        """``origin`` returns the open database.
+
+        It is written to each entry, and only its entries are read.
+        """
         self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
         self._origin = origin
 
     def append(self, entry: AuditLogEntry, *, intended: bool) -> None:
-        """Append an entry. Raises DatabaseError if the file cannot be written; the caller must then change nothing."""
+        """Append an entry.
+
+        Raises DatabaseError if the file cannot be written; the caller must then change nothing.
+        """
         line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
         try:
             with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
@@ -160,9 +181,10 @@ class File:
             ) from error
 
     def entries(self, node: Subject | None = None) -> Iterator[AuditLogEntry]:
-        """Yield this database's entries, newest first. An intended entry without outcome is yielded as unknown.
+        """Yield this database's entries, newest first.
 
-        Entries without an origin are ignored. Raises DatabaseError.
+        An intended entry without outcome is yielded as unknown. Entries without an origin are ignored. Raises
+        DatabaseError.
         """
         try:
             with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
@@ -192,7 +214,10 @@ class File:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, in one call if possible: several processes append to the same file."""
+    """Write all of ``data``, in one call if possible.
+
+    Several processes append to the same file.
+    """
     while data:
         data = data[os.write(descriptor, data) :]
 

@@ -1,4 +1,4 @@
-"""Frozen node list of a bulk action, from which the rest can be resumed, even after the console was killed.
+"""Frozen node list of a bulk action, to resume it after a crash.
 
 One file per bulk in the state folder. The first line is the list: nodes, versions, action, arguments, reason, database.
 Before each COMMIT a line with the transaction's id is appended, and afterwards a line with the outcomes. A resumed bulk
@@ -30,7 +30,10 @@ OWN_LOCKS = 15.0  # seconds; a transaction's time limit of 10, and time for the 
 
 
 class BulkHeader(Record):
-    """The list before the first chunk. Results, row digests and versions are those of the dry run."""
+    """The list before the first chunk.
+
+    Results, row digests and versions are those of the dry run.
+    """
 
     id: str
     database: str
@@ -65,7 +68,10 @@ class _Line(Record, omit_defaults=True):
 
 
 class BulkList:
-    """An open list, locked against other processes. ``results`` by id; ``chunks`` in order of COMMIT."""
+    """An open list, locked against other processes.
+
+    ``results`` by id; ``chunks`` in order of COMMIT.
+    """
 
     def __init__(self, path: Path, file: int, head: BulkHeader) -> None:
         self.head = head
@@ -81,7 +87,10 @@ class BulkList:
         return {i: version for i, version in self.head.versions.items() if i not in self.results}
 
     def interrupted(self) -> None:
-        """Record that a transaction of this bulk lost its client: the server aborts it only at its time limit."""
+        """Record that a transaction of this bulk lost its client.
+
+        The server aborts it only at its time limit.
+        """
         self._own_locks = time.monotonic() + OWN_LOCKS
 
     @property
@@ -95,7 +104,10 @@ class BulkList:
         return [chunk for chunk in self.chunks if not any(i in self.results for i in chunk.ids)]
 
     def add_chunk(self, mark: TransactionMark, entry: AuditLogEntry) -> None:
-        """Record a transaction before its COMMIT. A disk error here only costs a query when the bulk is resumed."""
+        """Record a transaction before its COMMIT.
+
+        A disk error here only costs a query when the bulk is resumed.
+        """
         chunk = StartedChunk(mark=mark, entry=msgspec.structs.replace(entry, changes=()))
         self.chunks.append(chunk)
         self._append(_Line(started=chunk))
@@ -162,7 +174,10 @@ def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkLi
 
 
 def load(folder: Path, name: str, server: Server) -> BulkList:
-    """Open an unfinished list. Raises DatabaseError if it is missing, in use, or of another database."""
+    """Open an unfinished list.
+
+    Raises DatabaseError if it is missing, in use, or of another database.
+    """
     path = folder / f"{Path(name).name}{SUFFIX}"
     try:
         found = _opened(path)
@@ -182,7 +197,10 @@ def load(folder: Path, name: str, server: Server) -> BulkList:
 
 
 def unfinished(folder: Path, server: Server) -> Iterator[BulkList]:
-    """Yield this database's lists with nodes left that are not in use. Each is closed before the next is opened."""
+    """Yield this database's lists with nodes left that are not in use.
+
+    Each is closed before the next is opened.
+    """
     try:
         paths = sorted(folder.glob(f"*{SUFFIX}"))
     except OSError:
@@ -204,7 +222,10 @@ def _matches(head: BulkHeader, server: Server) -> bool:
 
 
 def _opened(path: Path) -> BulkList | None:
-    """Read and lock a list; None if its first line is missing. Raises OSError, also if other users can write it."""
+    """Read and lock a list; None if its first line is missing.
+
+    Raises OSError, also if other users can write it.
+    """
     file = open_private(path, os.O_RDWR | os.O_APPEND)
     bulk_list = None
     try:
@@ -240,5 +261,8 @@ def _write(file: int, data: bytes) -> None:
 
 
 def remaining(head: BulkHeader, again: DryRun, left: Mapping[str, str]) -> DryRun:
-    """Return the dry run of the rest, with row digests of the first dry run for nodes that it did not read."""
+    """Return the dry run of the rest of a bulk.
+
+    Nodes beyond the first 500 have row digests of the original dry run.
+    """
     return msgspec.structs.replace(again, versions=dict(left), row_digests={**head.row_digests, **again.row_digests})

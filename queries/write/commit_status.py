@@ -31,7 +31,10 @@ AGAIN = (LostError, UnreachableError, SlowError, LockedError)  # errors of a ser
 
 
 async def send_commit(transaction: Transaction) -> str | None:
-    """Send COMMIT. Return ``committed`` or ``aborted``, or None without an answer. Raises ConflictError, SlowError."""
+    """Send COMMIT. Return ``committed`` or ``aborted``, or None without an answer.
+
+    Raises ConflictError, SlowError.
+    """
     try:
         answer = await transaction.control("COMMIT")
     except LostError:
@@ -63,9 +66,10 @@ async def wait_for_status(
     table: bool,
     gone: float = DEADLINE,
 ) -> CommitStatus:
-    """Query until the server can report the status. ``table``: ``entry`` is in the database's audit log table.
+    """Query until the server can report the status.
 
-    ``gone``: seconds without any answer after which the status is reported as unknown.
+    ``table``: ``entry`` is in the database's audit log table. ``gone``: seconds without any answer after which the
+    status is reported as unknown.
     """
     deadline, pause = time.monotonic() + DEADLINE, FIRST
     silent = time.monotonic() + gone
@@ -94,13 +98,19 @@ async def status_after_failover(
     table: bool,
     sure: bool,
 ) -> str:
-    """Query once, after the server was replaced. ``sure``: COMMIT was acknowledged. Raises DatabaseError."""
+    """Query once, after the server was replaced. ``sure``: COMMIT was acknowledged.
+
+    Raises DatabaseError.
+    """
     found = await _query(database, mark, action_transaction, entry, table=table, sure=sure)
     return UNKNOWN if found is None else found.status
 
 
 async def recalled_status(database: Database, mark: TransactionMark, entry: AuditLogEntry, *, table: bool) -> str:
-    """Return the status of an earlier console's transaction, whose row copies are gone. Raises DatabaseError."""
+    """Return the status of an earlier session's transaction.
+
+    Its row copies are gone, so only the audit log can confirm it. Raises DatabaseError.
+    """
     found = await _query(database, mark, None, entry, table=table, sure=False)
     return UNKNOWN if found is None else found.status
 
@@ -136,7 +146,7 @@ async def _query(
 async def _confirmed(
     transaction: Transaction, action_transaction: ActionTransaction | None, entry: AuditLogEntry, *, table: bool
 ) -> str:
-    """Return the status that the audit log entry or the rows prove: another transaction may have the id by now."""
+    """Return the status that the audit log entry or the rows prove."""
     if table:
         committed = await audit_log.has_entry(transaction, entry)
     else:

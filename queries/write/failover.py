@@ -1,4 +1,4 @@
-"""Check committed transactions again after the server was replaced: a failover may have lost them.
+"""Check committed transactions again after a failover, which may lose them.
 
 WAL is a sequence. If a transaction exists, all that were acknowledged before its COMMIT was sent exist too. If it is
 lost, all whose COMMIT was sent after its acknowledgement are lost. So the newest is queried first, and one query is
@@ -28,7 +28,10 @@ UNCONFIRMED = (
 
 
 class Journal:
-    """Write transactions of this session. ``corrected``: results that replace earlier ones, in order."""
+    """Write transactions of this session.
+
+    ``corrected``: results that replace earlier ones, in order.
+    """
 
     def __init__(self, database: Database, file: audit_log.File) -> None:
         self.corrected: list[Result] = []
@@ -48,14 +51,20 @@ class Journal:
 
     @property
     def doubtful(self) -> bool:
-        """Return True if a crash, restart or failover since then may have replaced the server that committed."""
+        """Return True if the server that committed may have been replaced.
+
+        A crash, a restart or a failover replaces it.
+        """
         lives = {c.mark.life for c in self._all}
         if self._database.server is not None:
             lives.add(self._database.server.life)
         return len(lives) > 1 or (bool(self._all) and not all(c.settled for c in self._all))
 
     async def check(self) -> None:
-        """Check transactions again if the server was replaced. Raises DatabaseError if it cannot be queried now."""
+        """Check transactions again if the server was replaced.
+
+        Raises DatabaseError if it cannot be queried now.
+        """
         async with self._turn:
             if not self.doubtful:
                 return
@@ -124,7 +133,10 @@ class Journal:
             self._note(one, results)
 
     def _note(self, one: Committed, results: Sequence[Result]) -> None:
-        """Append the correction to the local audit file: the audit log table lost the entry with the transaction."""
+        """Append the correction to the local audit file.
+
+        The audit log table lost the entry together with the transaction.
+        """
         corrected = {r.id: r for r in results}
         entry = msgspec.structs.replace(
             one.entry, results=tuple(corrected.get(r.id, r) for r in one.entry.results), xid=one.mark.xid

@@ -1,4 +1,4 @@
-"""Smallest set of privileges: for ``viewers`` to read an engine, for ``operators`` to change it too."""
+"""Smallest set of privileges to read an engine, and to change it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ PRIVILEGES = ("INSERT", "UPDATE", "DELETE")
 async def grants(
     database: Database, reader: Reader, viewers: Iterable[str], operators: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return the GRANT statements for one engine, without running them. Raises DatabaseError.
+    """Return the GRANT statements for one engine, without running them.
 
-    The privileges come from the actions of the engine's present variant. ``queues``: if a relation of another schema
-    meets a need, all tables of that schema count, because the engine creates queues at run time.
+    Raises DatabaseError. The privileges come from the actions of the engine's present variant. ``queues``: if a
+    relation of another schema meets a need, all tables of that schema count, because the engine creates queues at run
+    time.
     """
     spec, found = reader.engine.spec, reader.found
     actions = [action for action in reader.engine.actions_here if action.writes]

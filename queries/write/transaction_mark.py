@@ -1,4 +1,4 @@
-"""Identity of a write transaction, with which its status can be queried after the connection is lost."""
+"""Identity of a write transaction, to query its status later."""
 
 from __future__ import annotations
 

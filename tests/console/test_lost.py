@@ -178,7 +178,7 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         assert 0 < done < 60
     own_server.start()
     async with run_tui(sixty, tmp_path) as tui:
-        await tui.wait_for("A bulk was not finished", f"{60 - done} of 60")
+        await tui.wait_for("Unfinished bulk", f"{60 - done} of 60")
 
 
 async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:

@@ -130,18 +130,29 @@ async def test_reading_gets_its_turn_between_chunks(
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 4)
     order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
-    asked, done, begun = [], [], Database._begun
+    asked, done = [], []
+    read, write = Database.reading, Database.writing
 
-    async def noted(self: Database, purpose: str, begin: str, *limits: Any, **again: Any) -> Transaction:
-        transaction = await begun(self, purpose, begin, *limits, **again)
-        order.append("look" if "READ ONLY" in begin else purpose)
-        return transaction
+    @asynccontextmanager
+    async def reading(self: Database, *limits: Any, **options: Any) -> AsyncIterator[Transaction]:
+        async with read(self, *limits, **options) as transaction:
+            order.append("look")
+            yield transaction
+
+    @asynccontextmanager
+    async def writing(
+        self: Database, schema: str = "", over: str = "write", limit: float | None = None
+    ) -> AsyncIterator[Transaction]:
+        async with write(self, schema, over, limit) as transaction:
+            order.append(over)
+            yield transaction
 
     async def look() -> None:
         asked.append(len(order))
         await reader(workspace).live()
 
-    monkeypatch.setattr(Database, "_begun", noted)
+    monkeypatch.setattr(Database, "reading", reading)
+    monkeypatch.setattr(Database, "writing", writing)
     async with asyncio.TaskGroup() as group:
         async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
             done.append(progress.done)

@@ -42,7 +42,7 @@ def unguarded(workspace: Workspace, label: str, lock: Statement = BLIND) -> None
     """Take from every action what stands before its change: nothing is locked, compared or refused."""
     reader = workspace.engines[label]
     actions = {s: {**parts, "lock": (lock,), "refused": ()} for s, parts in reader.engine.actions.items()}
-    reader.engine = msgspec.structs.replace(reader.engine, actions=actions)
+    reader.variant.engine = msgspec.structs.replace(reader.engine, actions=actions)
 
 
 async def locked(workspace: Workspace, label: str, action: str, node: str, free: str, dsn: str) -> list[Any]:

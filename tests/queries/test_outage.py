@@ -354,7 +354,7 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     assert unfinished.messages(workspace) == []
-    monkeypatch.setattr(perform, "_tell", lambda *_: None)  # as where the console is killed before it
+    monkeypatch.setattr(perform, "append_outcome", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await perform.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()

@@ -32,7 +32,7 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
     spins = spinning()
     for look in range(4):
         assert shown(spins) == []
-        spins.look(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
+        spins.add(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
     assert shown(spins) == ["a"]
     (watch,) = [watch for _, watch in spins.shown(LIMITS)]
     assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
@@ -41,36 +41,34 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
 def test_looks_without_a_change_count_for_nothing() -> None:
     spins = spinning()
     for look in range(50):
-        spins.look(look, [("a", {"state": "x", "revision": look // 20})])
+        spins.add(look, [("a", {"state": "x", "revision": look // 20})])
     assert shown(spins) == []
 
 
 def test_a_node_that_goes_away_is_forgotten() -> None:
     spins = spinning()
     for look in range(6):
-        spins.look(look, [("a", {"state": "x", "revision": look})] if look != 3 else [])
+        spins.add(look, [("a", {"state": "x", "revision": look})] if look != 3 else [])
     assert shown(spins) == []
 
 
 def test_so_long_the_same() -> None:
     stalled = watcher(same=("newest",), seconds="silence")
     for at, newest, found in ((0, 1, []), (9.9, 1, []), (10, 1, ["r"]), (11, 2, []), (20, 2, []), (21, 2, ["r"])):
-        stalled.look(at, [("r", {"newest": newest})])
+        stalled.add(at, [("r", {"newest": newest})])
         assert shown(stalled) == found, at
 
 
 def test_one_look_shows_nothing_whatever_the_threshold() -> None:
     stalled = watcher(same=("newest",), seconds="silence")
-    stalled.look(5, [("r", {"newest": None})])
+    stalled.add(5, [("r", {"newest": None})])
     assert shown(stalled, {"silence": 0}) == []
 
 
 def test_thresholds_by_kind() -> None:
     spins = spinning()
     for look in range(3):
-        spins.look(
-            look, [(kind, {"kind": kind, "state": 0, "revision": look}) for kind in ("Touchy", "Usual", "polls")]
-        )
+        spins.add(look, [(kind, {"kind": kind, "state": 0, "revision": look}) for kind in ("Touchy", "Usual", "polls")])
     assert shown(spins, {**LIMITS, "Touchy": {"polls": 2}}) == ["Touchy"]
     assert shown(spins, {**LIMITS, "polls": 2, "Usual": {"polls": 9}}) == ["Touchy", "polls"]
     assert shown(spins, {**LIMITS, "Touchy": {"silence": 2}}) == []
@@ -80,7 +78,7 @@ def test_thresholds_by_kind() -> None:
 def test_it_is_what_counting_backwards_gives(looks: list[dict[str, tuple[int, int]]]) -> None:
     spins = spinning()
     for at, look in enumerate(looks):
-        spins.look(at, [(node, {"state": state, "revision": revision}) for node, (state, revision) in look.items()])
+        spins.add(at, [(node, {"state": state, "revision": revision}) for node, (state, revision) in look.items()])
     expected = []
     for node in looks[-1] if looks else ():
         run = []
