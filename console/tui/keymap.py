@@ -28,16 +28,22 @@ class Key(Record, kw_only=False):
 APP = (
     Key("mode.tree", "1,t", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
     Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
-    Key("mode.dead", "3,d", "app.show_mode('dead')", "dead letters", "What engines gave up on, by what it died of"),
+    Key(
+        "mode.dead",
+        "3,d",
+        "app.show_mode('dead')",
+        "dead letters",
+        "Tasks that engines have given up on, grouped by error",
+    ),
     Key("mode.audit", "4,g", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
-    Key("refresh", "r,f5", "app.refresh_now", "refresh", "Look at the database now", 70),
-    Key("pause", "p", "app.pause", "pause", "Stop looking at the database, or go on", 71),
-    Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Look at the database less often"),
-    Key("interval.down", "minus", "app.faster", "faster", "Look at the database more often"),
-    Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Find a command by its words", 80),
-    Key("quit", "q", "app.leave", "quit", "Leave", 3),
-    Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Leave, also from a field or a dialog", always=True),
+    Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
+    Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
+    Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Refresh less often"),
+    Key("interval.down", "minus", "app.faster", "faster", "Refresh more often"),
+    Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Command palette", 80),
+    Key("quit", "q", "app.leave", "quit", "Quit", 3),
+    Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
 )
 
 NODE = (Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),)
@@ -78,14 +84,14 @@ FILTER_LINE = (
 CHECKBOX = (Key("checkbox.switch", "space", "switch", "switch", "Turn the checkbox on or off"),)
 
 TREE = (
-    Key("tree.filter", "slash", "screen.filter", "filter", "Narrow what is shown: words and field:value", 10),
+    Key("tree.filter", "slash", "screen.filter", "filter", "Filter the loaded rows: words and field:value", 10),
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
     Key("tree.find", "f", "screen.find", "find", "Find nodes in the database by id or text", 15),
-    Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark everything the filter shows, or nothing", 31),
+    Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark all filtered rows, or clear the marks", 31),
     Key("tree.engine", "tab", "screen.step_system(1)", "engine", "The next engine", 12),
-    Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "engine before", "The engine before"),
-    Key("tree.view", "v", "screen.next_view", "group", "Group the same tree otherwise, where the engine can", 45),
-    Key("tree.back", "escape", "screen.back", "back", "Leave the filter, the list or the marks"),
+    Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "previous engine", "The previous engine"),
+    Key("tree.view", "v", "screen.next_view", "group", "Change the grouping, if the engine has several", 45),
+    Key("tree.back", "escape", "screen.back", "back", "Clear the filter or the marks, or leave the list"),
     *NODE,
 )
 
@@ -96,28 +102,26 @@ STUCK = (
 )
 
 DEAD = (
-    Key(
-        "dead.open", "enter", "screen.open", "open", "Everything about the dead letter; of a group, its dead letters", 5
-    ),
+    Key("dead.open", "enter", "screen.open", "open", "Everything about the dead letter, or fold a group", 5),
     Key("dead.unfold", "right", "screen.unfold", "unfold", "Show the dead letters of a group"),
-    Key("dead.fold", "left", "screen.fold", "fold", "Hide them"),
-    Key("dead.mark", "space", "screen.mark", "mark", "Mark a dead letter or a whole group, or take the marks away", 30),
+    Key("dead.fold", "left", "screen.fold", "fold", "Hide the dead letters of a group"),
+    Key("dead.mark", "space", "screen.mark", "mark", "Mark or unmark a dead letter or a whole group", 30),
     Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
-    Key("dead.more", "m", "screen.more", "more dead letters", "Read on in the dead letters of the engine", 25),
-    Key("dead.back", "escape", "screen.back", "back", "Take all marks away"),
+    Key("dead.more", "m", "screen.more", "more dead letters", "Load more dead letters of the engine", 25),
+    Key("dead.back", "escape", "screen.back", "back", "Clear the marks"),
     *NODE,
 )
 
 AUDIT_LOG = (Key("audit.open", "enter", "screen.open", "open", "The rows before and after", 5),)
 
 DETAIL = (
-    Key("detail.back", "escape,backspace", "screen.back", "back", "To where you came from", 1),
+    Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
     Key("detail.more", "m", "screen.more", "more bytes", "Fetch more of the stored bytes", 20),
     Key("detail.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 25),
     *NODE,
 )
 
-ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "To the audit log", 1),)
+ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "cancel", "Close the dialog without a change"),)
 
@@ -149,7 +153,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,
-    "in what is stuck": STUCK,
+    "in the stuck list": STUCK,
     "in the dead letters": DEAD,
     "in the detail page": DETAIL,
     "in the audit log": AUDIT_LOG,

@@ -177,9 +177,9 @@ async def test_a_state_of_a_hundred_megabytes(
         async with answering(tui, proxy):
             await tui.press("enter")
             await tui.wait_for("Reading …")
-        await tui.wait_for("state", "100 MB (the first 64 kB); m fetches more")
+        await tui.wait_for("state", "100 MB (the first 64 kB); m loads more")
         assert len(tui.text) < 10_000
-        for more in ("512 kB); m fetches more", "4 MB)"):
+        for more in ("512 kB); m loads more", "4 MB)"):
             await tui.press("m")
             await tui.wait_for(f"100 MB (the first {more}")
         await tui.press("m")
@@ -201,7 +201,7 @@ async def test_two_hundred_findings_at_once(
         proxy.open.set()
         await tui.wait_for("Why it is stuck", "overdue timer")
         await tui.press("escape", "question_mark", "end")
-        await tui.wait_for("more is stuck than is shown", "The first 200 of each", "overdue_timer")
+        await tui.wait_for("more findings than shown", "the first 200 findings", "overdue_timer")
 
 
 @pytest.fixture

@@ -186,7 +186,7 @@ async def test_children_that_cost_a_scan_are_asked_for(
         await tui.press("right")
         await tui.wait_for("costly: not read (")
         await tui.press("down", "enter")
-        await tui.wait_for("This costs the server a scan", "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx")
+        await tui.wait_for("This read scans a table", "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx")
         await tui.press("y")
         await tui.wait_for("DDL of the index")
         await tui.press("enter")

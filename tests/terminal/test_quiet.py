@@ -32,7 +32,7 @@ def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: st
 def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, "--interval", "1", home=tmp_path) as terminal:
         terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("4").wait_for(
-            "Every change is noted"
+            "Every change is recorded"
         ).settled()
         sent = len(terminal.raw)
         terminal.wait_for(lambda: load(terminal) > 0)  # which is shown after about twenty refreshes

@@ -1,4 +1,4 @@
-"""One node whole: why it is stuck, what the engine records of it, its stored bytes, what was done to it."""
+"""Lines of the page of one node: findings, recorded fields, stored values, audit log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from queries.contract.spec import Kind, Status
 from queries.model import AuditLogEntry, Detail, Finding, Node, Proof, ScanRequired, Section
 from queries.safe_text import safe_text
 
-MOST = 4 * 1024 * 1024  # bytes of a stored value that are fetched: to lay out more would keep keys waiting
+MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
 SEVERITIES = ((8, "$phase-failed"), (5, "$phase-blocked"), (0, "$phase-scheduled"))
 
 
 def severity_ink(severity: int) -> str:
-    """The colour of a finding."""
+    """Return the colour of a finding."""
     return next(ink for least, ink in SEVERITIES if severity >= least)
 
 
@@ -33,18 +33,18 @@ def detail(
     why_unread: str = "",
     ascii: bool = False,
 ) -> list[Line]:
-    """The lines of a detail page. ``helps``: how to reach the action that a finding suggests, by action name."""
+    """Return the lines of a detail page. ``helps``: key and title of each action, by action name."""
     lines = [*_title(page.node, status, width, ascii), BLANK]
     if page.findings:
         lines += [heading("Why it is stuck"), *findings(page.findings, width, now=now, helps=helps), BLANK]
     else:
-        lines += [plain("Nothing is known to be wrong with it.", "$faint", 0), BLANK]
-    for section in filter(_graph, page.sections):  # it shows at a glance what the rest tells
+        lines += [plain("No problems detected.", "$faint", 0), BLANK]
+    for section in filter(_graph, page.sections):
         lines += [*_section(section, width, now, ascii), BLANK]
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, kind, ascii), width), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, width, now, ascii), BLANK]
-    lines.append(heading("Audit log", why_unread or ("" if entries else "nothing was done to it from here")))
+    lines.append(heading("Audit log", why_unread or ("" if entries else "no changes made with unstick")))
     for entry in entries:
         when = f"{formatting.instant(entry.at)}  {entry.action} by {entry.role} ({entry.os_user}@{entry.host})"
         result = next((r for r in entry.results if r.id == page.node.id), None)
@@ -71,26 +71,24 @@ def _title(node: Node, status: Status | None, width: int, ascii: bool) -> list[L
 
 
 def findings(found: Iterable[Finding], width: int, *, now: float, helps: dict[str, str]) -> list[Line]:
-    """Each finding with its sentence, since when, how sure that is, what helps, and the evidence."""
+    """Return each finding with its age, sentence, suggested action and evidence."""
     lines: list[Line] = []
     for finding in found:
         if lines:
             lines.append(BLANK)
-        since = (
-            f"for {formatting.age(now - finding.since)}" if finding.since is not None else "since when is not recorded"
-        )
+        since = f"for {formatting.age(now - finding.since)}" if finding.since is not None else "start not recorded"
         lines.append(
             Content.assemble(
                 "  ",
                 (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
                 (f"  {since}", ""),
-                ("  assumed of the engine" if finding.proof is Proof.ASSUMED else "", "italic $faint"),
+                ("  behaviour inferred" if finding.proof is Proof.ASSUMED else "", "italic $faint"),
             )
         )
         lines += wrapped(finding.sentence, width, "", 4)
         if finding.action is not None:
             help_ = helps.get(finding.action, finding.action)
-            lines.append(Content.assemble("    ", ("what helps: ", "$faint"), (safe_text(help_), "bold $accent")))
+            lines.append(Content.assemble("    ", ("suggested action: ", "$faint"), (safe_text(help_), "bold $accent")))
         if finding.evidence:
             evidence = "  ".join(f"{key}={safe_text(str(value))}" for key, value in finding.evidence.items())
             lines += wrapped(evidence, width, "$faint", 4)
@@ -124,7 +122,7 @@ def _columns(node: Node, now: float, kind: Kind | None, ascii: bool) -> Iterable
         yield name, value if value is not None else Content.styled(formatting.NONE, "$faint")
     if missing:
         names = ", ".join(NAMES[field] for field in NAMES if field in missing)
-        yield "not recorded", Content.styled(f"{names}: this engine does not keep them", "$faint")
+        yield "not recorded", Content.styled(f"{names}: not kept by this engine", "$faint")
 
 
 def _value(node: Node, field: str, now: float, ascii: bool) -> str | Content | None:
@@ -156,7 +154,7 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line
         room = max(width - 2, 8)
         body = payload.render(section.payload, room)
         more = len(section.payload.head) < min(section.payload.size, MOST)
-        note = payload.describe(section.payload, room) + ("; m fetches more" if more else "")
+        note = payload.describe(section.payload, room) + ("; m loads more" if more else "")
         return [heading(section.title, note), *(plain(line) for line in body)]
     if section.drawn:
         note, drawn = drawings.draw(section, width, now, ascii=ascii)
@@ -165,8 +163,10 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line
 
 
 def scan_required(need: ScanRequired, width: int) -> list[Line]:
-    """Why something was not read, what it would cost, and the index that would make it cheap."""
+    """Return why something was not read, what a scan would cost, and the index that would avoid it."""
     size = payload.size(need.pages * 8192)
     lines = wrapped(f"Not read: {need.why}.", width, "$warning")
-    lines += wrapped(f"A scan would read about {size}. The console never creates an index; this one would help:", width)
+    lines += wrapped(
+        f"A scan would read about {size}. This index would avoid the scan. The console never creates an index:", width
+    )
     return [*lines, *wrapped(need.ddl, width, "bold", 4)] if need.ddl else lines[:1]

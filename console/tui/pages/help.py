@@ -1,4 +1,4 @@
-"""The help page: keys, actions, statuses, findings. All of it comes from the tables that work, none is written here."""
+"""Lines of the help page, generated from the key tables and the engines."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from queries.model import Phase, Proof, SkippedFinding
 from queries.read.reader import FINDINGS, Reader
 
 OPENING = (
-    "Lower-case keys look, upper-case keys change the database. Every change is dry-run first: the action's real SQL "
-    "runs in a transaction that is rolled back, and you see each row before and after. Nothing is committed until you "
-    "say so."
+    "Lower-case keys only read, upper-case keys change the database. Every change starts with a dry run: the action's "
+    "SQL runs in a transaction that is rolled back, and you see each row before and after. Nothing is committed until "
+    "you confirm it."
 )
 FILTER = (
     ("failed mail", "both words, anywhere in title, id, status, error or owner"),
-    ("status:blocked", "begins so; status:=blocked is that and nothing longer; phase:failed,held either"),
-    ("age:>2h  idle:<30s", "since created, since last changed"),
+    ("status:blocked", "prefix; status:=blocked matches the whole word; phase:failed,held matches either"),
+    ("age:>2h  idle:<30s", "time since creation, time since the last change"),
     ("revision:>100", "numbers: > >= < <= ="),
-    ("finding:any", "has a finding; finding:overdue one whose code begins so"),
+    ("finding:any", "has a finding; finding:overdue: its code starts with overdue"),
     ("!phase:done", "negated"),
 )
 
-CUT = f"The first {FINDINGS} of each of these are read; `unstick stuck --limit` shows more."
+CUT = f"Only the first {FINDINGS} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
 def help_page(
@@ -44,7 +44,7 @@ def help_page(
     *,
     ascii: bool = False,
 ) -> list[Line]:
-    """All of it for the engines that are here, and why others are not. ``shown``: a key as on the keyboard."""
+    """Return the help page for the engines of this database. ``shown`` returns the keys of a binding."""
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
@@ -56,7 +56,7 @@ def help_page(
     for reader in engines:
         lines += _engine(reader, width, action_keys, [u for u in left if u.engine == reader.label], ascii)
         if cut := capped.get(reader.label):
-            lines += [heading(f"{reader.label}: more is stuck than is shown"), *wrapped(CUT, width)]
+            lines += [heading(f"{reader.label}: more findings than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
         lines += [heading(other.engine, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
@@ -84,17 +84,17 @@ def _engine(
         *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),
         BLANK,
     ]
-    lines += [heading(f"{reader.label}: what can be done")]
+    lines += [heading(f"{reader.label}: actions")]
     for action in reader.engine.actions_here:
         key = next((key for key, names in action_keys.items() if action.name in names), action.key)
         lines += [*_action(action, key, width), BLANK]
-    lines += [heading(f"{reader.label}: its statuses")]
+    lines += [heading(f"{reader.label}: statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
-    lines += [BLANK, heading(f"{reader.label}: what counts as stuck")]
+    lines += [BLANK, heading(f"{reader.label}: findings")]
     for finding in spec.findings:
         lines += _finding(finding, width)
     if skipped_findings:
-        lines += [BLANK, heading(f"{reader.label}: not looked for here")]
+        lines += [BLANK, heading(f"{reader.label}: findings not checked here")]
         for part in skipped_findings:
             lines += wrapped(f"{part.code}: {part.why}", width)
             lines += [plain(part.ddl, "bold", 4)] if part.ddl else []
@@ -102,8 +102,8 @@ def _engine(
 
 
 def _action(action: Action, key: str, width: int) -> list[Line]:
-    marks = [action.support.value] if action.writes else [f"{action.support.value}: not from here"]
-    marks += ["assumed of the engine"] if action.writes and action.proof is Proof.ASSUMED else []
+    marks = [action.support.value] if action.writes else [f"{action.support.value}: not possible in unstick"]
+    marks += ["behaviour inferred"] if action.writes and action.proof is Proof.ASSUMED else []
     marks += [f"risk: {action.risk.value}"] if action.writes else []
     head = Content.assemble(
         "  ",
@@ -120,8 +120,8 @@ def _action(action: Action, key: str, width: int) -> list[Line]:
 
 
 def _finding(finding: FindingSpec, width: int) -> list[Line]:
-    sure = "assumed" if finding.proof is Proof.ASSUMED else "verified"
-    helps = f"  {finding.action} helps" if finding.action else ""
+    sure = "inferred" if finding.proof is Proof.ASSUMED else "verified"
+    helps = f", suggested action: {finding.action}" if finding.action else ""
     head = Content.assemble(
         "  ", (finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")
     )

@@ -1,4 +1,4 @@
-"""The audit log: who did what to which rows, when, why, and what became of it."""
+"""List of audit log entries: who did what, when, why, with which outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from queries.write import audit_log
 
 
 class AuditLogScreen(PageScreen):
-    """Entries newest first; older pages come as the cursor nears the end."""
+    """Shows the newest entries first; loads older pages when the cursor nears the end."""
 
     MODE = "audit"
     KEYS = keymap.AUDIT_LOG
@@ -77,9 +77,11 @@ class AuditLogScreen(PageScreen):
         if self._entries:
             notice.hide()
         elif self._read and self.session.workspace is not None and self.session.workspace.audit_log_closed:
-            notice.show("The audit log may not be read.", self.session.workspace.audit_log_closed)
+            notice.show("No privilege to read the audit log.", self.session.workspace.audit_log_closed)
         elif self._read:
-            notice.show("Nothing was changed from here yet.", "Every change is noted here: who, when, why, which rows.")
+            notice.show(
+                "No changes made with unstick yet.", "Every change is recorded here: who, when, why, which rows."
+            )
         else:
             notice.show("Reading …", self.session.error_text)
 

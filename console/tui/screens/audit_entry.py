@@ -14,7 +14,7 @@ from queries.model import AuditLogEntry
 
 
 class AuditEntryScreen(PageScreen):
-    """An entry never changes, so nothing is read again."""
+    """Shows one entry. It reads nothing, because entries never change."""
 
     MODE = "audit"
     KEYS = keymap.ENTRY

@@ -1,4 +1,4 @@
-"""The dead-letter desk: what all engines have given up on, as a queue of decisions grouped by what it died of."""
+"""List of the dead letters of all engines, grouped by error."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from console.tui.widgets.table import Column, Table
 from queries.model import DeadLetter, Group, Node, split_id
 from queries.safe_text import safe_text
 
-FATES = 3  # of a group that its preview tells
+FATES = 3  # current states of a group shown in the preview
 
 
 class DeadScreen(PageScreen):
-    """Engines, their groups, and the dead letters of unfolded groups. An action on a group is for all in it."""
+    """Engines, groups, and dead letters of unfolded groups. An action on a group applies to all its dead letters."""
 
     MODE = "dead"
     KEYS = keymap.DEAD
@@ -35,7 +35,7 @@ class DeadScreen(PageScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._desk = DeadLetterBoard()
+        self._board = DeadLetterBoard()
 
     @property
     def table(self) -> Table[Row]:
@@ -48,27 +48,27 @@ class DeadScreen(PageScreen):
 
     def _columns(self) -> list[Column[Row]]:
         return [
-            Column("what it died of", 0, self._what),
+            Column("error", 0, self._what),
             Column("count", 7, self._number, right=True),
             Column("first", 6, self._first, 50, right=True),
             Column("last", 6, self._last, 64, right=True),
-            Column("is it still so", 38, self._fate, 104),
+            Column("current state", 38, self._fate, 104),
         ]
 
     def on_mount(self) -> None:
         self.table.focus()
 
-    # what the page says of itself
+    # description of the page
 
     def label(self) -> str | None:
         row = self.table.current if self._ready else None
         return row.engine if row else None
 
     def note(self) -> str:
-        parts = self._desk.parts.values()
+        parts = self._board.parts.values()
         dead_letters, groups = sum(len(part.dead_letters) for part in parts), sum(len(part.groups) for part in parts)
         more = "" if all(part.whole for part in parts) else "+"
-        marked = f"{len(self._desk.marks)} marked  " if self._desk.marks else ""
+        marked = f"{len(self._board.marks)} marked  " if self._board.marks else ""
         return (
             f"{marked}{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
             if dead_letters
@@ -77,39 +77,39 @@ class DeadScreen(PageScreen):
 
     def targets(self) -> list[Node]:
         row = self.table.current if self._ready else None
-        return self._desk.targets(row) if row else []
+        return self._board.targets(row) if row else []
 
     def cursor(self) -> Node | None:
         row = self.table.current if self._ready else None
-        return next((dead_letter.node for dead_letter in self._desk.dead_letters_of(row)), None) if row else None
+        return next((dead_letter.node for dead_letter in self._board.dead_letters_of(row)), None) if row else None
 
     def offers(self, key: Key) -> bool:
         row = self.table.current if self._ready else None
-        more = bool(row and row.engine in self._desk.parts and self._desk.parts[row.engine].more)
+        more = bool(row and row.engine in self._board.parts and self._board.parts[row.engine].more)
         return super().offers(key) and (key.id != "dead.more" or more)
 
     def acted(self) -> None:
-        self._desk.again()
+        self._board.again()
 
     # reading
 
     async def load(self) -> None:
         near = [row.dead_letter.node.id for row in self.table.around() if row.dead_letter is not None]
-        at = await self._desk.look(self.session.engines, near, self._came)
+        at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.read(at)
 
     def _came(self) -> None:
-        """A page of dead letters has come; perhaps the console is being left."""
+        """Paint a page of dead letters, unless the app is ending."""
         if self.is_attached and self.query(Table):
             self.show_body()
 
     _filled = False
 
     def show_body(self) -> None:
-        rows = self._desk.rows()
+        rows = self._board.rows()
         self.table.put(rows, filling=not self._filled)
-        self._filled = self._filled or self._desk.read
+        self._filled = self._filled or self._board.read
         self.table.display = bool(rows)
         notice = self.query_one(Placeholder)
         if rows:
@@ -138,24 +138,24 @@ class DeadScreen(PageScreen):
         mark = ("* " if row.marked else "  ", "bold $accent")
         if row.dead_letter is not None:
             _, _, key = split_id(row.dead_letter.node.id)
-            said = row.dead_letter.error or row.dead_letter.node.title
-            name = safe_text(key[-12:])  # ids that are made in order differ at their ends
-            return Content.assemble("  ", mark, name, "  ", (safe_text(said), "$faint"))
+            error = row.dead_letter.error or row.dead_letter.node.title
+            name = safe_text(key[-12:])  # ids generated in order differ at their ends
+            return Content.assemble("  ", mark, name, "  ", (safe_text(error), "$faint"))
         fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
         ink = f"bold {severity_ink(row.group.severity)}"
         return Content.assemble(mark, (fold, "$faint"), (safe_text(row.group.fingerprint), ink))
 
     def _engine(self, label: str) -> Content:
-        part = self._desk.parts[label]
+        part = self._board.parts[label]
         if part.error_text:
-            said = f"not read: {part.error_text}"
+            note = f"not read: {part.error_text}"
         elif part.scan_required is not None:
-            said = f"not looked for: {part.scan_required.why}"
+            note = f"not read: {part.scan_required.why}"
         elif part.dead_letters or not part.read:
-            said = self._meaning(label) if part.read else "reading …"
+            note = self._meaning(label) if part.read else "reading …"
         else:
-            said = f"no dead letters; {self._meaning(label)}"
-        return Content.assemble((safe_text(label), "bold $primary"), "  ", (safe_text(said), "$faint"))
+            note = f"no dead letters; {self._meaning(label)}"
+        return Content.assemble((safe_text(label), "bold $primary"), "  ", (safe_text(note), "$faint"))
 
     def _meaning(self, label: str) -> str:
         reader = self.session.engines.get(label)
@@ -166,7 +166,7 @@ class DeadScreen(PageScreen):
             return Content("")
         if row.group is not None:
             return Content.styled(number(row.group), "bold")
-        part = self._desk.parts[row.engine]
+        part = self._board.parts[row.engine]
         return Content.styled(
             f"{len(part.dead_letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary"
         )
@@ -184,12 +184,14 @@ class DeadScreen(PageScreen):
 
     def _fate(self, row: Row) -> Content:
         if row.dead_letter is not None:
-            return _told(row.dead_letter.was, row.dead_letter.is_now)
+            return _transition(row.dead_letter.was, row.dead_letter.is_now)
         if row.group is None or not row.group.fates:
             return Content("")
         first, *rest = row.group.fates
         more = f" +{sum(each.n for each in rest)}" if rest else ""
-        return Content.assemble((more.strip() + " " if more else "", "bold $accent"), _told(first.was, first.is_now))
+        return Content.assemble(
+            (more.strip() + " " if more else "", "bold $accent"), _transition(first.was, first.is_now)
+        )
 
     # the lines below
 
@@ -202,15 +204,15 @@ class DeadScreen(PageScreen):
             return self._of_dead_letter(row.dead_letter, width)
         if row.group is not None:
             return _of_group(row.group, width)
-        part = self._desk.parts.get(row.engine)
+        part = self._board.parts.get(row.engine)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
         only = formatting.only(part.only) if part and part.only else ""
-        told = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
-        return told + (wrapped(ddl, width, "bold", 0) if ddl else [])
+        lines = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
+        return lines + (wrapped(ddl, width, "bold", 0) if ddl else [])
 
     def _of_dead_letter(self, dead_letter: DeadLetter, width: int) -> list[Line]:
-        died = f"died {formatting.instant(dead_letter.since)}, " if dead_letter.since is not None else ""
-        lines = wrapped(f"{dead_letter.node.title}: {died}{fate(dead_letter.was, dead_letter.is_now)}", width, "", 0)
+        since = f"dead since {formatting.instant(dead_letter.since)}, " if dead_letter.since is not None else ""
+        lines = wrapped(f"{dead_letter.node.title}: {since}{fate(dead_letter.was, dead_letter.is_now)}", width, "", 0)
         return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
 
     # keys
@@ -233,29 +235,29 @@ class DeadScreen(PageScreen):
             self._fold(row, open=False)
 
     def _fold(self, row: Row, *, open: bool) -> None:
-        self._desk.fold(row, open=open)
+        self._board.fold(row, open=open)
         self.show_body()
         self.renew_place()
 
     def action_mark(self) -> None:
         row = self.table.current
         if row is not None:
-            self._desk.mark(row)
+            self._board.mark(row)
             self.table.action_move(1)
             self.show_body()
             self.renew_place()
 
     def action_more(self) -> None:
         row = self.table.current
-        if row is not None and self._desk.parts[row.engine].more:
-            self._desk.parts[row.engine].again(more=True)
-            self.say("Reading more dead letters …", "faint")
+        if row is not None and self._board.parts[row.engine].more:
+            self._board.parts[row.engine].again(more=True)
+            self.say("Loading more dead letters …", "faint")
             self.session.run_now()
         else:
-            self.say("All its dead letters are here.", "faint")
+            self.say("All its dead letters are loaded.", "faint")
 
     def action_back(self) -> None:
-        self._desk.marks.clear()
+        self._board.marks.clear()
         self.show_body()
         self.renew_place()
 
@@ -269,8 +271,8 @@ def _many(number: int, what: str, more: str) -> str:
     return f"{number}{more} {what}{'' if number == 1 and not more else 's'}"
 
 
-def _told(was: str | None, is_now: str | None) -> Content:
-    """``waiting → error``; what is not so any more stands out."""
+def _transition(was: str | None, is_now: str | None) -> Content:
+    """Return ``waiting → error``; a changed state is bold."""
     now = safe_text(is_now or "")
     if was is None or was == is_now:
         return Content.assemble((f"still {now}" if was is not None else now, "$faint"))

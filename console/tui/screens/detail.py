@@ -1,4 +1,4 @@
-"""The page of one node."""
+"""Page with everything about one node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from queries.read.reader import HEAD
 
 
 class DetailScreen(PageScreen):
-    """Reads its node again at every tick. ``mode`` is the one it was opened from."""
+    """Reads its node at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.DETAIL
     BINDINGS = bindings(keymap.DETAIL)
@@ -64,13 +64,13 @@ class DetailScreen(PageScreen):
 
     def show_body(self) -> None:
         if self._gone:
-            seen = "; this is how it was last seen" if self._detail else ""
-            self.say(f"It does not exist any more{seen}.", "warn")
+            seen = "; this is its last known state" if self._detail else ""
+            self.say(f"It no longer exists{seen}.", "warn")
         self.query_one(LineView).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Line]:
         if self._detail is None:
-            text = "It does not exist any more." if self._gone else "Reading …"
+            text = "It no longer exists." if self._gone else "Reading …"
             return [heading(self._node.title), BLANK, *wrapped(text, width)]
         reader = self.session.reader(self._node.id)
         spec = reader.engine.spec if reader else None
@@ -103,13 +103,13 @@ class DetailScreen(PageScreen):
 
     def action_more(self) -> None:
         if self._largest() <= self._bytes:
-            self.say("All stored bytes are here already.", "faint")
+            self.say("All stored bytes are loaded.", "faint")
             return
         if self._bytes >= pages.MOST:
-            self.say(f"No more than the first {payload.size(pages.MOST)} can be shown here.", "faint")
+            self.say(f"Only the first {payload.size(pages.MOST)} can be shown.", "faint")
             return
         self._bytes = min(self._bytes * 8, pages.MOST)
-        self.say("Fetching more …", "faint")
+        self.say("Loading more …", "faint")
         self.session.run_now()
 
     def action_reveal(self) -> None:

@@ -11,7 +11,7 @@ from console.tui.widgets.line_view import LineView
 
 
 class HelpScreen(PageScreen):
-    """Everything there is to press, and what it means."""
+    """Shows keys, actions, statuses and findings."""
 
     MODE = "help"
 

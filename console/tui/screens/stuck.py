@@ -1,4 +1,4 @@
-"""What is stuck, in all engines, worst first."""
+"""List of the findings of all engines, worst first."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from queries.errors import DatabaseError
 from queries.model import Finding, Node, Proof, split_id
 from queries.safe_text import safe_text
 
-ASSUMED = "Assumed: how this engine's runner works is not known for certain."
+ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 
 
 def row_key(finding: Finding) -> str:
-    """A node may have several findings."""
+    """Return a row key; a node may have several findings."""
     return f"{finding.node_id} {finding.code}"
 
 
 class StuckScreen(PageScreen):
-    """Findings come from the session; the nodes they are about are read here, those near the cursor only."""
+    """Shows the session's findings. Reads the nodes of the findings near the cursor."""
 
     MODE = "stuck"
     KEYS = keymap.STUCK
@@ -40,7 +40,7 @@ class StuckScreen(PageScreen):
         super().__init__()
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
-        self._hurried = ""  # the node for which the last look was hurried
+        self._requested = ""  # node for which the last early refresh was requested
 
     @property
     def table(self) -> Table[Finding]:
@@ -56,8 +56,8 @@ class StuckScreen(PageScreen):
             Column("finding", 19, self._title),
             Column("node", 24, self._named, spare=True),
             Column("", 11, self._phase, 76),
-            Column("for", 6, self._since, right=True),
-            Column("helps", 10, self._helps, 56),
+            Column("since", 6, self._since, right=True),
+            Column("action", 10, self._action, 56),
             Column("why", 0, lambda finding: Content.styled(safe_text(finding.sentence), "$faint"), 90),
         ]
 
@@ -70,8 +70,8 @@ class StuckScreen(PageScreen):
 
     def note(self) -> str:
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
-        told = [f"{left} not looked for"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
-        return f"{', '.join(told)}, see help" if told else ""
+        notes = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
+        return f"{', '.join(notes)}, see help" if notes else ""
 
     def targets(self) -> list[Node]:
         finding = self.table.current
@@ -106,18 +106,18 @@ class StuckScreen(PageScreen):
         if any_:
             notice.hide()
         elif not self.session.findings_loaded:
-            notice.show("Looking for what is stuck …", self.session.error_text)
+            notice.show("Reading findings …", self.session.error_text)
         else:
-            left = "\n".join(f"Not looked for: {part.code}: {part.why}" for part in self.session.skipped_findings)
+            left = "\n".join(f"Not checked: {part.code}: {part.why}" for part in self.session.skipped_findings)
             sure = "Nothing is stuck, as far as the database can tell."
-            notice.show("Nothing was found where it could be looked for." if self.session.more else sure, left)
+            notice.show("No problems found in the parts that could be checked." if self.session.more else sure, left)
 
     def _read_unknown(self) -> None:
-        """The cursor is on a node that was not read yet: do not wait for the next tick, unless that failed before."""
+        """Refresh early if the cursor's node was not read yet; once per node, because the read may fail."""
         finding = self.table.current
         at = finding.node_id if finding is not None else ""
-        if at and at != self._hurried and at not in self._known and at not in self._gone:
-            self._hurried = at
+        if at and at != self._requested and at not in self._known and at not in self._gone:
+            self._requested = at
             self.session.run_now()
 
     @on(Table.Highlighted)
@@ -132,9 +132,9 @@ class StuckScreen(PageScreen):
 
     def _preview(self) -> None:
         finding = self.table.current
-        self.query_one(Preview).put(None if finding is None else lambda width: self._told(finding, width))
+        self.query_one(Preview).put(None if finding is None else lambda width: self._lines(finding, width))
 
-    def _told(self, finding: Finding, width: int) -> list[Line]:
+    def _lines(self, finding: Finding, width: int) -> list[Line]:
         evidence = "  ".join(f"{key}={value}" for key, value in finding.evidence.items())
         lines = wrapped(finding.sentence, width, "", 0) + wrapped(evidence, width, "$faint", 0)
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if finding.proof is Proof.ASSUMED else [])
@@ -163,7 +163,7 @@ class StuckScreen(PageScreen):
             formatting.age(self.session.at - finding.since) if finding.since is not None else formatting.NONE
         )
 
-    def _helps(self, finding: Finding) -> Content:
+    def _action(self, finding: Finding) -> Content:
         if finding.action is None:
             return Content.styled(formatting.NONE, "$faint")
         key = next((key for key, names in self.host.action_keys.items() if finding.action in names), "")
@@ -177,13 +177,13 @@ class StuckScreen(PageScreen):
         if node is not None:
             self.app.push_screen(DetailScreen(node, self.MODE))
         elif finding is not None and finding.node_id in self._gone:
-            self.say("It does not exist any more.", "warn")
+            self.say("It no longer exists.", "warn")
         elif finding is not None:
             self.say("Reading …", "faint")
             self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
 
     async def _open_unread(self, node_id: str) -> None:
-        """The cursor was quicker than what it is on could be read; enter is not to be pressed again for that."""
+        """Read the node under the cursor and open it, so that enter works before the next refresh."""
         reader = self.session.reader(node_id)
         try:
             nodes = (await reader.nodes([node_id])).nodes if reader else ()
@@ -194,7 +194,7 @@ class StuckScreen(PageScreen):
         finding = self.table.current
         if finding is None or finding.node_id != node_id or not self.is_current:
             return
-        self.say("" if nodes else "It does not exist any more.", "warn")
+        self.say("" if nodes else "It no longer exists.", "warn")
         self._known |= {node.id: node for node in nodes}
         if nodes:
             self.app.push_screen(DetailScreen(nodes[0], self.MODE))
