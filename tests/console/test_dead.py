@@ -64,7 +64,7 @@ async def test_groups_worst_first_with_what_has_become_of_them(
     async with run_tui(tasker, tmp_path, size=(150, 40)) as tui:
         await tui.wait_for("all jobs")
         await tui.press("3")
-        text = await tui.wait_for(REFUND, "5 dead letters in 3 groups", "enter the dead-letter queue of this engine")
+        text = await tui.wait_for(REFUND, "5 dead letters in 3 groups", "entries of the dead-letter queue")
         lines = [line for line in text.splitlines() if "▸ " in line and " · " in line]
         assert ["dependency_cycle" in lines[0], REFUND in lines[1], "manual_dlq" in lines[2]] == [True] * 3
         assert "  3  " in lines[1]
