@@ -184,7 +184,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         await tui.wait_for("501 dead letters in 2 groups")
         await down_to(tui, REFUND)
         await tui.press("E")
-        await tui.wait_for("Resolve dead letter: 500 nodes", "Reason, for the audit log")
+        await tui.wait_for("Resolve dead letter: 500 dead letters", "Reason, for the audit log")
         await tui.type("never to be paid")
         tui.app.screen.query_one("#argument-status").value = "permanently_failed"  # type: ignore[attr-defined]
         await tui.press("enter")
