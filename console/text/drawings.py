@@ -1,4 +1,4 @@
-"""Sections of a detail page that are better looked at than read, as lines of text."""
+"""Sections of a detail page that are drawn: graphs and timelines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from queries.model import Section
 
 
 def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tuple[str, list[Spans]]:
-    """A note for the title, and the lines for so many cells. ``now`` is the server's time."""
+    """Return a note for the title and lines of ``width`` cells. ``now`` is the server's time."""
     if section.drawn == "graph":
         steps = graph.steps(section.columns, section.rows)
         note = graph.summary(steps)

@@ -1,8 +1,8 @@
-"""A graph of steps as lines of text: one row a step, from the top level down, with rails to it from its parents.
+"""Draw a graph of steps as text: one row per step, sorted by level, with rails from its parents.
 
-A step's level is the longest way to it from the top, so every rail leads downwards. In a step's row a line from the
-left, or one that ends there, comes from a parent; a line to the right leads to a child. Where a rail passes behind a
-line it stays whole; where it belongs to the row it is joined. The critical path, which takes longest, is drawn heavy.
+The level of a step is its longest path from the top, so every rail leads down. In the row of a step, lines from the
+left and lines that end there come from parents; lines to the right lead to children. Rails that only cross a row are
+drawn through; rails of the row are joined. The critical path, which takes longest, is drawn heavy.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from console.text.spans import Spans
 from queries.model import Phase, Record
 from queries.safe_text import safe_text
 
-MOST = 500  # steps that are drawn
-RAILS = 24  # columns for rails, where there is room
+MAX_STEPS = 500  # steps drawn
+RAILS = 24  # most columns for rails
 BAR = 10  # cells
-# By the weights (0, 1, 2) of the arms up, down, left, right.
+# Indexed by the weights (0, 1, 2) of the arms up, down, left and right.
 ARMS = " ╶╺╴─╼╸╾━╷┌┍┐┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵└┕┘┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
 LIGHT, HEAVY = 1, 2
 
 
 class Step(Record):
-    """One step. ``seconds``: how long it has taken since its parents were done; None where it is not known."""
+    """One step. ``seconds`` is its time since its parents ended, None if not known."""
 
     id: str
     name: str
@@ -38,33 +38,37 @@ class Step(Record):
 
 
 class Row(Record):
-    """One row of the drawing: that of a step, or (None) one where only rails go on.
+    """One row of the drawing. ``step`` is None in a row that holds rails only.
 
-    ``cells`` are weights of arms (up, down, left, right) by column, ``links`` those of the line between a column and
-    the next. ``told`` are parents to whom there was no room for a rail.
+    ``cells`` are the weights of arms (up, down, left, right) by column, ``links`` those of the line between a column
+    and the next. ``unlinked`` are parents without room for a rail; the note names them.
     """
 
     step: Step | None
     cells: tuple[tuple[int, int, int, int], ...]
     links: tuple[int, ...] = ()
     at: int = 0  # the step's column
-    level: int | None = None  # None: in a circle, or behind one
-    told: tuple[str, ...] = ()
+    level: int | None = None  # None in a cycle or below one
+    unlinked: tuple[str, ...] = ()
     critical: bool = False
 
 
 def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
-    """The rows of a section that is a graph, each id once."""
+    """Convert the rows of a graph section to steps. A repeated id counts once."""
     found: dict[str, Step] = {}
     for row in rows:
-        told = dict(zip(columns, row, strict=True))
-        told |= {"phase": Phase(told["phase"]), "parents": tuple(told["parents"] or ()), "note": told["note"] or ""}
-        found.setdefault(told["id"], Step(**told))
+        fields = dict(zip(columns, row, strict=True))
+        fields |= {
+            "phase": Phase(fields["phase"]),
+            "parents": tuple(fields["parents"] or ()),
+            "note": fields["note"] or "",
+        }
+        found.setdefault(fields["id"], Step(**fields))
     return list(found.values())
 
 
 def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """The longest way from the top to each; those in a circle, or behind one, have none."""
+    """Return the length of the longest path to each step. Steps in or below a cycle have none."""
     waits = {key: {p for p in above if p in parents} for key, above in parents.items()}
     below: dict[str, list[str]] = {}
     for key, above in waits.items():
@@ -85,7 +89,7 @@ def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
 
 
 def critical(found: Sequence[Step], level: Mapping[str, int]) -> list[str]:
-    """The way down that took longest; of those that took as long, the one over most levels, then to the worst phase."""
+    """Return the path that took longest. Ties: the one with most levels, then the one with the worst phase."""
     best: dict[str, tuple[float, int, int]] = {}
     worse = {phase: rank for rank, phase in enumerate(reversed(Phase))}
     before: dict[str, str] = {}
@@ -108,12 +112,12 @@ def _seconds(step: Step) -> float:
 
 
 class _Rail:
-    """A line downwards: from one step to its children, or to one child from several parents (``into``)."""
+    """A line down from a step to its children, or from several parents to one child (``into``)."""
 
     def __init__(self, ends: set[str], *, into: bool) -> None:
-        self.ends = ends  # the children it still has to come to
+        self.ends = ends  # children that it has not reached yet
         self.into = into
-        self.heavy: str | None = None  # the child to which it is part of the critical path
+        self.heavy: str | None = None  # child that it links on the critical path
 
     @property
     def weight(self) -> int:
@@ -121,7 +125,7 @@ class _Rail:
 
 
 def layout(found: Sequence[Step], rails: int = RAILS) -> list[Row]:
-    """The rows, at most ``rails`` columns of rails wide."""
+    """Lay out the rows with at most ``rails`` columns of rails."""
     level = levels({step.id: step.parents for step in found})
     by_id = {step.id: step for step in found}
     path = critical(found, level)
@@ -132,14 +136,14 @@ def layout(found: Sequence[Step], rails: int = RAILS) -> list[Row]:
         if depth:
             rows.append(drawing.between())
         rows += [drawing.row(step, depth, critical=step.id in path) for step in group]
-    circle = sorted((s for s in found if s.id not in level), key=lambda s: (s.name, s.id))
-    if circle and rows:
+    cycle = sorted((s for s in found if s.id not in level), key=lambda s: (s.name, s.id))
+    if cycle and rows:
         rows.append(drawing.between())
-    return rows + [Row(step=s, cells=((0, 0, 0, 0),), told=s.parents) for s in circle]
+    return rows + [Row(step=s, cells=((0, 0, 0, 0),), unlinked=s.parents) for s in cycle]
 
 
 def _ordered(found: Sequence[Step], level: Mapping[str, int]) -> list[Step]:
-    """Level by level, in each those first whose parents are; so that few rails cross."""
+    """Sort steps by level, then by the mean position of their parents, so that few rails cross."""
     place: dict[str, float] = {}
     order: list[Step] = []
     drawn = sorted((s for s in found if s.id in level), key=lambda s: (level[s.id], s.name, s.id))
@@ -157,7 +161,7 @@ def _mean(places: Sequence[float]) -> float:
 
 
 class _Drawing:
-    """The rails as they stand after the rows drawn so far."""
+    """State of the rails after the rows drawn so far."""
 
     def __init__(
         self, steps: Mapping[str, Step], level: Mapping[str, int], path: Collection[tuple[str, str]], rails: int
@@ -168,15 +172,15 @@ class _Drawing:
             for parent in self.above[key]:
                 self.below.setdefault(parent, []).append(key)
         self.path = path
-        self.drawn: set[tuple[str, str]] = set()  # edges that have a rail
+        self.drawn: set[tuple[str, str]] = set()  # edges with a rail
         self.columns: list[_Rail | None] = [None] * rails
 
     def between(self) -> Row:
-        """A row in which the rails go on."""
+        """Return a row that continues the rails."""
         return Row(step=None, cells=tuple((r.weight, r.weight, 0, 0) if r else (0, 0, 0, 0) for r in self.columns))
 
     def row(self, step: Step, level: int, *, critical: bool) -> Row:
-        """The row of a step: rails that lead to it end or are left, those that lead from it begin."""
+        """Return the row of a step: end the rails that reach it and begin those to its children."""
         columns, key = self.columns, step.id
         cells = [[r.weight if r else 0] * 2 + [0, 0] for r in columns] + [[0, 0, 0, 0]]
         joined: dict[int, int] = {}  # column -> weight of the line between it and the step
@@ -197,12 +201,12 @@ class _Drawing:
             cells=tuple((up, down, to_left, to_right) for up, down, to_left, to_right in cells),
             at=place,
             level=level,
-            told=tuple(p for p in self.above[key] if (p, key) not in self.drawn),
+            unlinked=tuple(p for p in self.above[key] if (p, key) not in self.drawn),
             critical=critical,
         )
 
     def _begin(self, key: str, place: int, joined: dict[int, int], cells: list[list[int]]) -> None:
-        """Rails from a step that stands in column ``place``: one of its own, or what leads into its only child."""
+        """Begin the rails of a step in column ``place``: its own, or the one into its only child."""
         columns, below = self.columns, self.below.get(key, [])
         if not below or place == len(columns):
             return
@@ -219,7 +223,7 @@ class _Drawing:
         self.drawn.update((key, child) for child in below)
 
     def _shared(self, child: str, place: int, joined: Mapping[int, int]) -> int | None:
-        """The column, right of ``place``, of the rail that leads several parents into their only child."""
+        """Return the column, right of ``place``, of the rail that joins several parents to their only child."""
         if len(self.above[child]) < 2:
             return None
         rails = enumerate(self.columns)
@@ -231,7 +235,7 @@ class _Drawing:
 
 
 def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> tuple[int, ...]:
-    """The line across a row, from all that is joined to the step. What it only passes stays whole."""
+    """Return the weights of the line across a row that joins rails to the step; crossed rails stay whole."""
     links = [0] * (len(cells) - 1)
     for at, weight in joined.items():
         for gap in range(*sorted((at, place))):
@@ -243,29 +247,29 @@ def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> 
 
 
 def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Spans]:
-    """The lines of the drawing for so many cells."""
-    rows = layout(found[:MOST], min(RAILS, max((width - 36) // 2, 3)))
+    """Draw the steps in lines of ``width`` cells."""
+    rows = layout(found[:MAX_STEPS], min(RAILS, max((width - 36) // 2, 3)))
     names = {step.id: step.name for step in found}
     used = 1 + max((row.at for row in rows), default=0)
     used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
-    look = _RenderContext(found[:MOST], width - 5 - 2 * used, ascii)
+    beside = _StepText(found[:MAX_STEPS], width - 5 - 2 * used, ascii)
     lines: list[Spans] = []
     depth: int | None = -1
     for number, row in enumerate(rows):
-        told = [safe_text(names.get(p, p), ascii) for p in row.told]
+        unlinked = [safe_text(names.get(p, p), ascii) for p in row.unlinked]
         rails = [(f"{'' if row.level == depth or row.step is None else _level(row.level):>2} ", "$faint")]
         rails += _rails(row, used, ascii)
         if row.step is None:
             lines.append(rails)
             continue
         depth = row.level
-        same, below = look.texts(row.step, told, critical=row.critical)
+        same, below = beside.texts(row.step, unlinked, critical=row.critical)
         lines.append([*rails, *same])
         if below:
             after = rows[number + 1].cells if number + 1 < len(rows) else ()
             lines.append([("   ", ""), *_rails(_between(row, after), used, ascii), *below])
-    if len(found) > MOST:
-        lines.append([(f"   and {len(found) - MOST} more steps", "$faint")])
+    if len(found) > MAX_STEPS:
+        lines.append([(f"   and {len(found) - MAX_STEPS} more steps", "$faint")])
     return lines
 
 
@@ -274,14 +278,14 @@ def _level(level: int | None) -> str:
 
 
 def _between(row: Row, after: Sequence[tuple[int, int, int, int]]) -> Row:
-    """The rails that go on from a row; that of its step shows only in the cells ``after`` it."""
+    """Return the rails below a row. The rail of its step shows only if the cells ``after`` continue it."""
     down = [cell[1] for cell in row.cells]
     down[row.at if row.level is not None else 0] = after[row.at][0] if row.at < len(after) else 0
     return Row(step=None, cells=tuple((weight, weight, 0, 0) for weight in down))
 
 
 def _rails(row: Row, used: int, ascii: bool) -> Spans:
-    """The cells of a row, those of the critical path in another colour."""
+    """Return the cells of a row, the critical path in another colour."""
     spans: Spans = []
     for at in range(used):
         cell = row.cells[at] if at < len(row.cells) else (0, 0, 0, 0)
@@ -302,8 +306,8 @@ def _arms(cell: tuple[int, int, int, int], ascii: bool) -> str:
     return ("*" if upright and level else "!" if upright else "=") if HEAVY in cell else " |-+"[upright + 2 * level]
 
 
-class _RenderContext:
-    """How wide what is said of each step is."""
+class _StepText:
+    """Column widths of the text beside the rails."""
 
     def __init__(self, found: Sequence[Step], room: int, ascii: bool) -> None:
         self.ascii = ascii
@@ -316,8 +320,8 @@ class _RenderContext:
         self.note = room - fixed - self.name - 2
         self.room = room
 
-    def texts(self, step: Step, told: Sequence[str], *, critical: bool) -> tuple[Spans, Spans]:
-        """What stands beside the rails, and what has no room there but below."""
+    def texts(self, step: Step, unlinked: Sequence[str], *, critical: bool) -> tuple[Spans, Spans]:
+        """Return the text beside the rails and the note that only fits on the next line."""
         ink = f"$phase-{step.phase}"
         seconds = formatting.duration(step.seconds)
         spans = [
@@ -333,7 +337,7 @@ class _RenderContext:
             )
             spans += [("  ", ""), (formatting.fit(length, self.bar), "$accent" if critical else ink)]
         note = safe_text(step.note, self.ascii)
-        note += f"{'; ' if note else ''}also after {', '.join(told)}" if told else ""
+        note += f"{'; ' if note else ''}also after {', '.join(unlinked)}" if unlinked else ""
         if not note:
             return spans, []
         if self.note >= 16 or self.note >= formatting.width(note):
@@ -342,7 +346,7 @@ class _RenderContext:
 
 
 def summary(found: Sequence[Step]) -> str:
-    """The graph in a sentence."""
+    """Return the size of the graph and the length of its critical path."""
     level = levels({step.id: step.parents for step in found})
     by_id = {step.id: step for step in found}
     path = [by_id[key] for key in critical(found, level)]

@@ -1,7 +1,7 @@
-"""What changed when, as lines of text: a lane for each thing over one axis of time, and the changes with their waits.
+"""Draw changes over time as text: one lane per thing on a common axis, then the list of changes with their waits.
 
-The axis goes from the first change to now while any lane is in a state that holds, else to the last change. The age of
-its last state is said beside each lane.
+The axis runs from the first change to now if any lane is in an unfinished state, else to the last change. Each lane
+shows the age of its last state.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from console.text.spans import Spans
 from queries.model import Phase, Record
 from queries.safe_text import safe_text
 
-LANES = 60  # that are drawn
-MOST = 300  # changes that are listed
+MAX_LANES = 60  # lanes drawn
+MAX_CHANGES = 300  # changes listed
 BAR = 8  # cells
-ENDS = (Phase.DONE, Phase.CANCELLED)  # nothing is waited for in these
+ENDS = (Phase.DONE, Phase.CANCELLED)  # final phases
 
 
 class Change(Record):
-    """One change. ``phase`` None: a moment, not the beginning of a state. ``waited``: seconds since the one before."""
+    """One change. ``phase`` is None for an event that begins no state; ``waited`` is in seconds."""
 
     at: float
     lane: str
@@ -34,24 +34,24 @@ class Change(Record):
 
 
 def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Change]:
-    """The rows of a section that is a timeline, those without a time left out."""
+    """Convert the rows of a timeline section to changes. Rows without a time are omitted."""
     found = []
     for row in rows:
-        told = dict(zip(columns, row, strict=True))
-        if told["at"] is not None and math.isfinite(told["at"]):
-            phase = told["phase"]
-            found.append(Change(**{**told, "phase": None if phase is None else Phase(phase)}))
+        fields = dict(zip(columns, row, strict=True))
+        if fields["at"] is not None and math.isfinite(fields["at"]):
+            phase = fields["phase"]
+            found.append(Change(**{**fields, "phase": None if phase is None else Phase(phase)}))
     return found
 
 
 def draw(found: Sequence[Change], width: int, now: float, *, ascii: bool = False) -> list[Spans]:
-    """The lines for so many cells; ``now`` is the server's time."""
+    """Draw lanes and list in lines of ``width`` cells. ``now`` is the server's time."""
     lines = _lanes(found, width, now, ascii)
     return [*lines, [], *_list(found, width, ascii)] if lines else []
 
 
 def _clock(at: float, cells: int = 8) -> str:
-    """The time of day, UTC, to the second or (12) to the millisecond."""
+    """Return the time of day in UTC: 8 cells to the second, 12 to the millisecond."""
     day = formatting.instant(at).partition("T")[2][:8]
     return (f"{day}.{math.floor(at % 1 * 1000):03}")[:cells]
 
@@ -67,33 +67,33 @@ def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list
         return []
     names = {lane: safe_text(lane, ascii) for lane in lanes}
     room = min(max(formatting.width(name) for name in names.values()), max(width // 4, 8))
-    says = {lane: _said(line, now, ascii) for lane, line in lanes.items()}
-    side = min(max(formatting.width(text) for text in says.values()), max(width // 3, 8))
+    states = {lane: _state(line, now, ascii) for lane, line in lanes.items()}
+    side = min(max(formatting.width(text) for text in states.values()), max(width // 3, 8))
     cells = max(width - room - side - 6, 8)
     first, last = min(c.at for c in found), max(c.at for c in found)
     if any(line[-1].phase not in (None, *ENDS) for line in lanes.values()):
         last = max(last, now)
     lines: list[Spans] = []
-    for lane, line in list(lanes.items())[:LANES]:
+    for lane, line in list(lanes.items())[:MAX_LANES]:
         ink = f"$phase-{line[-1].phase}" if line[-1].phase else "bold"
         name = (formatting.fit(names[lane], room, ascii=ascii), "bold" if line[-1].phase not in ENDS else "")
-        said = (formatting.crop(says[lane], side, ascii), ink)
-        lines.append([("  ", ""), name, ("  ", ""), *_lane(line, first, last, cells, ascii), ("  ", ""), said])
-    if len(lanes) > LANES:
-        lines.append([(f"  and {len(lanes) - LANES} more", "$faint")])
+        state = (formatting.crop(states[lane], side, ascii), ink)
+        lines.append([("  ", ""), name, ("  ", ""), *draw_lane(line, first, last, cells, ascii), ("  ", ""), state])
+    if len(lanes) > MAX_LANES:
+        lines.append([(f"  and {len(lanes) - MAX_LANES} more", "$faint")])
     return [*lines, _axis(first, last, 2 + room + 2, cells, ascii)]
 
 
-def _said(line: Sequence[Change], now: float, ascii: bool) -> str:
-    """What a lane has come to."""
+def _state(line: Sequence[Change], now: float, ascii: bool) -> str:
+    """Return the last state of a lane and its age, or the number of its events."""
     last = line[-1]
     if last.phase is None:
         return f"{len(line)} times since {_clock(line[0].at)}" if len(line) > 1 else f"once, at {_clock(last.at)}"
     return f"{safe_text(last.state, ascii)} for {formatting.age(max(now - last.at, 0.0), 1)}"
 
 
-def _lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
-    """One lane: in each cell what held for most of it; ends, failures and moments always show."""
+def draw_lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
+    """Draw one lane: each cell shows its longest phase; ends, failures and events always show."""
     step = (last - first) / cells
 
     def cell(at: float) -> int:
@@ -126,7 +126,7 @@ def _lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: 
 
 
 def _joined(spans: Spans) -> Spans:
-    """Neighbours of one style as one."""
+    """Join neighbouring spans of the same style."""
     lines: Spans = []
     for text, ink in spans:
         if lines and lines[-1][1] == ink:
@@ -137,7 +137,7 @@ def _joined(spans: Spans) -> Spans:
 
 
 def _axis(first: float, last: float, indent: int, cells: int, ascii: bool) -> Spans:
-    """From when to when, and how long that is."""
+    """Draw the axis with its first and last time and its length."""
     span = formatting.duration(last - first)
     ends = (_clock(first), f" {formatting.plain(span) if ascii else span} ", f"{_clock(last)} UTC")
     gaps = cells - sum(map(len, ends)) - 2
@@ -152,8 +152,8 @@ def _axis(first: float, last: float, indent: int, cells: int, ascii: bool) -> Sp
 
 
 def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
-    """Newest first as they come; a line tells the day where it is another."""
-    shown = found[:MOST]
+    """List the changes in the given order, with a line for each new day."""
+    shown = found[:MAX_CHANGES]
     longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
     clock = 12 if width >= 80 else 8
     bar = BAR if width >= 100 else 0
@@ -181,13 +181,13 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
             (f" {formatting.fit('' if length == formatting.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
         ]
         lines += _noted(spans, change, room, 2 + clock + 4, width, ascii)
-    if len(found) > MOST:
-        lines.append([(f"  and {len(found) - MOST} older ones", "$faint")])
+    if len(found) > MAX_CHANGES:
+        lines.append([(f"  and {len(found) - MAX_CHANGES} older ones", "$faint")])
     return lines
 
 
 def _noted(spans: Spans, change: Change, room: int, indent: int, width: int, ascii: bool) -> list[Spans]:
-    """What was waited for beside the wait, and the note there or, without room, below."""
+    """Add the cause of the wait and the note beside it, or on the next line if there is no room."""
     parts = [safe_text(part, ascii) for part in (change.waited_for, change.note) if part]
     fits = max((n for n in range(len(parts) + 1) if formatting.width("  ".join(parts[:n])) <= room), default=0)
     beside, below = "  ".join(parts[:fits]), "  ".join(parts[fits:])

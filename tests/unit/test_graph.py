@@ -92,11 +92,11 @@ def follow(rows: Sequence[Row]) -> tuple[Edges, Edges]:
 def test_what_is_drawn_is_the_graph(found: list[Step], rails: int) -> None:
     rows = graph.layout(found, rails)
     drawn, _ = follow(rows)
-    told = {(parent, row.step.id) for row in rows if row.step for parent in row.told}
-    assert drawn | told == edges(found)
-    assert not drawn & told
+    unlinked = {(parent, row.step.id) for row in rows if row.step for parent in row.unlinked}
+    assert drawn | unlinked == edges(found)
+    assert not drawn & unlinked
     if rails >= 2 * len(found):
-        assert not told, "there is room for all"
+        assert not unlinked, "there is room for all"
 
 
 @given(graphs())
@@ -222,11 +222,11 @@ def test_two_hundred_steps_side_by_side_are_as_wide_as_the_page(width: int) -> N
     ]
     lines = text(mesh, width).splitlines()
     assert max(map(len, lines)) <= width
-    assert any("also after" in line for line in lines), "what has no rail is told"
+    assert any("also after" in line for line in lines), "what has no rail is named"
 
 
 def test_more_steps_than_anybody_looks_at_are_counted() -> None:
-    assert text([step(f"s{i}") for i in range(graph.MOST + 7)]).endswith("and 7 more steps")
+    assert text([step(f"s{i}") for i in range(graph.MAX_STEPS + 7)]).endswith("and 7 more steps")
 
 
 @given(st.text(max_size=40) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 30, "\x9b31m"]))

@@ -102,7 +102,7 @@ def test_each_cell_shows_what_held_longest_in_it(rows: list[tuple[int, Phase]], 
     rows.sort(key=lambda row: row[0])
     line = [change(at, "a", "s", phase) for at, phase in rows]
     first, last = line[0].at, line[-1].at
-    drawn = "".join(t for t, _ in timeline._lane(line, first, last, cells, ascii=False))
+    drawn = "".join(t for t, _ in timeline.draw_lane(line, first, last, cells, ascii=False))
     assert len(drawn) == cells
     step = (last - first) / cells
     for at, sign in enumerate(drawn):
