@@ -1,4 +1,4 @@
-"""Commands and options of the command line. Each command imports its module when it runs, so that start-up is fast."""
+"""Commands and options. Each command imports its module when it runs, for a fast start."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def unstick(context: click.Context) -> int | None:
-    """Find stuck tasks in engines that keep their work in PostgreSQL, see why they are stuck, and repair them.
+    """Find, explain and repair stuck tasks in PostgreSQL task engines.
 
     TARGET is a database as psql accepts it (a name, a URI, key=value words; by default the libpq environment) or
     @NAME, a context of the settings. Without a COMMAND the console opens.
@@ -178,7 +178,9 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 @click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
 @click.pass_obj
 def tree(options: CliOptions, /, filter: tuple[str, ...], **settings: Any) -> int:
-    """Show jobs and tasks as a tree. FILTER: words and field:value, as in the console (phase:blocked age:>2h)."""
+    """Show jobs and tasks as a tree.
+
+    FILTER: words and field:value, as in the console (phase:blocked age:>2h)."""
     from console.cli import tree as command
 
     words = options.without_target(filter)

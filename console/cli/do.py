@@ -245,7 +245,7 @@ def _go_on(
     yes: bool,
     confirm: str | None,
 ) -> bool:
-    """Show the dry run and ask for a confirmation that fits the risk. Raises UsageError without a terminal."""
+    """Show the dry run and ask for a confirmation that fits the risk. Raises UsageError."""
     if not target.json:
         say(*_dry_run_text(dry_run, variants))
     server = workspace.server

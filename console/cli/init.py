@@ -18,7 +18,7 @@ _SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber.
 
 
 async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
-    """Create the audit log and grant it to ``operators``. Return the exit code: 1 if the operator declined."""
+    """Create the audit log and grant it to ``operators``. Return the exit code."""
     script = audit_log.script(operators)
     if sql:
         output_for(target).lines(script.rstrip("\n").split("\n"))

@@ -27,7 +27,7 @@ def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[
 
 
 def counts(of: Iterable[Count]) -> str:
-    """Return counts by phase on one line: ``3 blocked, 12 ready``. Phases with exactly 0 nodes are omitted."""
+    """Return counts by phase on one line: ``3 blocked, 12 ready``. Omits empty phases."""
     parts = [
         f"{formatting.count(count)} {count.phase}"
         for count in of
@@ -52,7 +52,7 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
 
 
 def command(of: Finding) -> str:
-    """Return the command of a finding's suggested action, quoted for a shell: an id may hold any character."""
+    """Return the shell command of a finding's suggested action."""
     pairs = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
     given = "".join(f" --arg {pair}" for pair in pairs)
     guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""

@@ -106,7 +106,10 @@ async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncIterator[Row]:
 
 
 async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Rows) -> AsyncIterator[Row]:
-    """Yield nodes depth-first, each once. No recursion: a tree may be deeper than the stack or hold cycles."""
+    """Yield nodes depth-first, each once.
+
+    Without recursion: a tree may be deeper than the stack or hold cycles.
+    """
     seen: set[str] = set()
     with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     waiting: list[Row] = []

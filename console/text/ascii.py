@@ -33,5 +33,5 @@ TABLE: Final = str.maketrans({sign: plain for signs, plain in _SIGNS.items() for
 
 
 def to_ascii(text: str) -> str:
-    """Return ``text`` with the console's own signs in ASCII. Letters of any script stay as they are."""
+    """Return ``text`` with the console's own signs in ASCII. Text of any script stays as it is."""
     return text if text.isascii() else text.translate(TABLE)

@@ -46,7 +46,7 @@ def glyph(phase: Phase, ascii: bool = False) -> str:
 
 
 def age(seconds: float | None, parts: int = 2) -> str:
-    """Return an age in at most six cells: ``45s 3m12s 2h05m 12d04h 3y``. Negative ages have one part: ``-3m``."""
+    """Return an age in at most six cells: ``45s 3m12s 2h05m 12d04h 3y -3m``."""
     if seconds is None or math.isnan(seconds):
         return NONE if seconds is None else "?"
     if seconds < 0:
@@ -198,7 +198,7 @@ def short(number: int) -> str:
 
 
 def count(value: Count) -> str:
-    """Return a count with its precision: exact ``12``, estimated ``≈1.2M``, capped ``10k+``, unknown ``?``."""
+    """Return a count with its precision: ``12``, ``≈1.2M``, ``10k+``, ``?`` if unknown."""
     if value.n is None or value.precision is Precision.UNKNOWN:
         return "?"
     if value.precision is Precision.EXACT:

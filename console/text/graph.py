@@ -89,7 +89,7 @@ def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
 
 
 def critical(found: Sequence[Step], level: Mapping[str, int]) -> list[str]:
-    """Return the path that took longest. Ties: the one with most levels, then the one with the worst phase."""
+    """Return the path that took longest; of equals, the longest, then the worst phase."""
     best: dict[str, tuple[float, int, int]] = {}
     worse = {phase: rank for rank, phase in enumerate(reversed(Phase))}
     before: dict[str, str] = {}

@@ -90,7 +90,7 @@ class _Layout:
             self.awaits = _COLON if self.awaits in (_KEY, _FIRST_KEY) else self._after()
 
     def _after(self) -> str:
-        """Return the tokens that may follow a value: a comma or the closing bracket, nothing at the outermost level."""
+        """Return the tokens that may follow a value: a comma or the closing bracket."""
         return "," + _CLOSES[self.open[-1]] if self.open else ""
 
     def _close(self, token: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Draw changes over time as text: one lane per thing on a common axis, then the list of changes with their waits.
+"""Draw changes over time as text: lanes on a common axis, then a list with waits.
 
 The axis runs from the first change to now if any lane is in an unfinished state, else to the last change. Each lane
 shows the age of its last state.

@@ -1,4 +1,4 @@
-"""The local audit file: whose entries it shows, what it survives, and what is said where the table may not be read."""
+"""Local audit file: visible entries, damage, and an unreadable table."""
 
 from __future__ import annotations
 

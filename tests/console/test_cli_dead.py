@@ -56,7 +56,7 @@ def test_text_tells_groups_dead_letters_and_what_has_become_of_them(tasker: str)
     assert "␛[<n>mred" in answer.out, "the demo's hostile error cannot steer a terminal"
 
 
-def test_a_limit_marks_what_it_leaves_out(tasker: str) -> None:
+def test_a_limit_marks_the_group_as_capped(tasker: str) -> None:
     text = unstick("dead", "--limit", "2", dsn=tasker).out
     assert text.count("tasker/") == 2
     assert "1+" in text
@@ -73,7 +73,7 @@ def test_an_engine_that_keeps_none_says_so(eternaltwin: str) -> None:
     assert "No dead letters." in text
 
 
-def test_what_cannot_be_read_is_told_and_is_a_failure(server: PostgresServer) -> None:
+def test_what_cannot_be_read_is_reported_and_is_a_failure(server: PostgresServer) -> None:
     dsn, role = server.fresh("tasker", filled=True), server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)

@@ -1,4 +1,4 @@
-"""``do``, ``init`` and ``audit_log``: what is asked for is dry-run, confirmed, done or not, and told apart."""
+"""``do``, ``init`` and ``audit``: dry run, confirmation, outcomes and exit codes."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def test_each_node_by_name(eternaltwin: str, add: Add) -> None:
     good, finished, gone = add(), add("Complete"), f"eternaltwin/task:{uuid.uuid4()}"
     answer = do(eternaltwin, "wake", good, finished, gone, "--yes")
     assert answer.code == 3
-    told = {line.split("  ")[1]: line.split("  ")[0] for line in answer.out.splitlines()}
-    assert told == {good: "changed", finished: "refused", gone: "gone"}
+    shown = {line.split("  ")[1]: line.split("  ")[0] for line in answer.out.splitlines()}
+    assert shown == {good: "changed", finished: "refused", gone: "gone"}
 
 
 def test_a_node_twice_is_one(eternaltwin: str, add: Add) -> None:
@@ -343,11 +343,11 @@ def test_init_shows_asks_and_creates(eternaltwin: str, server: PostgresServer, a
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes")
     assert "unstick.audit_log" in answer.err
-    told = unstick("audit", "--json", dsn=eternaltwin).json
-    entry = msgspec.convert(told["entries"][0], AuditLogEntry)
+    shown = unstick("audit", "--json", dsn=eternaltwin).json
+    entry = msgspec.convert(shown["entries"][0], AuditLogEntry)
     assert (entry.action, entry.reason, entry.role) == ("wake", "it was stuck", "postgres")
     assert [result.id for result in entry.results] == [node]
-    assert told["place"] == "table"
+    assert shown["place"] == "table"
 
 
 def test_init_without_the_right_to(eternaltwin: str, server: PostgresServer) -> None:
@@ -372,8 +372,8 @@ def test_the_audit_log_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_pa
         assert do(eternaltwin, "wake", node, "--yes", home=tmp_path).code == 0
     first = unstick("audit", "--limit", "2", "--json", dsn=eternaltwin, home=tmp_path).json
     rest = unstick("audit", "--limit", "2", "--after", first["cursor"], "--json", dsn=eternaltwin, home=tmp_path).json
-    told = [entry["results"][0]["id"] for entry in first["entries"] + rest["entries"]]
-    assert told == nodes[::-1]
+    shown = [entry["results"][0]["id"] for entry in first["entries"] + rest["entries"]]
+    assert shown == nodes[::-1]
     one = unstick("audit", nodes[1], dsn=eternaltwin, home=tmp_path)
     assert one.out.count("\n") > 3
     assert "Blocked → Available" in one.out

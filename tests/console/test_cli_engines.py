@@ -1,4 +1,4 @@
-"""``do`` for every action of the engines: on the demo's data, a node that the action is for, changed and recorded."""
+"""``do`` for every action of every engine, on the demo's data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 def engine(
     request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path
 ) -> Iterator[tuple[str, str, str, Path]]:
-    """An engine's name and profile, the DSN of its demo's data, and a home whose settings choose that profile."""
+    """Yield an engine, its profile, the DSN of its demo data, and a home with that profile."""
     name, profile = request.param
     dsn = server.fresh(name, filled=True)
     if profile == "table":
@@ -54,7 +54,7 @@ def engine(
 
 
 async def walked(reader: Reader) -> list[Node]:
-    """What is unfinished, and the first nodes of the tree."""
+    """Return unfinished nodes and the first nodes of the tree."""
     nodes = list((await reader.roots(page=100)).nodes) + list((await reader.live(page=300)).nodes)
     for node in nodes[:200]:
         kind = reader.engine.kind(node.kind)

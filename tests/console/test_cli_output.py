@@ -1,4 +1,4 @@
-"""What comes out: JSON with the records' fields, text that fits, data on stdout and talk on stderr."""
+"""Output: JSON with the records' fields, fitting text, messages on stderr."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def demo(servers: Any) -> Any:
 
 
 def strict(text: str, kind: Any) -> Any:
-    """As the record: every field of it and no other."""
+    """Decode JSON that has exactly the fields of a record."""
     plain_text = text.replace('"infinity"', "1e999").replace('"-infinity"', "-1e999")
     record = msgspec.convert(json.loads(plain_text), kind)
     assert output.encoded(record) == text.rstrip("\n")
@@ -88,10 +88,10 @@ def test_engines(demo: str) -> None:
 
 
 def test_only_the_actions_of_this_variant(server: PostgresServer) -> None:
-    """An action that is there where the engine's queues are, and elsewhere only by its own API, is told once."""
+    """An action with a native and an external variant is listed once."""
     here = unstick("engines", "--json", dsn=server.fresh("tasker")).json["engines"][0]["actions"]
-    told = [(each["action"]["name"], *each["action"]["kinds"]) for each in here]
-    assert len(told) == len(set(told))
+    shown = [(each["action"]["name"], *each["action"]["kinds"]) for each in here]
+    assert len(shown) == len(set(shown))
 
 
 def test_stuck_says_what_helps(demo: str) -> None:
@@ -192,14 +192,14 @@ def test_columns_line_up_whatever_is_in_them() -> None:
 
 
 def test_counts_are_honest() -> None:
-    told = [
+    shown = [
         Count(phase=Phase.BLOCKED, n=3, precision=Precision.EXACT),
         Count(phase=Phase.READY, n=10000, precision=Precision.CAPPED),
         Count(phase=Phase.DONE, n=1_200_000, precision=Precision.ESTIMATED),
         Count(phase=Phase.RUNNING, n=None, precision=Precision.UNKNOWN),
         Count(phase=Phase.FAILED, n=0, precision=Precision.EXACT),
     ]
-    assert tables.counts(told) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
+    assert tables.counts(shown) == "3 blocked, 10k+ ready, ≈1.2M done, ? running"
 
 
 def test_ascii(demo: str) -> None:
@@ -238,7 +238,7 @@ def test_nobody_reads_at_all(demo: str, tmp_path: Path) -> None:
         assert process.wait(60) == (0 if stream == "stdout" else 1)
 
 
-def test_a_full_disk_is_told(demo: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(demo: str, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = run(tmp_path, "tree", "-d", demo, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1

@@ -91,8 +91,8 @@ def test_a_killed_bulk_is_continued(
     (number,) = fetch(eternaltwin, "SELECT count(*) FROM task WHERE status = 'Available'")
     assert number == (NODES,)
     entries = unstick("audit", "--json", "--limit", "1000", dsn=eternaltwin, home=tmp_path).json["entries"]
-    told = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
-    assert sorted(told) == ids, "each once"
+    shown = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
+    assert sorted(shown) == ids, "each once"
 
 
 def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, ids: list[str], tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert bulks(tmp_path) == []
 
 
-def test_an_outage_is_told_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:
+def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(FILL % NODES + PACE, dsn)
     ids = [f"eternaltwin/task:{key}" for (key,) in fetch(dsn, "SELECT task_id::text FROM task")]

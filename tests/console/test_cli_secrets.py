@@ -1,4 +1,4 @@
-"""Passwords stay out of what is printed, and the connection's protection and publications are reported."""
+"""Passwords are not printed; encryption and publications are reported."""
 
 from __future__ import annotations
 

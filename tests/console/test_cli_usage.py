@@ -1,4 +1,4 @@
-"""How the command line is typed: targets, contexts, settings, and what it says to what it does not understand."""
+"""Command-line usage: targets, contexts, settings and usage errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settings(home: Path, text: str) -> Path:
 
 
 def usage(answer: Answer) -> str:
-    """What a command that was typed wrongly said: nothing on stdout, two lines at most."""
+    """Return the usage error of a command: nothing on stdout, at most two lines."""
     assert (answer.code, answer.out) == (2, ""), answer
     assert len(answer.err.splitlines()) <= 2
     return answer.err
@@ -102,7 +102,7 @@ def test_two_targets() -> None:
 
 
 def chosen(*words: str) -> CliOptions:
-    """What the words before any command come to."""
+    """Return the options for words without a command."""
     seen: list[CliOptions] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screen, "open_console", lambda choices: seen.append(choices) or 0)
@@ -264,9 +264,9 @@ def test_help_is_there_for_every_command() -> None:
     assert len(answer.out.splitlines()) < 60
     for name, command in commands.unstick.commands.items():
         assert name in answer.out
-        told = unstick(name, "--help")
-        assert (told.code, told.err) == (0, "")
-        assert inspect.cleandoc(command.help or "?").split()[0] in told.out
+        shown = unstick(name, "--help")
+        assert (shown.code, shown.err) == (0, "")
+        assert inspect.cleandoc(command.help or "?").split()[0] in shown.out
     for code in ("0 ", "1 ", "2 ", "3 ", "5 "):
         assert code in " ".join(answer.out.split())
 
