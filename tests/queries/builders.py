@@ -38,7 +38,7 @@ async def dry_run_of(
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
 ) -> DryRun:
-    """What the dialog would show, for what is there now or for what was ``seen``."""
+    """Return the dry run that the dialog shows, for the current versions or the ``seen`` ones."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
     return await perform.dry_run(
         workspace, plan_versions(workspace, label, action, versions), "it was stuck", arguments or {}

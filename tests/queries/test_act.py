@@ -1,4 +1,4 @@
-"""The write path: who drops out and why, many at once, a dry run's traces, two consoles at one node."""
+"""The write path: skipped nodes and their reasons, many nodes, dry runs, two consoles at one node."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
     return [eternaltwin_db.id(task) for task in tasks]
 
 
-# How a node drops out
+# Skipped nodes
 
 
 @pytest.mark.slow
 @both_versions
-async def test_each_node_drops_out_by_name_and_the_others_go_on(
+async def test_each_skipped_node_is_named_and_the_others_are_changed(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
 ) -> None:
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(7), status="Blocked", timer=30)
@@ -99,7 +99,10 @@ async def test_a_held_table_makes_all_locked_at_once(
 async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CREATE INDEX lets rows be locked but not written: that the whole table is held shows only at the change."""
+    """Check the time that an action needs while CREATE INDEX holds the table.
+
+    The index build lets other sessions lock rows but not write them, so only ``change`` meets the lock.
+    """
     monkeypatch.setattr(perform, "NARROWING", 0.0)
     versions = await seen(
         workspace,
@@ -112,10 +115,10 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
     assert time.monotonic() - began < 2.0
 
 
-async def test_what_dropped_out_of_the_dry_run_stays_out(
+async def test_a_node_skipped_in_the_dry_run_is_skipped_in_the_commit(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
 ) -> None:
-    """Nobody was shown what would be done to it."""
+    """Skip a node whose changes the operator has not seen."""
     held, free = await eternaltwin_db.tasks(await eternaltwin_db.jobs(2))
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR UPDATE", held)
@@ -217,7 +220,7 @@ async def test_one_poisoned_node_among_many_is_found_by_halving(
     )
 
 
-async def test_a_row_that_the_change_does_not_reach_is_told(
+async def test_a_row_that_the_change_does_not_reach_is_reported(
     eternaltwin_db: EternaltwinDb, workspace: Workspace
 ) -> None:
     await eternaltwin_db.sql(POISON)
@@ -351,7 +354,10 @@ async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: Eternaltwin
 async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """The other is told ``moved``, or ``busy`` where it came while the first had the lock."""
+    """Check both outcomes of two commits that run at the same time.
+
+    The second console reports ``stale``, or ``locked`` if it came while the first held the row lock.
+    """
     consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
     met = []
     for _ in range(40):

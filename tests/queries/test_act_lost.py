@@ -1,4 +1,7 @@
-"""A connection lost around COMMIT, a server killed at every moment: what is reported is what is in the table."""
+"""Connections lost around COMMIT and servers killed at random moments.
+
+The reported outcomes must match the rows in the table.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ async def test_what_is_reported_is_what_is_in_the_table(
 async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gives_it_up(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server goes on waiting for the rest of the transaction until its idle timeout: "in progress" till then."""
+    """Wait for the server's idle timeout.
+
+    Until then the server waits for the rest of the transaction, and its status is "in progress".
+    """
     monkeypatch.setattr(database, "IDLE_TIMEOUT", 0.3)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
@@ -183,7 +189,10 @@ async def until_active(dsn: str, text: str) -> None:
 
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, place: str) -> None:
-    """After a crash the server gives the same transaction ids again: another's commit must not be taken for ours."""
+    """Check that the commit of another session is not reported as the console's own.
+
+    After a crash the server assigns the same transaction ids again.
+    """
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     if place == "table":

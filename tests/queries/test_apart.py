@@ -52,7 +52,10 @@ async def many(
 async def test_two_chunks_side_by_side(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
 ) -> None:
-    """Both have done everything but COMMIT before either commits; most of the nodes have a parent in common."""
+    """Commit two chunks only after both have done everything else.
+
+    Most of the nodes have the same parent.
+    """
     dsn = server.fresh(name)
     await plans.fill(dsn, name, ROWS)
     profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
@@ -113,10 +116,10 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
     return most
 
 
-async def test_whoever_reads_goes_first(
+async def test_a_read_goes_first(
     eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While somebody reads there is one chunk at a time, and it waits for nobody."""
+    """Run one chunk at a time during a read, without waiting for the read to end."""
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK", 10)
     async with asyncio.timeout(60), workspace.database.reading():
@@ -180,14 +183,14 @@ async def test_stop_lets_both_end(
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
-async def test_what_is_told_is_so_when_both_connections_are_lost(
+async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     eternaltwin_db: EternaltwinDb,
     eternaltwin: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     place: str,
 ) -> None:
-    """Again and again, at no particular moment."""
+    """Terminate the connections many times, at random moments."""
     if place == "table":
         await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)

@@ -139,7 +139,10 @@ async def test_making_it_twice_changes_nothing(
 async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Also those of an audit log that was made without it, from its next ``init`` on; what is in it stays readable."""
+    """Compare the compression before and after ``init`` of an audit log that was created without lz4.
+
+    Entries with the old compression stay readable.
+    """
     await eternaltwin_db.sql(audit_log.ddl())
     await eternaltwin_db.sql(
         "ALTER TABLE unstick.audit_log ALTER results SET COMPRESSION pglz, ALTER changes SET COMPRESSION pglz"

@@ -1,4 +1,4 @@
-"""A server on which a role may not call pg_control_system() and the like is read and changed all the same."""
+"""Reads and actions by a role that may not call pg_control_system() and similar functions."""
 
 from __future__ import annotations
 

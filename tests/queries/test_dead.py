@@ -1,4 +1,4 @@
-"""Dead letters of every engine: what counts as one, in which order, by which fingerprint, page by page and by id."""
+"""Dead letters of every engine: conditions, order, fingerprints, pages, and lookup by id."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_those_asked_for_are_those_that_are_still_there(demo: Reader) -> N
 # tasker
 
 
-async def test_failed_for_good_is_dead_until_somebody_acts(tasker_db: TaskerDb) -> None:
+async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_db: TaskerDb) -> None:
     data = Data(1)
     blocked = data.task("refund", state="blocked_by_failures", ago=900, steps=BLOCKED)
     data.task("refund", state="steps_in_process")

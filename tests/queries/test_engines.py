@@ -1,4 +1,7 @@
-"""Every statement that ships is one that the server takes, as it stands in its file, with the columns it must give."""
+"""Checks of every SQL file of the built-in engines.
+
+The server must accept each statement unchanged, and the result must have the required columns.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ engines = pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.n
 
 @pytest.fixture
 async def engine(server: PostgresServer, shipped: Engine) -> AsyncIterator[asyncpg.Connection]:
-    """A connection to a database with that engine's tables in ``public``; only the server's own names are in reach."""
+    """Connection to a database with the engine's tables in ``public``.
+
+    The search path contains only the server's own schemas.
+    """
     dsn = server.fresh(shipped.name)
     connection = await asyncpg.connect(dsn, statement_cache_size=0)
     await connection.execute("SET search_path = pg_catalog, pg_temp")
@@ -69,7 +75,7 @@ def usable(path: Path, server: PostgresServer) -> bool:
 
 
 async def prepare(connection: asyncpg.Connection, text: str, header: str) -> None:
-    """As a person would in psql after ``\\set schema public``, with the types that the header declares."""
+    """Prepare a statement as psql does after ``\\set schema public``, with the types in the header."""
     text = text.replace(':"schema"', '"public"').replace(":'schema'", "'public'")
     said = {int(number): type_ for number, type_ in TYPED.findall(header)}
     types = ", ".join(said.get(n, "text") for n in range(1, max(said, default=0) + 1))

@@ -50,7 +50,7 @@ def in_file(workspace: Workspace) -> dict[str, Outcome]:
 
 
 async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
-    """How far a bulk has come, and what is reported of its nodes, corrections included."""
+    """Run a bulk action; yield the number of nodes done and their outcomes, with corrections."""
     total = OutcomeSum(workspace.journal)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
@@ -93,7 +93,10 @@ async def test_chunks_that_a_failover_has_lost_are_reported(
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """The primary dies in a bulk and its standby is promoted, in half of the cases after its stream was cut."""
+    """Stop the primary during a bulk action and promote its standby.
+
+    In half of the cases replication was cut before.
+    """
     monkeypatch.setattr(perform, "CHUNK", 10)
     rng = random.Random(seed)
     primary = PostgresServer()
@@ -182,7 +185,10 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
 
 @pytest.fixture
 async def alone(own_server: PostgresServer) -> AsyncIterator[tuple[str, asyncpg.Connection, str]]:
-    """A task in a database whose synchronous standby is not there, and a connection that waits for nothing."""
+    """DSN, connection and task of a database whose synchronous standby does not exist.
+
+    The connection writes nothing, so it never waits for the standby.
+    """
     dsn = own_server.fresh("eternaltwin")
     (task,) = await filled(dsn, table=False, nodes=1)
     await asyncio.to_thread(own_server.sql, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")

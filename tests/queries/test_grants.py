@@ -1,4 +1,7 @@
-"""What ``grants`` prints is enough for every page and every action, and gives a viewer nothing to change."""
+"""Privileges that ``grants`` prints.
+
+They are enough for every page and every action, and do not let a viewer change anything.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ def filled(server: PostgresServer, name: str) -> Iterator[str]:
 
 @pytest.fixture
 async def roles(server: PostgresServer, filled: str, tmp_path: Path, name: str) -> dict[str, str]:
-    """The DSNs of a viewer and an operator who have what is printed, in a database that gives nobody anything else."""
+    """DSNs of a viewer and an operator who have exactly the printed privileges.
+
+    The database grants no other privileges.
+    """
     made = {role: server.unique(f'odd "{role}" ') for role in ("viewer", "operator")}
     workspace = await opened(filled, tmp_path, overrides=DEMO.get(name))
     try:
@@ -137,7 +143,10 @@ async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name:
 
 
 async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dict[str, Any]]:
-    """Nodes for which a finding suggests the action with arguments, by version, and those arguments; or nothing."""
+    """Return a node's version by id, and the arguments that a finding suggests for the action.
+
+    Both are empty if no finding suggests the action with arguments.
+    """
     found = [f for f in (await reader.findings()).found if f.action == action.name and OPEN not in f.arguments.values()]
     if not found or not found[0].arguments:
         return {}, {}

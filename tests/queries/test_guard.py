@@ -1,4 +1,7 @@
-"""Actions on nodes that change all the time: guarded by what a finding says stays the same, not by the version."""
+"""Actions on nodes that change all the time.
+
+The guard of a finding checks only the values that stay the same, not the version.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ TRIES = 100
 
 
 class Spinner:
-    """The demo's runner, polling one task after the other as fast as it can, or the one that it is pointed at."""
+    """Runner of the demo that polls all tasks, or only ``task``, without pauses."""
 
     def __init__(self, connection: asyncpg.Connection[Any], eternaltwin_db: EternaltwinDb) -> None:
         self.runner = Runner(connection, Random(1), batch=1000)
@@ -54,7 +57,10 @@ class Spinner:
             await asyncio.sleep(0)
 
     async def polled(self, times: int = 2) -> None:
-        """Wait until it has written so many steps more; of two the second was read after this was called."""
+        """Wait until the runner has written ``times`` more steps.
+
+        With two steps, the runner has read the second one after this call.
+        """
         goal = self.runner.polls - self.runner.misses + times
         async with asyncio.timeout(60):
             while self.runner.polls - self.runner.misses < goal:
@@ -99,7 +105,10 @@ async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
 async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
     eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner, code: str
 ) -> None:
-    """Polled at least once between finding and dry run, and between dry run and commit: any version is old by then."""
+    """Poll the task before the dry run and again before the commit.
+
+    Every version is therefore out of date, and only the finding's guard can match.
+    """
     outcomes = []
     for _ in range(TRIES):
         task = await eternaltwin_db.task(**({**BOUND, "state": RENDERS} if code == "compute_bound" else SPINS))

@@ -1,7 +1,7 @@
-"""What each layer of an action's SQL holds by itself, where the layers before it would have stopped everything already.
+"""Checks in each step of an action's SQL, tested without the other steps.
 
-An action locks, refuses, changes, and each step is guarded again. Here they are taken apart: ``change`` without
-what goes before it, and ``lock`` without what comes after.
+An action locks, refuses and changes, and each step checks the rows again. These tests run ``change`` without the
+steps before it, and ``lock`` without the steps after it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def test_a_job_is_changed_in_its_statuses_alone(
 async def test_a_job_is_changed_as_it_was_seen_alone(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, change: str
 ) -> None:
-    """The same status again is not what was seen; nor is a row that somebody has written without moving its time."""
+    """Check a row with the same status but a later write, with and without a new ``updated_at``."""
     workspace, actions = profiles(mirror, table)[profile]
     unguarded(workspace, agent_jobs.LABEL)
     job = await of(agent_jobs_db, actions[action][0][0])
@@ -212,7 +212,10 @@ async def test_a_bucket_loses_nothing(uni2work_db: Uni2workDb, uni2work_workspac
 async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace
 ) -> None:
-    """As if what was held had changed hands: the change looks at each row once more."""
+    """Check that ``change`` reads each row again.
+
+    The replaced ``lock`` also returns rows whose lock is too young or belongs to another instance.
+    """
     mine, young, other = (
         await uni2work_db.job(held=900),
         await uni2work_db.job(held=10),
@@ -330,7 +333,7 @@ CREATE POLICY gate ON queued_job USING (gate());
 """
 WAITS = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 TAKEN = "lock_instance = '10000000-0000-4000-8000-000000000001', lock_time = now()"
-ANEW = "lock_time = now()"
+LOCKED_AGAIN = "lock_time = now()"
 PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"
 
 
@@ -340,8 +343,8 @@ PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"
         ("cancel", TAKEN),
         ("skip", TAKEN),
         ("forget", TAKEN),
-        ("release", ANEW),
-        ("release all", ANEW),
+        ("release", LOCKED_AGAIN),
+        ("release all", LOCKED_AGAIN),
         ("release all", PASSED_ON),
     ],
 )

@@ -42,7 +42,10 @@ async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[s
 
 
 async def woken(dsn: str) -> tuple[set[str], set[int]]:
-    """Tasks that are awake, and the revisions: a wake leaves them as they are, so twice would show in the audit log."""
+    """Return the ids of the tasks that are awake, and their revisions.
+
+    A wake does not change the revision, so only the audit log shows whether a task was woken twice.
+    """
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch("SELECT task_id, revision FROM task WHERE status = 'Available'")
     await connection.close()
@@ -63,7 +66,10 @@ def steps(
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServer, tmp_path: Path, seed: int) -> None:
-    """Three outages a bulk, fast and immediate ones, at random moments; with the audit log as a table and as a file."""
+    """Stop the server three times in one bulk action, at random moments.
+
+    The shutdown modes are fast and immediate. The audit log is a table or a file.
+    """
     rng = random.Random(seed)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn, table=bool(seed % 2))
@@ -104,7 +110,10 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
 async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
 ) -> None:
-    """The server is away for longer than the first questions last. No node is unknown, none is changed twice."""
+    """Stop the server for longer than the console first asks about the commit.
+
+    No outcome is unknown, and no node is changed twice.
+    """
     monkeypatch.setattr(commit_status, "GONE", 0.1)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn, table=table)

@@ -47,7 +47,10 @@ LATER = [*TIMES[:4], "294276-12-31 23:59:59.999+00"]
 
 
 async def random_rows(eternaltwin_db: EternaltwinDb, rng: Random, jobs: int, tasks: int) -> None:
-    """Few different times, so that there are ties everywhere; polls that never happened, tasks with many timers."""
+    """Write random jobs, tasks and timers.
+
+    Many rows have the same time. Some tasks were never polled, and some have several timers.
+    """
     await eternaltwin_db.sql("TRUNCATE job, task, task_timer")
     ids = [uuid.UUID(int=rng.getrandbits(128)) for _ in range(jobs)]
     await eternaltwin_db.connection.executemany(
@@ -124,7 +127,7 @@ async def test_a_tick_without_a_time_is_no_tick(eternaltwin_db: EternaltwinDb, w
     assert sorted(live) == await ids_of(eternaltwin_db, "task", "SELECT task_id FROM task ORDER BY task_id")
 
 
-async def test_nodes_come_in_the_order_asked_for_and_the_gone_are_left_out(
+async def test_nodes_have_the_requested_order_and_missing_ones_are_skipped(
     eternaltwin_db: EternaltwinDb, workspace: Workspace
 ) -> None:
     tasks = [await eternaltwin_db.task() for _ in range(3)]
@@ -255,7 +258,7 @@ async def counts(workspace: Workspace) -> dict[str, tuple[int | None, Precision]
 
 
 @both_versions
-async def test_counts_are_exact_or_say_how_they_were_come_by(
+async def test_counts_are_exact_or_say_how_they_were_measured(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact, about, unknown = Precision.EXACT, Precision.ESTIMATED, Precision.UNKNOWN

@@ -1,4 +1,7 @@
-"""Every action of eternaltwin against triggers on every table: its entry claims what it did, row for row."""
+"""Actions of eternaltwin, compared with triggers on every table.
+
+The audit log entry must list exactly the changed rows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from tests.servers import both_versions
 
 
 def key(place: str, row: Mapping[str, Any]) -> str:
-    """How the engine's images spell a row's key."""
+    """Return the row's key as the engine's audit log writes it."""
     if place.endswith("task_timer"):
         return f"{row['deadline'].replace('T', ' ').replace('+00:00', '+00')} {row['task_id']}"
     return str(row["job_id"] if place.endswith("job") else row["task_id"])

@@ -93,7 +93,7 @@ async def test_what_is_almost_it_is_declined(
         "CREATE VIEW tasks AS SELECT 1 AS task_id",
     ],
 )
-async def test_other_tables_of_that_name_do_not_remind_of_it(
+async def test_tables_with_the_name_but_other_columns_are_not_detected(
     database: str, server: PostgresServer, tmp_path: Path, table: str
 ) -> None:
     server.sql(table, database)

@@ -104,7 +104,7 @@ async def test_an_entry_claims_what_was_done(
 
 
 @both_versions
-async def test_what_drops_out_is_in_no_entry(estuary_db: EstuaryDb, workspace: Workspace, audit: RowAudit) -> None:
+async def test_a_skipped_task_is_in_no_entry(estuary_db: EstuaryDb, workspace: Workspace, audit: RowAudit) -> None:
     free, held = await estuary_db.task(wake=60), await estuary_db.task(wake=-9, beat=5)
     await audit.made()
     outcomes = await do(workspace, "wake", [estuary_db.id(free), estuary_db.id(held)], None, LABEL)

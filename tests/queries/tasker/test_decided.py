@@ -130,13 +130,13 @@ STALE: list[tuple[str, float, float, Any, bool]] = [
 @both_versions
 @pytest.mark.parametrize("case", STALE, ids=lambda c: f"{c[0]}-{c[4]}")
 async def test_wake_is_suggested_only_if_it_can_help(tasker_db: TaskerDb, data: Data, case: Any) -> None:
-    state, ago, age, steps, helps = case
+    state, ago, age, steps, useful = case
     made = data.task("refund", state=state, ago=ago, age=age, steps=steps)
     await tasker_db.write(data)
     task = tasker_db.task(made)
     found = next(f for f in (await tasker_db.findings()).found if f.code == "stale_soon")
-    assert (found.node_id, found.action) == (task, "wake" if helps else None)
-    if helps:
+    assert (found.node_id, found.action) == (task, "wake" if useful else None)
+    if useful:
         assert outcomes_of(await tasker_db.do("wake", task)) == {task: Outcome.CHANGED}
 
 
