@@ -18,7 +18,7 @@ OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
 
 
 async def opened(dsn: str, folder: Path, **options: Any) -> Workspace:
-    """A workspace whose local audit log lies in ``folder``."""
+    """Open a workspace with its local audit log in ``folder``."""
     return await Workspace.open(dsn, file=folder / "audit_log.jsonl", **options)
 
 
@@ -27,7 +27,7 @@ def reader(workspace: Workspace, label: str = LABEL) -> Reader:
 
 
 async def seen(workspace: Workspace, ids: Iterable[str], label: str = LABEL) -> dict[str, str]:
-    """The nodes' versions, as an operator's screen has them."""
+    """Return the nodes' versions, as the operator's screen shows them."""
     return {node.id: node.version for node in (await reader(workspace, label).nodes(ids)).nodes}
 
 
@@ -52,13 +52,13 @@ async def do(
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
 ) -> Outcomes:
-    """Look, dry-run, commit."""
+    """Read the versions, dry-run the action and commit it."""
     dry_run = await dry_run_of(workspace, action, ids, arguments, label)
     return await perform.commit(workspace, dry_run, OPERATOR)
 
 
 def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
-    """Outcome by id."""
+    """Return the outcomes by node id."""
     given = results.results if isinstance(results, Outcomes | DryRun) else results
     return {r.id: r.outcome for r in given}
 

@@ -147,7 +147,7 @@ class Proxy:
     _arrived: asyncio.Event | None = None
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """From the server to the console; an answer to COMMIT that is to be lost or late stops here."""
+        """Forward the server's data; lose or delay the answer to COMMIT."""
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
                 if self._holding is writer:

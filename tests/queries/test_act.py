@@ -28,7 +28,7 @@ CHANGED, STALE, GONE, LOCKED, REFUSED, DENIED, CONFLICT = (
 
 @pytest.fixture
 async def other(eternaltwin: str) -> AsyncIterator[asyncpg.Connection]:
-    """Somebody else's connection, to hold locks with."""
+    """Connection of another session, which holds locks."""
     connection = await asyncpg.connect(eternaltwin)
     yield connection
     await connection.close()

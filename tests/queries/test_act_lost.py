@@ -45,7 +45,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
     place: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Twice a hundred times."""
+    """Break the connection around 100 commits for each kind of audit log."""
     if place == "table":
         await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
@@ -238,7 +238,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
 async def test_an_id_that_was_given_twice_settles_nothing(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The id belongs to a committed transaction of somebody else's, and the server has crashed since."""
+    """Use the id of another session's committed transaction from before a server crash."""
     task = await eternaltwin_db.task()
     theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"

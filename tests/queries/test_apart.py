@@ -1,4 +1,4 @@
-"""Actions that keep nodes apart: two chunks of one go side by side, and neither is in the other's way."""
+"""Parallel chunks of actions whose nodes are independent."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_two_chunks_side_by_side(
 async def test_what_has_rows_in_common_goes_one_by_one(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Jobs with their tasks, cancelled beside other tasks of theirs."""
+    """Cancel jobs and their tasks in the same action."""
     workspace = await opened(eternaltwin, tmp_path)
     jobs = await eternaltwin_db.jobs(6)
     pairs = zip(jobs, await eternaltwin_db.tasks(jobs), strict=True)
@@ -99,7 +99,7 @@ async def test_what_has_rows_in_common_goes_one_by_one(
 
 
 async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Commit it and tell how many of its transactions there were at the same time, at most."""
+    """Commit a dry run; return the highest number of transactions at the same time."""
     now, most, writing = 0, 0, Database.writing
 
     @asynccontextmanager

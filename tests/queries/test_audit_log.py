@@ -1,4 +1,4 @@
-"""The audit log: in the action's own transaction, append-only for operators, else in a local file."""
+"""The audit log: an append-only table written in the action's transaction, or a local file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRANTS = "GRANT SELECT ON job, task, task_timer TO {0}; GRANT UPDATE ON task TO 
 
 @pytest.fixture
 def role(server: PostgresServer, eternaltwin: str) -> str:
-    """An operator's role with a name that needs quoting, and all rights but those to the audit log."""
+    """Operator role whose name needs quoting, with all privileges except those on the audit log."""
     name = server.unique('Anna "A"')
     quoted = '"' + name.replace('"', '""') + '"'
     server.sql(f"CREATE ROLE {quoted} LOGIN PASSWORD 'x'")
@@ -38,7 +38,7 @@ def role(server: PostgresServer, eternaltwin: str) -> str:
 async def operator(
     server: PostgresServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> AsyncIterator[asyncpg.Connection]:
-    """The audit log's table, and the operator's own connection past the console."""
+    """Operator's direct connection to a database with the audit log table."""
     server.sql(audit_log.ddl(), eternaltwin)
     server.sql(audit_log.grants(role), eternaltwin)
     connection = await asyncpg.connect(as_role(server, eternaltwin, role))

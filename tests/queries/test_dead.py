@@ -28,7 +28,7 @@ BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="50
 
 @pytest.fixture(params=[each.name for each in loader.builtin()])
 async def demo(request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Reader]:
-    """Each engine with the demo's data, nobody at work."""
+    """Reader of each engine with the demo's data, without executors."""
     dsn = server.fresh(request.param, filled=True)
     workspace = await opened(dsn, tmp_path)
     yield workspace.engines[request.param]
@@ -37,7 +37,7 @@ async def demo(request: pytest.FixtureRequest, server: PostgresServer, tmp_path:
 
 
 async def all_of(reader: Reader, page: int) -> list[DeadLetter]:
-    """Every dead letter, page by page."""
+    """Return every dead letter, read page by page."""
     found: list[DeadLetter] = []
     cursor: str | None = None
     while True:

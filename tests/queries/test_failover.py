@@ -1,4 +1,4 @@
-"""Failovers: what a new primary has lost is reported, and what no standby has yet is said."""
+"""Failovers: changes lost by a new primary, and commits not yet on a standby."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def awake(dsn: str) -> set[str]:
 
 
 def in_file(workspace: Workspace) -> dict[str, Outcome]:
-    """The last word of the local audit log about each node."""
+    """Return each node's newest outcome in the local audit log."""
     words: dict[str, Outcome] = {}
     for entry in workspace._file.entries():
         for result in entry.results:
@@ -151,7 +151,7 @@ def until_cut(replica: PostgresServer) -> None:
 async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     own_server: PostgresServer, tmp_path: Path
 ) -> None:
-    """Neither after a restart nor after a failover that has lost only the last one."""
+    """Restart the server, then lose only the last change in a failover."""
     dsn = own_server.fresh("eternaltwin")
     first, second, last = await filled(dsn, table=False, nodes=3)
     workspace = await opened(dsn, tmp_path)

@@ -28,7 +28,7 @@ async def far(server: PostgresServer) -> AsyncIterator[Proxy]:
 async def test_four_round_trips_to_the_first_rows(
     far: Proxy, server: PostgresServer, engine: str, tmp_path: Path
 ) -> None:
-    """Round trips after connecting, which takes one to four by itself."""
+    """Count round trips after the connection, which takes one to four itself."""
     dsn = server.fresh(engine, filled=True)
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0

@@ -72,7 +72,7 @@ def quoted(name: str) -> str:
 
 
 async def nodes(reader: Reader) -> dict[str, Node]:
-    """Many nodes of every kind: the tree's first levels, what is unfinished, and what was found."""
+    """Return nodes of every kind: the tree's first levels, unfinished ones and those with findings."""
     found: dict[str, Node] = {}
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += (await reader.nodes([f.node_id for f in (await reader.findings()).found])).nodes
@@ -157,7 +157,7 @@ async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dic
 
 
 def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Nodes that the action may be for, by version, and arguments that do for the first of them."""
+    """Return versions by id of nodes that accept the action, and arguments for the first one."""
     fit = [n for n in known.values() if reader.engine.action(action.name, n.kind) and reader.availability(action, n).ok]
     title = fit[0].title.partition(" · ")[0] if fit else ""
     return {node.id: node.version for node in fit}, {
@@ -166,7 +166,7 @@ def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[
 
 
 def value(argument: Argument, title: str) -> Any:
-    """Something an operator could have given."""
+    """Return a value that an operator could give."""
     simple = {"flag": True, "int": 1, "json": "{}", "choice": (*argument.choices, "")[0], "text": title}
     return argument.default or simple[argument.type]
 

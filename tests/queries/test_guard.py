@@ -87,7 +87,7 @@ async def watching(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]
 
 
 async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str, Finding]:
-    """Look as often as it takes."""
+    """Poll until the finding can appear; return the findings with this code."""
     if code == "compute_bound":
         return {f.node_id: f for f in (await reader(workspace).findings()).found if f.code == code}
     for _ in range(4):
@@ -171,7 +171,7 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
 async def test_it_is_stale_once_it_has_other_rows_to_touch(
     eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
 ) -> None:
-    """Of the rows that were shown, the contents may change, but not which rows they are."""
+    """Add a row to the task between dry run and commit."""
     task = await eternaltwin_db.task(**SPINS)
     spinner.task = task
     finding = (await watched(watching, spinner, "spinning"))[eternaltwin_db.id(task)]

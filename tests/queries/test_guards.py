@@ -39,14 +39,14 @@ GONE = {"gone": True}
 
 
 def unguarded(workspace: Workspace, label: str, lock: Statement = BLIND) -> None:
-    """Take from every action what stands before its change: nothing is locked, compared or refused."""
+    """Remove the lock, comparison and refusals before each action's change."""
     reader = workspace.engines[label]
     actions = {s: {**parts, "lock": (lock,), "refused": ()} for s, parts in reader.engine.actions.items()}
     reader.variant.engine = msgspec.structs.replace(reader.engine, actions=actions)
 
 
 async def locked(workspace: Workspace, label: str, action: str, node: str, free: str, dsn: str) -> list[Any]:
-    """The rows that ``free`` can still lock while the action's own locks on the node are held."""
+    """Return the rows of the query ``free`` that another session can lock during the action."""
     reader = workspace.engines[label]
     spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
@@ -136,7 +136,7 @@ async def test_running_is_refused_by_the_table_itself(agent_jobs_db: AgentJobsDb
 
 
 async def uni_node(uni2work_db: Uni2workDb, action: str, n: int = 0) -> tuple[str, dict[str, Any]]:
-    """A node that the action is for, one for each ``n``, and its arguments."""
+    """Create a node that the action accepts, different for each ``n``; return id and arguments."""
     if action == "release":
         return uni2work_db.id(await uni2work_db.job(held=900, age=1000)), GONE
     if action in ("cancel", "skip"):
@@ -267,7 +267,7 @@ async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(
 async def test_a_row_that_a_worker_may_be_at_is_not_even_locked(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
 ) -> None:
-    """It would hold the worker up for as long as the action takes."""
+    """Lock no row of a worker: the worker would wait for the action to end."""
     job = await uni2work_db.job(PRUNE, held=10, cron=True)
     read = "SELECT id FROM queued_job"
     assert await locked(uni2work_workspace, uni2work.LABEL, action, uni2work_db.id(job), read, uni2work_db.dsn) == [job]
@@ -297,7 +297,7 @@ async def test_of_an_instance_the_old_locks_are_locked_alone(
 async def test_equal_rows_are_locked_too_but_not_those_of_workers(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
 ) -> None:
-    """A worker that takes one of them now would in the end write the record that we write."""
+    """Lock equal rows: a worker that takes one would later write the same record."""
     node, _ = await uni_node(uni2work_db, action)
     await uni2work_db.job({**PRUNE, "n": 0}, cron=True)
     at_work, other = await uni2work_db.job({**PRUNE, "n": 0}, held=10), await uni2work_db.job(PRUNE)
@@ -309,7 +309,7 @@ async def test_equal_rows_are_locked_too_but_not_those_of_workers(
 async def test_an_instance_is_released_as_it_was_seen_alone(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, sign: str
 ) -> None:
-    """A lock taken or given back since is a sign of life, though it be old by now."""
+    """Treat a newer lock as activity of the instance, even if that lock is old by now."""
     job = await uni2work_db.job(held=900)
     node = uni2work_db.id(job) if sign == "job" else uni2work_db.id(DEAD, "holder")
     versions = await seen(uni2work_workspace, [node], uni2work.LABEL)

@@ -1,4 +1,4 @@
-"""A bulk that loses its server: it waits, goes on where it was, and what is left outlives the console."""
+"""Bulk actions that lose their server: waiting, resuming, and finishing in another console."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def woken(dsn: str) -> tuple[set[str], set[int]]:
 
 
 async def entered(workspace: Workspace) -> list[str]:
-    """Ids of nodes that the audit log says were changed, as often as it says so."""
+    """Return the id of every change in the audit log, duplicates included."""
     entries, _ = await workspace.audit_entries(page=1000)
     return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
 
@@ -207,7 +207,7 @@ async def test_a_server_that_stays_away_is_given_up(
 
 
 async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: Path) -> None:
-    """The server that answers again is a standby, until it is promoted."""
+    """Restart the server as a standby and promote it later."""
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()

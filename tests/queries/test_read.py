@@ -1,4 +1,4 @@
-"""The read path: pages cover everything once, numbers are honest, odd values do no harm."""
+"""The read path: complete pages without duplicates, counts and their precision, odd values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Fetch = Callable[[str | None], Awaitable[Page]]
 
 
 async def everything(fetch: Fetch) -> list[str]:
-    """All pages, one after the other."""
+    """Return the ids of all pages, in order."""
     ids, cursor = [], None
     for _ in range(500):
         page = await fetch(cursor)

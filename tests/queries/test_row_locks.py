@@ -1,4 +1,4 @@
-"""Row locks: how long a transaction may hold them, and what of it must not outlive it."""
+"""Row locks: time limits, and settings that must end with the transaction."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def test_halving_has_no_more_time_than_its_chunk(
 async def test_the_server_ends_a_transaction_by_itself_where_it_can(
     server: PostgresServer, workspace: Workspace
 ) -> None:
-    """A console that stands still, or a network that is gone, holds no row locks for ever."""
+    """Limit the time of row locks if the console hangs or the network fails."""
     text = "SELECT current_setting('transaction_timeout', true) AS t"
     async with workspace.database.writing() as transaction:
         (row,) = await transaction.rows(Statement(text=text, source=""), {})

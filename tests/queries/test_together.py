@@ -113,7 +113,7 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
 
 
 def test_each_shows_what_its_findings_name(house: str) -> None:
-    """The twins of the screen: ``show`` for a finding of each, and the action that it advises, dry-run."""
+    """Run ``show`` for a finding of each engine, and dry-run its suggested action."""
     found = unstick("stuck", "--json", "--limit", "100000", dsn=house).json["found"]
     for name in NAMES:
         finding = next(f for f in found if f["engine"] == name and f["action"])
@@ -143,7 +143,7 @@ def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(house: st
 
 
 def spelled(node: Node) -> list[str]:
-    """The id in other spellings that the key's type may take for the same."""
+    """Return other spellings of the id that the key's type may treat as equal."""
     label, kind, key = split_id(node.id)
     zeros = f"{key[: len(key) - len(key.split('/')[-1])]}000{key.split('/')[-1]}"
     return [i for i in (f"{label}/{kind}:{key.upper()}", f"{label}/{kind}:{zeros}") if i != node.id]
