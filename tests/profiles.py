@@ -1,4 +1,7 @@
-"""Hypothesis profiles: ``test`` by default, ``check`` with few examples for ``make check``. Neither has a deadline."""
+"""Hypothesis profiles, without a deadline.
+
+``test`` is the default. ``check`` has few examples, for ``make check``.
+"""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ async def test_many_at_once(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp
 
 
 async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
-    """Whoever leaves in the middle of a commit does not break it off."""
+    """Quit during a commit: the commit still ends, and its summary is true."""
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)
@@ -233,9 +233,9 @@ async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, etern
         await tui.app.session.close()
         work = tui.app.session.works[0]
         assert work.ended
-        told = work.summary
+        summary = work.summary
     changed = (await eternaltwin_db.row(task))["status"] == "Available"
-    assert told == ("1 changed" if changed else "1 locked")
+    assert summary == ("1 changed" if changed else "1 locked")
 
 
 async def test_an_action_that_cannot_be_done_says_why(
@@ -288,7 +288,10 @@ async def test_a_role_that_may_only_look(
 async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_finding_says(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Its version is old before the key is pressed; while the dialog is open the task is not told to have changed."""
+    """Cancel a task whose version is old before the operator presses the key.
+
+    While the dialog is open, it does not report the task as changed.
+    """
     task = await eternaltwin_db.task(
         kind="RefreshForumThread", version=2, state=encode({"thread": 7, "phase": "AwaitToken"})
     )
@@ -306,7 +309,7 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
     running = asyncio.create_task(run())
     async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
         await tui.wait_for("0/1")
-        for _ in range(7):  # the looks that the console takes by itself, without the time between them
+        for _ in range(7):  # the samples that the console takes by itself, without the time between them
             await tui.app.session.engines[LABEL].sample()
             findings_loaded = runner.polls
             await tui.wait_for(lambda findings_loaded=findings_loaded: runner.polls >= findings_loaded + 4)  # type: ignore[misc]

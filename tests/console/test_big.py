@@ -1,4 +1,4 @@
-"""Big things on a real server: each opens, little of it is held, and keys are answered while a read is under way."""
+"""Large data on a real server: few rows in memory, and keys answered during a read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tree(tui: TuiDriver) -> TreeScreen:
 
 
 def loaded(tui: TuiDriver) -> bool:
-    """Whether there are rows."""
+    """Return True if the tree has loaded rows."""
     found = tree(tui).node_list
     return found is not None and found.forest.loaded > 0
 
@@ -48,7 +48,7 @@ def node_list(tui: TuiDriver) -> NodeList:
 
 @contextlib.asynccontextmanager
 async def answering(tui: TuiDriver, proxy: Proxy) -> AsyncIterator[None]:
-    """No answer of the server comes within the context, and one is waited for; keys are answered all the same."""
+    """Hold back the server's answers within the context; check that keys are still answered."""
     proxy.open.clear()
     tui.app.session.refresh()
     before = proxy.trips

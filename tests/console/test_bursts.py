@@ -66,7 +66,7 @@ class Counting(UnstickApp):
 
 
 class State(NamedTuple):
-    """What keys can change outside of fields and dialogs."""
+    """State that keys can change outside of fields and dialogs."""
 
     mode: str
     paused: bool
@@ -121,7 +121,7 @@ class Console:
 
     @property
     def taking(self) -> bool:
-        """Whether a field or dialog takes the keys."""
+        """Return True if a field or dialog takes the keys."""
         return isinstance(self.app.screen, ModalScreen) or self.field is not None
 
     async def home(self) -> None:

@@ -9,7 +9,7 @@ from console.model.refresh_clock import RefreshClock
 
 
 class Time:
-    """A clock that goes on when it is told to."""
+    """Clock that moves only when a test sets it."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -34,7 +34,7 @@ def jobs(server: PostgresServer) -> Iterator[str]:
 
 
 async def users(dsn: str, number: int) -> None:
-    """So many users, each with a job that waits and one that failed."""
+    """Add ``number`` users, each with a waiting job and a failed one."""
     agent_jobs_db = await AgentJobsDb.open(dsn)
     await agent_jobs_db.job()
     await agent_jobs_db.job("failed", ended=1, error="boom")
@@ -68,7 +68,7 @@ def test_the_commands_say_it_too(jobs: str) -> None:
     assert f"There may be more: {ONLY}." in unstick("dead", dsn=jobs).out
 
 
-async def test_what_no_index_leads_to_is_told(
+async def test_a_list_without_an_index_names_its_limit(
     server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     await eternaltwin_db.sql(

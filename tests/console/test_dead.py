@@ -1,4 +1,4 @@
-"""The dead-letter desk: groups, dead letters, what has become of them; decisions on one, on marked ones, on a group."""
+"""Dead-letter page: groups, current states, actions on one, several or a group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $
 def dead(
     data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, independent: float = 1
 ) -> list[UUID]:
-    """So many tasks in error with a dead letter each; the first one is the oldest."""
+    """Add ``number`` tasks in error with a dead letter each. The first one is the oldest."""
     dead_letters = []
     for n in range(number):
         steps = {"check_return": complete(age), "refund_card": failed(age, error=error.format(n=n))}
@@ -146,7 +146,7 @@ async def test_resolve_from_key_to_row(tasker_db: TaskerDb, tasker: str, tmp_pat
     assert '"detection_method"' in row["metadata"], "metadata is added to, not replaced"
 
 
-async def test_of_two_operators_one_has_changed_it_and_the_other_is_told(
+async def test_of_two_operators_one_has_changed_it_and_the_other_is_informed(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:
     data = Data(1)

@@ -1,4 +1,4 @@
-"""What is drawn on the page of a node: the graph of a task's steps, the timeline of its changes."""
+"""Drawings on the page of a node: the graph of steps and the timeline of changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def page(tui: TuiDriver) -> str:
 
 
 async def blocked(tasker_db: TaskerDb) -> None:
-    """An order of which one step failed for good."""
+    """Add an order with one permanently failed step."""
     data = Data(1)
     steps = {
         "validate_cart": complete(900),

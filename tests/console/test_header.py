@@ -1,4 +1,4 @@
-"""What the header says of the connection, on a real server, at 80 columns."""
+"""Description of the connection in the header, on a real server, at 80 columns."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: Postgre
 async def test_a_table_that_cannot_be_read_leaves_the_rest(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """A fault of one part of a look is told; the connection is kept and the picture stays."""
+    """Report a read error of one part; keep the connection and the loaded rows."""
     await eternaltwin_db.task(kind="Seen")
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Seen v1", "1 ready")

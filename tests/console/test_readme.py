@@ -1,4 +1,4 @@
-"""What the README says can be typed can be typed, and what it says there is, is there."""
+"""Commands, settings and names in the README: each one exists."""
 
 from __future__ import annotations
 

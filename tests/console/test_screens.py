@@ -61,7 +61,9 @@ async def test_new_jobs_appear_and_the_cursor_stays(
         assert "First" in cursor
 
 
-async def test_a_node_that_vanishes_is_told(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_node_that_vanishes_is_reported(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     job = await eternaltwin_db.job()
     await eternaltwin_db.task(job, kind="Doomed")
     await eternaltwin_db.task(kind="Stays")
@@ -420,7 +422,7 @@ async def test_remapped_keys(eternaltwin_db: EternaltwinDb, eternaltwin: str, tm
         await tui.wait_for("Reason, for the audit log")
 
 
-async def test_large_values_come_by_and_by(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+async def test_large_values_are_read_in_parts(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600, state=b"x" * 300_000)
     async with run_tui(eternaltwin, tmp_path, size=(120, 60)) as tui:
         await tui.press("2")
@@ -446,6 +448,6 @@ async def test_the_variant_of_an_engine_is_always_shown(server: PostgresServer, 
         await tui.press("question_mark")
         text = await tui.wait_for(f"profile: {profile} (", ": actions")
         assert ("Bull, in Redis, decides what runs" in text) == (profile == "mirror"), (
-            "actions of the other are not told"
+            "actions of the other are not listed"
         )
     server.drop(dsn)

@@ -1,4 +1,4 @@
-"""A slow server slows the console, not the other way round: a real server that takes its time for every row."""
+"""Polling of a slow server: a real one that needs 2 ms for every task it reads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SLOW = """
 """
 
 
-class EarlyConnect:
-    """A clock on which the server's work takes the time it takes, and the time between passes when it is told to."""
+class SkippingClock:
+    """Real clock that skips the time between polls, but not the server's work."""
 
     def __init__(self) -> None:
         self._skipped = 0.0
@@ -38,7 +38,7 @@ class EarlyConnect:
 
 @pytest.fixture
 def slow(server: PostgresServer, eternaltwin: str) -> Iterator[str]:
-    """The fresh database for a role that waits 2 ms for every task it looks at, whatever for."""
+    """Yield the DSN of a role that waits 2 ms for every task it reads."""
     role = server.unique("slow")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(SLOW.format(role=role), eternaltwin)
@@ -47,8 +47,8 @@ def slow(server: PostgresServer, eternaltwin: str) -> Iterator[str]:
     server.sql(f"DROP ROLE {role}")
 
 
-async def look(tui: TuiDriver, clock: EarlyConnect) -> None:
-    """Let the time pass until each part of a look is due, so that all work so far is paid for; have the next one."""
+async def next_poll(tui: TuiDriver, clock: SkippingClock) -> None:
+    """Skip the time until the next poll of each part is due, and wait for these polls."""
     session = tui.app.session
     before = session.polls
     clock.skip(max(session.waits))
@@ -59,7 +59,7 @@ async def look(tui: TuiDriver, clock: EarlyConnect) -> None:
 
 async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: EternaltwinDb, slow: str, tmp_path: Path) -> None:
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(5), status="Blocked", timer=-900)
-    clock = EarlyConnect()
+    clock = SkippingClock()
     async with run_tui(slow, tmp_path, now=clock, interval=0.2) as tui:
         session = tui.app.session
         await tui.wait_for("● live", lambda: session.polls[1] > 0)
@@ -68,14 +68,14 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         assert session.pace > 2 * session.interval
         began, worked = clock(), load.worked
         while clock() - began < 2 * Load.WINDOW:
-            await look(tui, clock)
+            await next_poll(tui, clock)
         clock.skip(max(session.waits))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
         tui.app.session.changed()
         text = await tui.wait_for("throttled")
-        told = re.search(r"load (\d\.\d)%", text)
-        assert told is not None, text
-        assert 0.5 < float(told[1]) <= 100 * SHARE
+        shown = re.search(r"load (\d\.\d)%", text)
+        assert shown is not None, text
+        assert 0.5 < float(shown[1]) <= 100 * SHARE
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(

@@ -1,4 +1,4 @@
-"""The tree on the screen: what it says, that it keeps its place, what it asks for, and how little it repaints."""
+"""Tree on the screen: text, cursor and scroll position, messages, repainted lines."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
         assert app.text()[2].endswith("runner silent")
 
 
-async def test_ages_move_only_when_told_the_time() -> None:
+async def test_ages_change_only_when_the_time_is_set() -> None:
     app = Stage()
     async with app.run_test(size=(130, 10)):
         app.table.forest.set_children(None, [node(1, created_at=NOW - 5)], complete=True)
@@ -500,7 +500,7 @@ async def test_only_lines_that_differ_are_painted_again() -> None:
         assert sorted(app.table.lines) == [1, 6]
 
 
-async def test_the_cursor_is_told_from_a_cursor_elsewhere() -> None:
+async def test_a_cursor_without_focus_looks_different() -> None:
     app = Stage()
     async with app.run_test(size=(50, 6)) as pilot:
         fill(app)

@@ -1,4 +1,4 @@
-"""What bad input gets on the screen: a clear line or two, and the console goes on."""
+"""Bad input on the screen: a clear message, and the console keeps running."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_lookalike(server: PostgresServer, eternaltwin: str, tmp_path: P
         await tui.wait_for("Keys everywhere")
 
 
-async def test_a_lookalike_beside_an_engine_is_told_in_the_help(
+async def test_a_lookalike_beside_an_engine_is_named_in_the_help(
     server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
     schema = (ROOT / "queries" / "engines" / "agent_jobs" / "schema.sql").read_text()
@@ -139,7 +139,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("text", SETTINGS)
-def test_settings_that_are_wrong_are_told_before_anything_is_shown(text: str, tmp_path: Path) -> None:
+def test_wrong_settings_are_reported_before_anything_is_shown(text: str, tmp_path: Path) -> None:
     file = tmp_path / "config" / "unstick" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(text)

@@ -1,4 +1,4 @@
-"""Suggested commands as printed, and waiting for a task that an executor has: on the command line and on screen."""
+"""Suggested commands, and waiting for a locked task, with commands and on the screen."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ async def command(*words: str, dsn: str) -> tuple[int | None, str, str]:
     return program.returncode, out.decode(), err.decode()
 
 
-async def let_go(estuary_db: EstuaryDb, task: str) -> None:
-    """The retry is due: the heartbeat is older than the timeout."""
+async def expire_heartbeat(estuary_db: EstuaryDb, task: str) -> None:
+    """Make the retry due: set a heartbeat older than the timeout."""
     await estuary_db.sql(
         "UPDATE tasks SET heartbeat = now() - interval '301 s' WHERE task_id = $1::text::macaddr8", task
     )
@@ -101,7 +101,7 @@ async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) ->
         ):
             await asyncio.sleep(0.05)
     assert not running.done()
-    await let_go(estuary_db, task)
+    await expire_heartbeat(estuary_db, task)
     code, out, err = await asyncio.wait_for(running, 60)
     assert code == 0, err
     assert [r["outcome"] for r in json.loads(out)["results"]] == ["changed"]
@@ -148,7 +148,7 @@ async def test_the_screen_fills_in_what_the_finding_knows_and_waits(
         await tui.press("X")
         await tui.wait_for("Waiting for 1 to be free")
         assert (await estuary_db.row(task))["inbox"] == [GOOD, POISON]
-        await let_go(estuary_db, task)
+        await expire_heartbeat(estuary_db, task)
         await tui.wait_for("1 changed")
         assert (await estuary_db.row(task))["inbox"] == [GOOD]
 

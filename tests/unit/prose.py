@@ -1,4 +1,4 @@
-"""Find words of docs/glossary.md that are not used any more, and docstrings that break the language rules."""
+"""Find old words of docs/glossary.md and docstrings that break the language rules."""
 
 from __future__ import annotations
 

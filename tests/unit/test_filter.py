@@ -1,4 +1,4 @@
-"""The filter language: what it matches, what it says about mistakes, and that printing it is reading it backwards."""
+"""Filter language: matches, error messages, and parsing of printed filters."""
 
 from __future__ import annotations
 

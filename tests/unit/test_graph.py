@@ -1,4 +1,4 @@
-"""The drawing of a graph: what is drawn is read back, by following its lines, as the graph it was made from."""
+"""Drawing of a graph: following the drawn lines gives the same graph back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def edges(found: Sequence[Step]) -> Edges:
 
 
 def follow(rows: Sequence[Row]) -> tuple[Edges, Edges]:
-    """All edges, and the heavy ones, as an eye finds them that knows the arms of each cell and nothing else.
+    """Return all edges and the heavy ones, found only from the arms of each cell.
 
     Along a step's row, from the step outwards: what comes from above in a column that belongs to the row (it has an arm
     towards the step) is a parent's if it ends there or stands left of the step; else the step leads into it.

@@ -1,4 +1,4 @@
-"""Windows of a long list: a run of the table is held, however one reads up and down and whatever comes and goes."""
+"""Windows of a long list: the loaded rows stay contiguous while the table changes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 
     @invariant()
     def marks_stay(self) -> None:
-        """Whether the node is held or not; of one that is gone from the table that may not be known yet."""
+        """Check that nodes keep their marks, loaded or not.
+
+        The list may not know yet that a marked node is gone from the table.
+        """
         marked = {int(each.title) for each in self.forest.marked()}
         assert {f"s/t:{key:04}" for key in marked} == self.forest.marks
         assert self.marked <= marked
@@ -130,7 +133,10 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 
     @invariant()
     def every_gap_is_marked(self) -> None:
-        """Between the first and the last row held only what has come since may be missing; rows tell of the rest."""
+        """Check that only new nodes are missing between the first and the last loaded row.
+
+        Edge rows stand for the nodes before and after them.
+        """
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}
         assert between - set(held) <= self.late

@@ -1,4 +1,4 @@
-"""What repeated looks add up to."""
+"""Findings from repeated samples of the same nodes."""
 
 from __future__ import annotations
 
