@@ -1,1 +1,4 @@
-"""What the operator sees and types. Contains no SQL: everything it knows of a database comes from ``queries``."""
+"""User interface: the terminal application and the command line.
+
+Contains no SQL: everything it knows of a database comes from ``queries``.
+"""

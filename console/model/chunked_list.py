@@ -21,7 +21,10 @@ class Item(Protocol):
 
 
 class ListChunk:
-    """A run of neighbouring items. ``number`` and ``start`` are valid only after ``ChunkedList`` has counted them."""
+    """A run of neighbouring items.
+
+    ``number`` and ``start`` are valid only after ``ChunkedList`` has counted them.
+    """
 
     __slots__ = ("items", "number", "start")
 
@@ -37,7 +40,10 @@ T = TypeVar("T", bound=Item)
 
 
 class ChunkedList(Generic[T]):
-    """A sequence of distinct items. The ``chunk`` of an item is None exactly while the item is not in the sequence."""
+    """A sequence of distinct items.
+
+    The ``chunk`` of an item is None exactly while the item is not in the sequence.
+    """
 
     def __init__(self) -> None:
         self._chunks: list[ListChunk] = []

@@ -65,7 +65,10 @@ class EngineDeadLetters:
         return self.read and not (self.more or self.only)
 
     async def step(self, reader: Reader) -> None:
-        """Read the next page. At the end of a pass remove dead letters that it did not contain. Raise DatabaseError."""
+        """Read the next page.
+
+        At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
+        """
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.only = page.only

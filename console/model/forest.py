@@ -1,4 +1,6 @@
-"""Loaded tree of nodes, its visible rows, the cursor and the marks. Pure data: no database, no Textual.
+"""Loaded tree of nodes, its visible rows, the cursor and the marks.
+
+Pure data: no database, no Textual.
 
 The visible rows are one flat sequence that is spliced where something changes, so a key press costs only the rows that
 it shows or hides. Nothing recurses, so depth has no limit. The cursor and the marks are node ids. Edge rows ("more…")
@@ -103,12 +105,15 @@ class Forest:
         return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
 
     def children(self, parent_id: str | None) -> tuple[str, ...] | None:
-        """Return the ids of the loaded children (of the roots, for None) in order; None if they were never read."""
+        """Return the ids of the loaded children in order (of the roots, for None); None if unread."""
         entry = self._find(parent_id or "")
         return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
 
     def is_expanded(self, node_id: str) -> bool:
-        """Return True if the node is unfolded. Its children are visible only if its ancestors are unfolded too."""
+        """Return True if the node is unfolded.
+
+        Its children are visible only if its ancestors are unfolded too.
+        """
         entry = self._find(node_id)
         return entry is not None and entry.expanded
 
@@ -130,7 +135,10 @@ class Forest:
         return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
 
     def ids(self, start: int, stop: int) -> list[str]:
-        """Return the node ids of the rows from ``start`` to ``stop``, without edge rows. A refresh reads these ids."""
+        """Return the node ids of the rows from ``start`` to ``stop``, without edge rows.
+
+        A refresh reads these ids.
+        """
         return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
 
     def edge_rows(self, start: int, stop: int) -> list[Row]:
@@ -195,7 +203,10 @@ class Forest:
     # folding
 
     def expand(self, node_id: str) -> bool:
-        """Show a node's children. Return True if the caller has to read them; a "loading" row is shown meanwhile."""
+        """Show a node's children.
+
+        Return True if the caller has to read them; a "loading" row is shown meanwhile.
+        """
         entry = self._entries.get(node_id)
         if entry is None or entry.expanded or not entry.expandable:
             return False
@@ -208,7 +219,10 @@ class Forest:
         return unread
 
     def collapse(self, node_id: str) -> bool:
-        """Hide a node's children and move a cursor among them to the node. Return False if they were not shown."""
+        """Hide a node's children and move a cursor among them to the node.
+
+        Return False if they were not shown.
+        """
         entry = self._entries.get(node_id)
         if entry is None or not entry.expanded:
             return False
@@ -236,7 +250,7 @@ class Forest:
 
     @contextlib.contextmanager
     def evicting(self) -> Iterator[None]:
-        """Treat nodes removed inside this block as evicted: they still exist in the database and keep their marks."""
+        """Treat nodes removed inside this block as evicted: their marks are kept."""
         self._evicting = True
         try:
             yield
@@ -253,13 +267,19 @@ class Forest:
         return self._children(parent_id, nodes, append, complete)
 
     def prepend_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
-        """Add the page before the loaded children. If not ``complete``, show an edge row for the pages before it."""
+        """Add the page before the loaded children.
+
+        If not ``complete``, show an edge row for the pages before it.
+        """
         change = self._children(parent_id, nodes, prepend, None)
         self.set_head(parent_id, None if complete else EdgeRow.BEFORE)
         return change
 
     def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
-        """Insert the new nodes of a page at their positions (see ``tree_entry.merge``). Remove and move nothing."""
+        """Insert the new nodes of a page at their positions (see ``tree_entry.merge``).
+
+        Remove and move nothing.
+        """
         return self._children(parent_id, nodes, merge, None)
 
     def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change:
@@ -303,7 +323,10 @@ class Forest:
         return self._finish(cells)
 
     def remove(self, node_ids: Collection[str]) -> Change:
-        """Remove nodes and their loaded descendants. A cursor among them moves to the next row, else the previous."""
+        """Remove nodes and their loaded descendants.
+
+        A cursor among them moves to the next row, else the previous.
+        """
         self._visible.begin()
         removed: list[str] = []
         self._drop((self._entries[node_id] for node_id in node_ids if node_id in self._entries), removed)

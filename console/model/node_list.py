@@ -1,4 +1,4 @@
-"""Paging of one list of nodes into a forest: an engine's tree, its unfinished nodes, or the result of a search.
+"""Paging of a list of nodes into a forest: a tree, unfinished nodes, or search results.
 
 UI-free. Every method that reads may raise DatabaseError; the forest then stays as it was. For each parent, and for the
 roots, a window of some pages is loaded. Pages far from the reading position are evicted, and read again by their key
@@ -255,7 +255,10 @@ class NodeList:
         self.at = page.at
 
     def _merge_loaded(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
-        """Merge nodes into the loaded pages. If there is a next page, nodes after the last loaded one belong to it."""
+        """Merge nodes into the loaded pages.
+
+        If there is a next page, nodes after the last loaded one belong to it.
+        """
         loaded = set(self.forest.children(parent_id) or ())
         known = [place for place, node in enumerate(nodes) if node.id in loaded]
         if loaded and self.has_after(parent_id):

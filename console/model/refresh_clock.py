@@ -1,4 +1,4 @@
-"""Time of the next poll: after the chosen interval, or later if polling would load the server too much."""
+"""Time of the next poll: after the interval, or later to limit the load of the server."""
 
 from __future__ import annotations
 

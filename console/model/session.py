@@ -180,7 +180,10 @@ class Session:
         return len(self._found.get(label, ())) if label in self.engines else 0
 
     def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
-        """Replace the findings of one engine. Sorted here, because the cursor moves more often than findings change."""
+        """Replace the findings of one engine.
+
+        Sorted here, because the cursor moves more often than findings change.
+        """
         if self._found.get(label) == (new := tuple(found)):
             return
         self._found[label] = new

@@ -1,4 +1,7 @@
-"""Visible rows of a forest and the cursor on them. Rows are spliced in place; the list is never rebuilt."""
+"""Visible rows of a forest and the cursor on them.
+
+Rows are spliced in place; the list is never rebuilt.
+"""
 
 from __future__ import annotations
 

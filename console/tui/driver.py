@@ -12,7 +12,7 @@ from textual.drivers.linux_driver import LinuxDriver
 class Terminal(LinuxDriver):
     """Textual's driver, which ends the app when the terminal is gone.
 
-    Textual's own writer dies of the first error, and whoever writes after that waits for it for ever.
+    Textual's own writer thread ends at the first error; a later write then waits for it without end.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -21,7 +21,7 @@ class Terminal(LinuxDriver):
 
 
 class Output(io.TextIOBase):
-    """What is written to ``file``, until that cannot be done any more: then ``gone`` is called, once."""
+    """Writer to ``file``. After the first failed write, call ``gone`` once and discard the rest."""
 
     def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
         self._file = file

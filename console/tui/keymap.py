@@ -1,4 +1,4 @@
-"""The keys as data, without Textual: bindings, footer, palette and help are all drawn from these tables.
+"""Key tables as data: bindings, footer, palette and help are generated from them.
 
 Lower-case keys only read. Upper-case keys change the database; they come from the engines' actions. Every key has an
 id, by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.

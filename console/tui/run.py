@@ -1,4 +1,7 @@
-"""From the settings to the open console. The server is asked before Textual is there: it answers while that is read."""
+"""Start and end of the console.
+
+The connection begins before Textual is imported: the server answers during the import.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def run(target: Target, greeting: str = "") -> int:
         try:
             label = in_front(workspace.engines, target.context)
             if label is not None:
-                with contextlib.suppress(DatabaseError):  # who reads it next is told
+                with contextlib.suppress(DatabaseError):  # the next read reports it
                     await workspace.engines[label].read_ahead()
         except BaseException:
             await workspace.close()
@@ -71,7 +74,7 @@ def run(target: Target, greeting: str = "") -> int:
 
 
 class EarlyConnect:
-    """An opener that has begun before it is asked."""
+    """Opener that connects at once. The first call waits for that attempt; later calls connect again."""
 
     def __init__(self, open_: Opener) -> None:
         self._open = open_
@@ -82,7 +85,7 @@ class EarlyConnect:
         return await (begun or self._open())
 
     async def drop(self) -> None:
-        """Close what was opened and not asked for."""
+        """Close a connection that was opened and never used."""
         begun, self._begun = self._begun, None
         if begun is not None:
             begun.cancel()
@@ -91,7 +94,7 @@ class EarlyConnect:
 
 
 async def _app() -> type[UnstickApp]:
-    """Import the app, bit by bit: in between, the connection takes its next step. (A thread would cost more.)"""
+    """Import the app in parts, so that the connection can proceed in between. A thread would cost more."""
     for bit in BITS:
         import_module(bit)
         for _ in range(STEPS):
@@ -104,7 +107,7 @@ async def _app() -> type[UnstickApp]:
 async def _run(app: UnstickApp) -> int:
     collecting = asyncio.create_task(_collect(app.session.begun))
     try:
-        with _told_to_leave(app.exit):
+        with _leaving_on_interrupt(app.exit):
             await app.run_async()
     finally:
         collecting.cancel()
@@ -119,15 +122,15 @@ async def _run(app: UnstickApp) -> int:
 
 
 def _say(line: str) -> None:
-    with contextlib.suppress(OSError):  # nobody is there to read it
+    with contextlib.suppress(OSError):  # stderr is closed
         print(safe_text(line), file=sys.stderr)  # noqa: T201
 
 
 @contextlib.contextmanager
-def _told_to_leave(leave: Callable[[], object]) -> Iterator[None]:
-    """Have the first SIGINT call ``leave``, in the running loop. The next ones are asyncio's, which cancels.
+def _leaving_on_interrupt(leave: Callable[[], object]) -> Iterator[None]:
+    """Handle the first SIGINT by calling ``leave`` in the running loop; later ones use asyncio's handler.
 
-    Cancelling first would not do: a cancellation that meets Textual while it waits for a part of itself is swallowed.
+    asyncio's handler cancels, and Textual swallows a cancellation while it waits for one of its own tasks.
     """
     loop = asyncio.get_running_loop()
     before = signal.getsignal(signal.SIGINT)
@@ -144,6 +147,6 @@ def _told_to_leave(leave: Callable[[], object]) -> Iterator[None]:
 
 
 async def _collect(begun: asyncio.Event) -> None:
-    """Look for garbage only once there is something to see; what is there by then stays."""
+    """Resume garbage collection after the first rows are shown. Objects that exist by then are not scanned."""
     await begun.wait()
     garbage.resume()

@@ -1,4 +1,4 @@
-"""The colours: our own themes, and what every other theme lacks, so that any of Textual's can be chosen too.
+"""Themes, and the variables that Textual's own themes lack.
 
 Meaning never rests on a hue: each phase also has its glyph and its word.
 """
@@ -31,7 +31,7 @@ _LIGHT = {
     Phase.CANCELLED: "#6c747d",
     Phase.DONE: "#7b848d",
 }
-# Okabe and Ito's palette: told apart by people with any common colour vision.
+# Okabe and Ito's palette: distinguishable with every common colour vision.
 _CLEAR = {
     Phase.FAILED: "#ff6f3c",
     Phase.BLOCKED: "#e69f00",

@@ -1,1 +1,4 @@
-"""One screen a file. A screen puts widgets together, hands them what the session knows, and turns keys into wishes."""
+"""One screen a file.
+
+A screen puts widgets together, hands them what the session knows, and turns keys into wishes.
+"""

@@ -1,4 +1,4 @@
-"""What every page has around it: header, engines, tabs, status line, footer; and how a page is told what is new."""
+"""Base of all pages: header, engines, tabs, status line and footer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "he
 
 
 class PageScreen(Screen[None]):
-    """A page. Subclasses give its body, its keys and the nodes an action would act on."""
+    """Base of a page. Subclasses define its body, its keys and the target nodes of actions."""
 
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
@@ -43,7 +43,7 @@ class PageScreen(Screen[None]):
 
     @property
     def host(self) -> Host:
-        """The app, as far as screens may use it."""
+        """The part of the app that screens may use."""
         return cast(Host, self.app)
 
     @property
@@ -59,46 +59,46 @@ class PageScreen(Screen[None]):
     # what a page says of itself
 
     def body(self) -> Iterable[object]:
-        """Its widgets."""
+        """Return the widgets of the page."""
         return ()
 
     def mode(self) -> str:
-        """The mode the page belongs to."""
+        """Return the mode of the page."""
         return self.MODE
 
     def crumbs(self) -> Sequence[str]:
-        """Where in the mode the operator is."""
+        """Return the path of the page inside its mode, for the tab line."""
         return ()
 
     def note(self) -> str:
-        """A short note at the right of the tabs: how much is shown."""
+        """Return a short note for the right end of the tabs: the number of rows."""
         return ""
 
     def label(self) -> str | None:
-        """The engine in the foreground."""
+        """Return the label of the engine in front."""
         return None
 
     @property
     def engine(self) -> Engine | None:
-        """The same, as it is here."""
+        """The engine in front, with this database's options."""
         reader = self.session.engines.get(self.label() or "")
         return reader.engine if reader else None
 
     def targets(self) -> list[Node]:
-        """The nodes an action would act on; the first one is the one under the cursor, if that is among them."""
+        """Return the target nodes of an action; the node under the cursor is first, if it is a target."""
         return []
 
     def cursor(self) -> Node | None:
-        """The node under the cursor, as it was last read."""
+        """Return the node under the cursor, as last read."""
         targets = self.targets()
         return targets[0] if targets else None
 
     def offers(self, key: Key) -> bool:
-        """Whether the footer should name a key of the page now."""
+        """Return True if the footer shows this key now."""
         return bool(key.rank)
 
     def acted(self) -> None:
-        """An action was carried out on the targets."""
+        """Handle the end of an action on the targets."""
 
     async def load(self) -> None:
         """Read what the page shows. Raises DatabaseError."""
@@ -110,7 +110,7 @@ class PageScreen(Screen[None]):
             self.show_body()
 
     def show_body(self) -> None:
-        """Paint the body from what the session knows now."""
+        """Paint the body from the session's current data."""
 
     # the frame
 
@@ -136,7 +136,7 @@ class PageScreen(Screen[None]):
         self.session.run_now()
 
     def on_key(self, event: events.Key) -> None:
-        """Refuse keys for which text is typed elsewhere: the text that may follow must not run as commands."""
+        """Refuse keys that open a field elsewhere: text typed after them must not run as commands."""
         if event.key in self.active_bindings:
             return
         if (event.character or "").isupper():
@@ -145,14 +145,14 @@ class PageScreen(Screen[None]):
             self.host.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Text pasted outside a field never runs commands."""
+        """Ignore text pasted outside a field: it must not run as commands."""
         self.say("Pasted text does nothing here. f in the tree finds it.", "warn")
 
     def on_resize(self) -> None:
         self.renew_footer()
 
     def renew(self) -> None:
-        """Something is new in the session: paint what differs."""
+        """Repaint the parts of the page whose data changed."""
         if not self.alive or self.host.starting:
             return
         self.renew_header()
@@ -160,7 +160,7 @@ class PageScreen(Screen[None]):
         self.renew_place()
 
     def renew_place(self) -> None:
-        """The cursor is elsewhere, or marks have changed: the engine in front, crumbs and footer follow."""
+        """Update engines, tabs and footer after the cursor or the marks changed."""
         self._renew_engines()
         found = len(self.session.findings())
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
@@ -168,13 +168,13 @@ class PageScreen(Screen[None]):
         self.renew_footer()
 
     def renew_header(self) -> None:
-        """Only the first line: time goes on."""
+        """Repaint the header: ages grow every second."""
         if self._ready:
             for bar in self.query(HeaderBar):  # it may be gone already, while the page is being closed
                 bar.show(self._header())
 
     def renew_footer(self) -> None:
-        """Which keys do something here."""
+        """Update the key hints."""
         if self._ready:
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
             shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
@@ -182,12 +182,12 @@ class PageScreen(Screen[None]):
             self.query_one(FooterBar).show(self.action_hints(), hints, low=self.app.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:
-        """Say something in the status line."""
+        """Show a message in the status line."""
         if self._ready:
             self.query_one(StatusBar).say(text, tone)
 
     def actions(self) -> list[tuple[str, Action]]:
-        """The actions for the node under the cursor, each with its key."""
+        """Return the actions for the node under the cursor, each with its key."""
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
@@ -200,7 +200,7 @@ class PageScreen(Screen[None]):
         return sorted(found, key=lambda pair: order[pair[1].name])
 
     def action_hints(self) -> list[Hint]:
-        """The footer's line of actions: what cannot be done is there too, grey, with the reason."""
+        """Return the footer's action hints. Unavailable actions are included, grey, with the reason."""
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
@@ -212,7 +212,7 @@ class PageScreen(Screen[None]):
         return hints
 
     def helps(self) -> dict[str, str]:
-        """How to reach an action, by its name: ``W Wake``."""
+        """Return key and title of each action, by its name: ``W Wake``."""
         return {action.name: f"{key} {action.title}" for key, action in self.actions()}
 
     def action_copy(self) -> None:

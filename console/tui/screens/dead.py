@@ -27,7 +27,10 @@ FATES = 3  # current states of a group shown in the preview
 
 
 class DeadScreen(PageScreen):
-    """Engines, groups, and dead letters of unfolded groups. An action on a group applies to all its dead letters."""
+    """Engines, groups, and dead letters of unfolded groups.
+
+    An action on a group applies to all its dead letters.
+    """
 
     MODE = "dead"
     KEYS = keymap.DEAD

@@ -1,1 +1,1 @@
-"""Textual widgets: they paint what a ``Forest`` or a record holds, and post messages; they never read a database."""
+"""Textual widgets. They paint a ``Forest`` or a record and post messages; they read no database."""

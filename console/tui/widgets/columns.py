@@ -1,4 +1,4 @@
-"""Columns of the tree: the cell of a node in each, the widths, and the order in which narrow screens drop columns."""
+"""Columns of the tree: cells, widths, and the order in which narrow screens omit columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Column(Record):
 
 
 def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
-    """Return the columns for one engine, without those of the ``missing`` fields, which it does not record.
+    """Return the columns for an engine, without the ``missing`` fields that it does not record.
 
     The status gets a share of the remaining width if some of the engine's ``statuses`` are long.
     """
@@ -57,7 +57,10 @@ Layout = tuple[tuple[Column, int], ...]
 
 
 def layout(columns: Sequence[Column], width: int) -> Layout:
-    """Return the columns that fit into ``width`` cells, each with its width. The first column is never dropped."""
+    """Return the columns that fit into ``width`` cells, each with its width.
+
+    The first column is never dropped.
+    """
     kept = list(columns)
     while len(kept) > 1 and _needed(kept) > width:
         kept.remove(min(kept[1:], key=lambda column: column.priority))

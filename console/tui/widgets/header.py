@@ -79,7 +79,10 @@ def _role(header: Header, faint: str) -> list[Part]:
 
 
 def _warnings(header: Header) -> list[Part]:
-    """Return facts that change what an action may do. They come first because a narrow header is cut at its end."""
+    """Return facts that change what an action may do.
+
+    They come first because a narrow header is cut at its end.
+    """
     parts: list[Part] = []
     for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
         parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []

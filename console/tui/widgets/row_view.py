@@ -11,7 +11,9 @@ from console.tui.bindings import bindings
 
 
 class RowView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows with a cursor, painted line by line. Line 0 is the header; line 1 shows the row at the scroll position.
+    """Rows with a cursor, painted line by line.
+
+    Line 0 is the header; line 1 shows the row at the scroll position.
 
     A subclass holds the rows and the cursor, and paints each line in ``render_line``.
     """

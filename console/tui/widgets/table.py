@@ -21,14 +21,14 @@ NEAR_END = 20  # rows before the end at which more records are requested
 
 
 class Column(NamedTuple, Generic[T]):
-    """One column. A column is left out if the table is narrower than ``needs`` cells."""
+    """One column. A column is omitted if the table is narrower than ``needs`` cells."""
 
     title: str
     width: int  # in cells; 0 for the column that takes the rest
     cell: Callable[[T], Content]
     needs: int = 0
     right: bool = False  # align right
-    spare: bool = False  # takes the rest if the column of width 0 is left out
+    spare: bool = False  # takes the rest if the column of width 0 is omitted
 
 
 class Table(RowView, Generic[T]):

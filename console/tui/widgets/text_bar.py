@@ -37,7 +37,10 @@ class TextBar(Widget):
 
 
 def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
-    """Return one line with left and right parts. If both do not fit, the left parts are cut, then the right ones."""
+    """Return one line with left and right parts.
+
+    If both do not fit, the left parts are cut, then the right ones.
+    """
     begin, end = Content.assemble(*left), Content.assemble(*right)
     room = width - end.cell_length
     if room < 12:

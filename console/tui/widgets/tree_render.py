@@ -50,7 +50,10 @@ StyleOf = Callable[[tuple[str, ...]], Style]
 
 
 def indent(row: Row, room: int, ascii: bool = False) -> str:
-    """Return the guides of a row in at most ``room`` cells. A row too deep for that shows its depth as a number."""
+    """Return the guides of a row in at most ``room`` cells.
+
+    A row too deep for that shows its depth as a number.
+    """
     glyphs = ASCII_GLYPHS if ascii else GLYPHS
     if row.depth == 0:
         return ""
@@ -81,7 +84,10 @@ def header(layout: Layout, context: RenderContext, style_of: StyleOf) -> Strip:
 def line(
     row: Row, layout: Layout, context: RenderContext, style_of: StyleOf, state: str, changed: frozenset[str]
 ) -> Strip:
-    """Render a row. ``state`` is the style of the cursor, if it is on the row; ``changed`` are fields to highlight."""
+    """Render a row.
+
+    ``state`` is the style of the cursor, if it is on the row; ``changed`` are fields to highlight.
+    """
     glyphs = ASCII_GLYPHS if context.ascii else GLYPHS
     base = tuple(name for name in (state, "marked" if row.marked else "") if name)
     gutter = (glyphs.cursor if state else " ") + (glyphs.mark if row.marked else " ")

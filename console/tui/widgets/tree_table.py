@@ -1,4 +1,4 @@
-"""Tree with columns: paints a ``Forest`` line by line and turns keys and clicks into moves of its cursor.
+"""Tree with columns: paints a ``Forest`` by line and turns keys and clicks into cursor moves.
 
 The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen reads them,
 changes the forest and calls ``sync``. Only lines that differ are painted again. The cursor keeps its node and its line
@@ -418,7 +418,10 @@ class TreeTable(RowView):
     # painting
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the painted lines. Textual's own method adds borders and padding, which this widget does not have."""
+        """Return the painted lines.
+
+        Textual's own method adds borders and padding, which this widget does not have.
+        """
         if self.size != self._measured:
             self._measure()
         painted = self._painted
