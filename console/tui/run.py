@@ -147,6 +147,6 @@ def _leaving_on_interrupt(leave: Callable[[], object]) -> Iterator[None]:
 
 
 async def _collect(begun: asyncio.Event) -> None:
-    """Resume garbage collection after the first rows are shown. Objects that exist by then are not scanned."""
+    """Resume garbage collection after the first rows are shown."""
     await begun.wait()
     garbage.resume()
