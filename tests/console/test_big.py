@@ -205,7 +205,7 @@ async def test_two_hundred_findings_at_once(
 
 
 @pytest.fixture
-async def estuary_db(server: PostgresServer) -> AsyncIterator[tuple[EstuaryDb, str]]:
+async def estuary_with_dsn(server: PostgresServer) -> AsyncIterator[tuple[EstuaryDb, str]]:
     dsn = server.fresh("estuary")
     estuary_db = await EstuaryDb.open(dsn)
     await estuary_db.sql("CREATE INDEX ON tasks (parent_id, task_id)")

@@ -146,7 +146,7 @@ async def test_the_screen_fills_in_what_the_finding_knows_and_waits(
         await tui.wait_for("waiting up to")
         assert not tui.app.screen.query_one("#go", Button).disabled
         await tui.press("X")
-        await tui.wait_for("Waiting for 1 to be free")
+        await tui.wait_for("Waiting for 1 locked node")
         assert (await estuary_db.row(task))["inbox"] == [GOOD, POISON]
         await expire_heartbeat(estuary_db, task)
         await tui.wait_for("1 changed")
@@ -166,7 +166,7 @@ async def test_waiting_on_the_screen_can_be_stopped(estuary_db: EstuaryDb, estua
         await tui.press("w")
         await tui.wait_for("waiting up to")
         await tui.press("X")
-        await tui.wait_for("Waiting for 1 to be free")
+        await tui.wait_for("Waiting for 1 locked node")
         tui.app.screen.query_one("#stop", Button).press()
         await tui.wait_for("1 refused")
         assert (await estuary_db.row(task))["inbox"] == [POISON]

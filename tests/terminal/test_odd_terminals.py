@@ -134,7 +134,7 @@ def test_a_stream_that_is_no_terminal_is_reported_at_once(
         assert terminal.ended() == 2
     file = tmp_path / "err"
     said = file.read_text() if file.exists() else terminal.raw.decode()
-    assert f"The console needs a terminal, and standard {name} is none." in said
+    assert f"The console needs a terminal, but standard {name} is not a terminal." in said
     assert len(said.splitlines()) <= 2
     assert b"\x1b" not in terminal.raw
 

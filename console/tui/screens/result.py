@@ -83,7 +83,9 @@ class ResultScreen(Dialog[None]):
         if work.held is not None:
             nodes = work.total - len(work.results)
             return plain(
-                f"Waiting for {nodes} locked nodes, at most {formatting.age(work.held)}: {done}", "$warning", 0
+                f"Waiting for {nodes} locked node{'' if nodes == 1 else 's'}, at most {formatting.age(work.held)}: {done}",
+                "$warning",
+                0,
             )
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
