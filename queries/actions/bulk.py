@@ -112,6 +112,7 @@ class Bulk:
             for task in self._running:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
+            self._decided(last=True)  # from now on the journal reports what it learns
             if self._bulk_list is not None:
                 self._bulk_list.close()
 
@@ -148,6 +149,10 @@ class Bulk:
         """
         decided, waiting = [], []
         for request, sent, outcomes in self._unsettled:
+            if not (sent.fate or last):
+                waiting.append((request, sent, outcomes))
+                continue
+            sent.awaited = False  # what a failover does to it later is a correction again
             if sent.fate == commit_status.ABORTED:
                 self._again.append(
                     (request, {i: sent.action_transaction.given[i] for i in sent.action_transaction.touched})
@@ -155,11 +160,8 @@ class Bulk:
             elif sent.fate == commit_status.COMMITTED:
                 results = tuple(Result(id=r.id, outcome=Outcome.CHANGED) for r in outcomes.results)
                 decided.append(msgspec.structs.replace(outcomes, results=results, xid=sent.mark.xid))
-            elif sent.fate or last:
-                sent.awaited = False
-                decided.append(outcomes)
             else:
-                waiting.append((request, sent, outcomes))
+                decided.append(outcomes)
         self._unsettled = waiting
         return decided
 
