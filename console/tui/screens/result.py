@@ -82,11 +82,8 @@ class ResultScreen(Dialog[None]):
             )
         if work.held is not None:
             nodes = work.total - len(work.results)
-            return plain(
-                f"Waiting for {nodes} locked node{'' if nodes == 1 else 's'}, at most {formatting.age(work.held)}: {done}",
-                "$warning",
-                0,
-            )
+            locked = f"{nodes} locked node{'' if nodes == 1 else 's'}"
+            return plain(f"Waiting for {locked}, at most {formatting.age(work.held)}: {done}", "$warning", 0)
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
