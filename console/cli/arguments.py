@@ -15,14 +15,17 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
-    """Return the error for an unknown action, with the nearest name and all known ones."""
+    """Return the error for an unknown action, with the nearest and all known names."""
     return click.UsageError(
         f"There is no action {action!r}.{_hint(action, known)} Actions: {', '.join(sorted(known))}."
     )
 
 
 def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, Any]:
-    """Parse ``name=value`` words. Raises UsageError for an unknown, missing or malformed argument."""
+    """Parse ``name=value`` words.
+
+    Raises UsageError for an unknown, missing or malformed argument.
+    """
     known = {argument.name: argument for action in variants for argument in action.arguments}
     values: dict[str, Any] = {}
     for word in given:

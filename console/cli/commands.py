@@ -1,4 +1,7 @@
-"""Commands and options. Each command imports its module when it runs, for a fast start."""
+"""Commands and options.
+
+Each command imports its module when it runs, for a fast start.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +159,7 @@ def _run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, in
 @_words("target")
 @click.pass_obj
 def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
-    """List the task engines of the database, with their counts by phase and their actions."""
+    """List the engines of the database, with counts by phase and their actions."""
     from console.cli import engines as command
 
     options.only_target(target)
@@ -196,7 +199,7 @@ def tree(options: CliOptions, /, filter: tuple[str, ...], **settings: Any) -> in
 )
 @click.pass_obj
 def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
-    """List what is stuck, worst first: the reason, since when, and the suggested action."""
+    """List what is stuck, worst first: reason, since when, and suggested action."""
     from console.cli import stuck as command
 
     options.only_target(target)
@@ -211,7 +214,7 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 )
 @click.pass_obj
 def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
-    """List dead letters: failed work that awaits a decision, grouped by error, with its current state."""
+    """List dead letters, failed work that awaits a decision, by error and state."""
     from console.cli import dead as command
 
     options.only_target(target)
@@ -229,7 +232,7 @@ def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 )
 @click.pass_obj
 def show(options: CliOptions, /, id: tuple[str, ...], size: int) -> int:
-    """Show one node in full: findings, columns, timers, stored values and available actions."""
+    """Show one node: findings, columns, timers, stored values and available actions."""
     from console.cli import show as command
 
     (node,) = options.exactly(1, "ID", id)
@@ -301,7 +304,10 @@ def do(
 @click.option("--after", metavar="CURSOR", help="Continue after this entry.")
 @click.pass_obj
 def audit(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
-    """Show who changed what, when and why, newest first; with ID, the changed rows of that node too."""
+    """Show who changed what, when and why, newest first.
+
+    With ID, also show the changed rows of that node.
+    """
     from console.cli import audit as command
 
     node = next(iter(options.exactly(None, "ID", id)), None)
@@ -317,7 +323,10 @@ def audit(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.pass_obj
 def init(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
-    """Create the audit log, the table unstick.audit_log. Shows the statements and asks first."""
+    """Create the audit log, the table unstick.audit_log.
+
+    Shows the statements and asks first.
+    """
     from console.cli import init as command
 
     options.only_target(target)
@@ -331,9 +340,10 @@ def init(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 @click.option("--engine", help="Only this engine.")
 @click.pass_obj
 def grants(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
-    """Print the minimal GRANT statements for roles; without ROLE, for viewer and operator. Runs nothing.
+    """Print the minimal GRANT statements for roles.
 
-    Run it as a role that may read everything. Privileges on the audit log come from init --operator ROLE.
+    Without ROLE, prints those for viewer and operator. Runs nothing. Run it as a role that may read everything.
+    Privileges on the audit log come from init --operator ROLE.
     """
     from console.cli import grants as command
 

@@ -1,4 +1,7 @@
-"""``do``: dry-run an action, show it, ask, and commit. Uses the same write path as the console."""
+"""``do``: dry-run an action, show it, ask, and commit.
+
+Uses the same write path as the console.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ SKIPPED, UNKNOWN = 3, 5  # exit codes
 
 
 class CommitEnd(Record):
-    """End of a commit: the id of an unfinished bulk, and whether waiting for the server was given up."""
+    """End of a commit.
+
+    Holds the id of an unfinished bulk, and whether waiting for the server was given up.
+    """
 
     bulk: str = ""
     given_up: bool = False
@@ -79,7 +85,7 @@ async def do(
 
 
 async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
-    """Settle the last chunk of an unfinished bulk and run the rest. Return the exit code."""
+    """Settle the last chunk of an unfinished bulk, run the rest, return the exit code."""
     async with opened(target) as workspace:
         with contextlib.closing(bulk_list.load(workspace.bulks, name, workspace.server)) as bulk:
             head = bulk.head
@@ -109,7 +115,7 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
 
 
 async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
-    """Dry-run the remaining nodes once the interrupted transaction has released its locks."""
+    """Dry-run the remaining nodes once the interrupted transaction holds no locks."""
     head = bulk.head
     plan = plan_versions(workspace, head.label, head.action, bulk.left)
     waiting = False
@@ -188,7 +194,10 @@ def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
-    """Return the reader of the engine that holds all the nodes. Raises UnknownIdError, UsageError."""
+    """Return the reader of the engine that holds all the nodes.
+
+    Raises UnknownIdError, UsageError.
+    """
     readers = {reader.label: reader for reader in map(workspace.reader, nodes)}
     if len(readers) > 1:
         raise click.UsageError(f"The nodes belong to several engines ({', '.join(readers)}). Run one per engine.")
@@ -196,7 +205,10 @@ def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
 
 
 def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
-    """Return the action for each kind of the nodes. Raises UsageError for an unknown action."""
+    """Return the action for each kind of the nodes.
+
+    Raises UsageError for an unknown action.
+    """
     known = {action.name for action in reader.engine.spec.actions}
     if name not in known:
         raise unknown_action(name, known)
@@ -205,7 +217,7 @@ def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
 
 
 def _gone(reader: Reader, node_id: str) -> Result:
-    """Return the outcome of a node that was not found: gone, or denied if a policy may hide it."""
+    """Return the outcome of a missing node: gone, or denied if a policy may hide it."""
     if reader.found.policies:
         why = "row-level policy: this role sees no row with this id; it may be hidden or deleted"
         return Result(id=node_id, outcome=Outcome.DENIED, why=why)
@@ -218,7 +230,7 @@ def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
 
 
 def _dry_run_text(dry_run: DryRun, variants: Sequence[Action]) -> Iterator[str]:
-    """Yield the rows that will change, the skipped nodes, and what the engine does next."""
+    """Yield the rows that will change, the skipped nodes, and what the engine does."""
     yield from tables.changes(dry_run.changes)
     yield from tables.results(dry_run.results, would=True)
     beyond = len(dry_run.versions) - sum(r.id in dry_run.versions for r in dry_run.results)
@@ -245,7 +257,10 @@ def _go_on(
     yes: bool,
     confirm: str | None,
 ) -> bool:
-    """Show the dry run and ask for a confirmation that fits the risk. Raises UsageError."""
+    """Show the dry run and ask for a confirmation that fits the risk.
+
+    Raises UsageError.
+    """
     if not target.json:
         say(*_dry_run_text(dry_run, variants))
     server = workspace.server

@@ -1,4 +1,7 @@
-"""Report errors in one or two lines with an exit code. A program error writes a crash file."""
+"""Report errors in one or two lines with an exit code.
+
+A program error also writes a crash file.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
-    """Report ``error`` on stderr, without the secrets in ``arguments``. Return the exit code."""
+    """Report ``error`` on stderr, without the secrets in ``arguments``.
+
+    Return the exit code.
+    """
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -61,7 +67,7 @@ def _known(error: BaseException) -> int | None:
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:
-    """Write a crash file for a bug report, without secrets and without values of variables."""
+    """Write a crash file for a bug report, without secrets and values of variables."""
     say(f"unstick: this is a bug in unstick ({type(error).__name__}). The command was stopped.")
     try:
         path = _write(error, arguments)
@@ -90,7 +96,10 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
 
 
 def without_secrets(text: str, arguments: Sequence[str]) -> str:
-    """Remove passwords of connection strings, of the arguments and of the environment from ``text``."""
+    """Remove passwords from ``text``.
+
+    They come from connection strings, the arguments and the environment.
+    """
     known = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
     for secret in sorted(filter(None, known), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)

@@ -1,4 +1,4 @@
-"""Options of the command line as they were typed, before settings or the database are read."""
+"""Command-line options as typed, before settings or the database are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from click import UsageError
 
 
 class CliOptions:
-    """Shared options, accepted before or after the command, and the target in any of its spellings."""
+    """Shared options, accepted before or after the command, and the target as typed."""
 
     def __init__(self) -> None:
         self.dsn: str | None = None
@@ -48,7 +48,10 @@ class CliOptions:
         return [word for word in words if not word.startswith("@")]
 
     def exactly(self, number: int | None, name: str, words: Sequence[str]) -> list[str]:
-        """Return ``number`` words (None: at most one) without an ``@context``. Raises UsageError."""
+        """Return ``number`` words (None: at most one) without an ``@context``.
+
+        Raises UsageError.
+        """
         rest = self.without_target(words)
         if len(rest) > 1 or (number and not rest):
             raise UsageError(f"Exactly one {name} is required" + (f", not {len(rest)}." if rest else "."))

@@ -1,4 +1,7 @@
-"""Output of commands: data on stdout, messages on stderr. A closed pipe is not an error."""
+"""Output of commands: data on stdout, messages on stderr.
+
+A closed pipe is not an error.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,10 @@ def _unicode(stream: TextIO) -> bool:
 
 
 def _width() -> int | None:
-    """Return the terminal's columns, or None if stdout is not a terminal and lines stay whole."""
+    """Return the terminal's columns, or None if stdout is not a terminal.
+
+    Without a terminal, lines stay whole.
+    """
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None if sys.stdout.isatty() else None
     except (OSError, ValueError):

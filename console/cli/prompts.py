@@ -34,7 +34,10 @@ def _answer(question: str, option: str) -> str:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the read: the event loop's handler would run only after the read returns."""
+    """Let Ctrl-C end the read.
+
+    The event loop's handler would run only after the read returns.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

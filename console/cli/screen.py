@@ -29,7 +29,10 @@ def open_console(options: CliOptions) -> int:
 
 
 def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
-    """Serve the demo and open the console on it, unless ``headless``. Return the exit code."""
+    """Serve the demo and open the console on it, unless ``headless``.
+
+    Return the exit code.
+    """
     _no_json(options)
     if options.dsn is not None:
         raise UsageError("The demo has its own database and accepts no target.")
@@ -57,7 +60,7 @@ def _run(target: Target, greeting: str = "") -> int:
 
 
 def _leave_cleanly() -> None:
-    """Let SIGTERM and SIGHUP end the program as SIGINT does, with the terminal restored."""
+    """Let SIGTERM and SIGHUP end the program like SIGINT: the terminal is restored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell script ignore SIGINT
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # set by nohup
@@ -101,7 +104,10 @@ def _served(seed: int) -> Iterator[str]:
 
 
 def _needs_terminal(instead: str) -> None:
-    """Raise UsageError unless stdin (keys), stdout (size) and stderr (Textual's output) are a terminal."""
+    """Raise UsageError unless stdin, stdout and stderr are a terminal.
+
+    Keys come from stdin, the size from stdout, and Textual draws on stderr.
+    """
     streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
     for name, stream in streams.items():
         if not stream.isatty():

@@ -64,7 +64,7 @@ def _lines(
 
 
 def _columns(node: Node, reader: Reader, at: float) -> Iterator[list[str]]:
-    """Yield every recorded column, then the names of those that the engine does not record."""
+    """Yield every recorded column, then the names of columns that are not recorded."""
     yield ["  status", node.status or formatting.NONE]
     for name in ("job_id", "parent_id"):
         if (value := getattr(node, name)) is not None:

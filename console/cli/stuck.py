@@ -50,7 +50,10 @@ async def stuck(target: Target, *, engine: str | None, limit: int, watch: float 
 
 
 async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
-    """Sample for ``seconds``, at least twice. Return the error of the last sample by label."""
+    """Sample for ``seconds``, at least twice.
+
+    Return the error of the last sample by label.
+    """
     until = time.monotonic() + seconds
     failed: dict[str, str] = {}
     while True:

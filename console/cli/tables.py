@@ -14,7 +14,7 @@ NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
 
 
 def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows as lines with aligned columns. Columns in ``right`` are right-aligned."""
+    """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
     shown = [[safe_text(cell) for cell in row] for row in rows]
     columns = max((len(row) for row in shown), default=0)
     widths = [max((formatting.width(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]

@@ -33,7 +33,10 @@ def run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int
 
 
 def resolve(options: CliOptions) -> Target:
-    """Read the settings, check them, and merge them with the options. Raises ConfigError, UsageError."""
+    """Read and check the settings, and merge them with the options.
+
+    Raises ConfigError, UsageError.
+    """
     config = load(options.config)
     if config.contexts or config.thresholds or config.options:
         known = loader.builtin()
@@ -67,7 +70,10 @@ def _interval(written: str) -> float:
 
 @contextlib.asynccontextmanager
 async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
-    """Connect. Raises DatabaseError, also if the database holds no engine and ``empty`` is False."""
+    """Connect to the database.
+
+    Raises DatabaseError, also if the database holds no engine and ``empty`` is False.
+    """
     workspace = await target.open()
     try:
         if not (workspace.engines or empty):
@@ -85,7 +91,10 @@ def no_engine_lines(workspace: Workspace) -> list[str]:
 
 
 def select_readers(workspace: Workspace, label: str | None) -> Iterable[Reader]:
-    """Return the reader of one engine, or of all if ``label`` is None. Raises UsageError."""
+    """Return the reader of one engine, or of all if ``label`` is None.
+
+    Raises UsageError.
+    """
     if label is None:
         return workspace.engines.values()
     try:
@@ -95,7 +104,10 @@ def select_readers(workspace: Workspace, label: str | None) -> Iterable[Reader]:
 
 
 async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
-    """Return the nodes that exist by their ids as typed: a key may have more than one spelling."""
+    """Return the nodes that exist by their ids as typed.
+
+    A key may have more than one spelling.
+    """
     nodes = {node.id: node for node in (await reader.nodes(ids)).nodes}
     found = {id_: nodes[id_] for id_ in ids if id_ in nodes}
     others = [id_ for id_ in ids if id_ not in nodes]
@@ -106,7 +118,10 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
 
 
 def access_warnings(workspace: Workspace, reader: Reader) -> list[str]:
-    """Return why parts of an engine cannot be read: missing privileges or an unknown variant."""
+    """Return why parts of an engine cannot be read.
+
+    The cause is a missing privilege or an unknown variant.
+    """
     lines, role, found = [], workspace.server.role, reader.found
     if not found.usable:
         lines.append(f"{reader.label}: permission denied: the role {role} has no USAGE on schema {found.schema}")

@@ -134,7 +134,10 @@ async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found:
 
 
 async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, found: Rows) -> list[Node]:
-    """Return at most ``limit`` children of a node, none if that needs a scan that is not allowed."""
+    """Return at most ``limit`` children of a node.
+
+    Returns none if that needs a scan that is not allowed.
+    """
     nodes: list[Node] = []
     if (reader.label, parent.kind) in found.scan_required:
         return nodes
@@ -151,7 +154,10 @@ async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, 
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
-    """Return the rows with their finding codes, and why some findings could not be checked, or ""."""
+    """Return the rows with their finding codes, and a warning or "".
+
+    The warning says why some findings could not be checked.
+    """
     why = ""
     codes: dict[str, list[str]] = {}
     for start in range(0, len(rows), PAGE * 5):

@@ -1,4 +1,7 @@
-"""ASCII replacements of the signs that the console draws, one character each so that nothing moves."""
+"""ASCII replacements of the signs that the console draws.
+
+Each is one character, so that nothing moves.
+"""
 
 from __future__ import annotations
 
@@ -33,5 +36,8 @@ TABLE: Final = str.maketrans({sign: plain for signs, plain in _SIGNS.items() for
 
 
 def to_ascii(text: str) -> str:
-    """Return ``text`` with the console's own signs in ASCII. Text of any script stays as it is."""
+    """Return ``text`` with the console's own signs in ASCII.
+
+    Text of any script does not change.
+    """
     return text if text.isascii() else text.translate(TABLE)

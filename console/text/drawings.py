@@ -8,7 +8,10 @@ from queries.model import Section
 
 
 def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tuple[str, list[Spans]]:
-    """Return a note for the title and lines of ``width`` cells. ``now`` is the server's time."""
+    """Return a note for the title and lines of ``width`` cells.
+
+    ``now`` is the server's time.
+    """
     if section.drawn == "graph":
         steps = graph.steps(section.columns, section.rows)
         note = graph.summary(steps)

@@ -70,7 +70,10 @@ def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) 
 
 
 def duration(seconds: float | None) -> str:
-    """Return a measured time in at most six cells: ``850µs 1.23ms 12.3s``; from one minute on as `age`."""
+    """Return a measured time in at most six cells: ``850µs 1.23ms 12.3s``.
+
+    Times of one minute and more are formatted as `age`.
+    """
     if seconds is None or not math.isfinite(seconds) or seconds >= MINUTE:
         return age(seconds)
     if seconds <= 0:
@@ -101,7 +104,10 @@ def due(seconds: float | None) -> str:
 
 
 def instant(epoch: float | None) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC. Accepts any year; years before 1 end in ``BC``."""
+    """Return seconds since 1970 as ISO 8601 in UTC.
+
+    Accepts any year; years before 1 end in ``BC``.
+    """
     if epoch is None or math.isnan(epoch):
         return NONE if epoch is None else "?"
     if math.isinf(epoch):
@@ -113,7 +119,10 @@ def instant(epoch: float | None) -> str:
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Convert days since 1970-01-01 to year, month, day (Hinnant). ``datetime`` ends at year 9999."""
+    """Convert days since 1970-01-01 to year, month, day (Hinnant's algorithm).
+
+    ``datetime`` ends at year 9999.
+    """
     era, of_era = divmod(days + 719_468, 146_097)
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
@@ -132,7 +141,7 @@ def width(text: str) -> int:
 
 
 def crop(text: str, cells: int, ascii: bool = False) -> str:
-    """Return the text in at most ``cells`` cells. An ellipsis (``~`` in ASCII) marks a cut."""
+    """Crop text to ``cells`` cells. An ellipsis (``~`` in ASCII) marks a cut."""
     if cells <= 0:
         return ""
     # Measure only what can be on screen: a value may be megabytes long.
@@ -148,7 +157,7 @@ def crop(text: str, cells: int, ascii: bool = False) -> str:
 
 
 def shorten(text: str, cells: int, ascii: bool = False) -> str:
-    """Crop the text but keep a number at its end: ``send_confirm… +2``, ``fulfil_order… 3/6``."""
+    """Crop text but keep a number at its end: ``send_confirm… +2``."""
     if width(text) <= cells:
         return text
     end = ending(text, cells)
@@ -156,7 +165,10 @@ def shorten(text: str, cells: int, ascii: bool = False) -> str:
 
 
 def ending(text: str, cells: int) -> str:
-    """Return the short number at the end of a long text with its leading blank (``" 3/6"``), or ""."""
+    """Return the short number at the end of a long text, with its blank, or "".
+
+    Example: ``" 3/6"``.
+    """
     _, space, tail = text.rpartition(" ")
     return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
 
@@ -176,7 +188,10 @@ def _fitted(text: str, cells: int, align: Align, ascii: bool) -> str:
 
 
 def bar(part: float | None, whole: float | None, cells: int, ascii: bool = False) -> str:
-    """Return a bar of ``cells`` cells for the share of ``part`` in ``whole``, ``NONE`` if it is not known."""
+    """Return a bar of ``cells`` cells for the share of ``part`` in ``whole``.
+
+    Returns ``NONE`` if the share is unknown.
+    """
     if part is None or whole is None or not (math.isfinite(part) and math.isfinite(whole) and whole > 0):
         return NONE
     share = min(max(part / whole, 0.0), 1.0)
@@ -198,7 +213,7 @@ def short(number: int) -> str:
 
 
 def count(value: Count) -> str:
-    """Return a count with its precision: ``12``, ``≈1.2M``, ``10k+``, ``?`` if unknown."""
+    """Return a count with its precision: ``12 ≈1.2M 10k+``, or ``?`` if unknown."""
     if value.n is None or value.precision is Precision.UNKNOWN:
         return "?"
     if value.precision is Precision.EXACT:
@@ -209,7 +224,7 @@ def count(value: Count) -> str:
 
 
 def place(of: Origin) -> str:
-    """Return a database as ``host:port/name``, with the context that it was opened with."""
+    """Return a database as ``host:port/name``, with the context that opened it."""
     port = "" if of.port is None else f":{of.port}"
     return f"{of.host}{port}/{of.database}" + (f" (@{of.context})" if of.context else "")
 
@@ -231,5 +246,8 @@ def scalar(value: object) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text of this module in ASCII: ``≈`` as ``~``, ``µs`` as ``us``. Not for text from a database."""
+    """Return text of this module in ASCII: ``≈`` as ``~``, ``µs`` as ``us``.
+
+    Do not use it for text from a database.
+    """
     return to_ascii(text)

@@ -1,4 +1,4 @@
-"""Draw a graph of steps as text: one row per step, sorted by level, with rails from its parents.
+"""Draw a graph of steps as text: one row per step, by level, with rails.
 
 The level of a step is its longest path from the top, so every rail leads down. In the row of a step, lines from the
 left and lines that end there come from parents; lines to the right lead to children. Rails that only cross a row are
@@ -68,7 +68,7 @@ def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
 
 
 def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """Return the length of the longest path to each step. Steps in or below a cycle have none."""
+    """Return the length of the longest path to each step, or none if in a cycle."""
     waits = {key: {p for p in above if p in parents} for key, above in parents.items()}
     below: dict[str, list[str]] = {}
     for key, above in waits.items():
@@ -112,7 +112,7 @@ def _seconds(step: Step) -> float:
 
 
 class _Rail:
-    """A line down from a step to its children, or from several parents to one child (``into``)."""
+    """Line from a step to its children, or from parents to one child (``into``)."""
 
     def __init__(self, ends: set[str], *, into: bool) -> None:
         self.ends = ends  # children that it has not reached yet
@@ -143,7 +143,10 @@ def layout(found: Sequence[Step], rails: int = RAILS) -> list[Row]:
 
 
 def _ordered(found: Sequence[Step], level: Mapping[str, int]) -> list[Step]:
-    """Sort steps by level, then by the mean position of their parents, so that few rails cross."""
+    """Sort steps by level, then by the mean position of their parents.
+
+    This order makes few rails cross.
+    """
     place: dict[str, float] = {}
     order: list[Step] = []
     drawn = sorted((s for s in found if s.id in level), key=lambda s: (level[s.id], s.name, s.id))
@@ -180,7 +183,7 @@ class _Drawing:
         return Row(step=None, cells=tuple((r.weight, r.weight, 0, 0) if r else (0, 0, 0, 0) for r in self.columns))
 
     def row(self, step: Step, level: int, *, critical: bool) -> Row:
-        """Return the row of a step: end the rails that reach it and begin those to its children."""
+        """Return the row of a step: end its incoming rails and begin those to children."""
         columns, key = self.columns, step.id
         cells = [[r.weight if r else 0] * 2 + [0, 0] for r in columns] + [[0, 0, 0, 0]]
         joined: dict[int, int] = {}  # column -> weight of the line between it and the step
@@ -206,7 +209,10 @@ class _Drawing:
         )
 
     def _begin(self, key: str, place: int, joined: dict[int, int], cells: list[list[int]]) -> None:
-        """Begin the rails of a step in column ``place``: its own, or the one into its only child."""
+        """Begin the rails of a step in column ``place``.
+
+        The rail is the step's own, or the one into its only child.
+        """
         columns, below = self.columns, self.below.get(key, [])
         if not below or place == len(columns):
             return
@@ -223,7 +229,10 @@ class _Drawing:
         self.drawn.update((key, child) for child in below)
 
     def _shared(self, child: str, place: int, joined: Mapping[int, int]) -> int | None:
-        """Return the column, right of ``place``, of the rail that joins several parents to their only child."""
+        """Return the column of the rail that joins several parents to their only child.
+
+        The column is right of ``place``.
+        """
         if len(self.above[child]) < 2:
             return None
         rails = enumerate(self.columns)
@@ -235,7 +244,10 @@ class _Drawing:
 
 
 def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> tuple[int, ...]:
-    """Return the weights of the line across a row that joins rails to the step; crossed rails stay whole."""
+    """Return the weights of the line across a row that joins rails to the step.
+
+    Crossed rails stay whole.
+    """
     links = [0] * (len(cells) - 1)
     for at, weight in joined.items():
         for gap in range(*sorted((at, place))):
@@ -278,7 +290,10 @@ def _level(level: int | None) -> str:
 
 
 def _between(row: Row, after: Sequence[tuple[int, int, int, int]]) -> Row:
-    """Return the rails below a row. The rail of its step shows only if the cells ``after`` continue it."""
+    """Return the rails below a row.
+
+    The rail of its step shows only if the cells ``after`` continue it.
+    """
     down = [cell[1] for cell in row.cells]
     down[row.at if row.level is not None else 0] = after[row.at][0] if row.at < len(after) else 0
     return Row(step=None, cells=tuple((weight, weight, 0, 0) for weight in down))

@@ -31,10 +31,11 @@ class NotJson(ValueError):
 
 
 def layout(text: str, whole: bool, width: int, show: Callable[[str, int], str]) -> Iterator[str]:
-    """Yield the lines of ``text``, indented by two columns per level, at most by half of ``width``.
+    """Yield the lines of ``text``, indented by two columns per level.
 
-    ``show`` renders a string or number for the remaining columns. If ``whole`` is False the text may end anywhere,
-    and the last line ends in ``…``. Raises NotJson at the first token that is not JSON.
+    The indent is at most half of ``width``. ``show`` renders a string or number for the remaining columns. If
+    ``whole`` is False the text may end anywhere, and the last line ends in ``…``. Raises NotJson at the first token
+    that is not JSON.
     """
     return _Layout(text, whole, width, show).lines()
 

@@ -1,4 +1,4 @@
-"""Render stored bytes as lines: indented JSON, text or a hexdump, each line safe for a terminal.
+"""Render stored bytes as terminal-safe lines: indented JSON, text or a hexdump.
 
 JSON is not parsed into values, so it keeps its key order, the spelling of its numbers and its escapes. A truncated
 value is rendered as far as it goes.
@@ -26,7 +26,7 @@ _ROWS = ((78, 16), (43, 8), (0, 4))  # minimum width for this number of bytes pe
 
 
 def size(n: int) -> str:
-    """Return ``n`` bytes in the units of ``pg_size_pretty`` (1 kB = 1024 B): ``1.5 kB``."""
+    """Return ``n`` bytes in units of ``pg_size_pretty`` (1 kB = 1024 B): ``1.5 kB``."""
     if n < 1024:
         return f"{n} B"
     value, unit = n / 1024, "kB"
@@ -38,9 +38,9 @@ def size(n: int) -> str:
 
 
 def render(payload: Payload, width: int, limit: int = LINES) -> list[str]:
-    """Return at most ``limit`` lines of at most ``width`` cells (both at least 1) that show ``payload``.
+    """Return at most ``limit`` lines of at most ``width`` cells that show ``payload``.
 
-    ``…`` marks a cut line. The last line says if bytes or lines are missing.
+    Both numbers are at least 1. ``…`` marks a cut line. The last line says if bytes or lines are missing.
     """
     _, shown = _classified(payload, width, limit)
     lines, note = list(shown), ""
@@ -82,7 +82,7 @@ def _classified(payload: Payload, width: int, limit: int) -> tuple[str, Sequence
 
 
 def _decoded(head: bytes, whole: bool) -> str | None:
-    """Decode UTF-8 without a last character that was cut in two. Return None if it is not text."""
+    """Decode UTF-8 without a last character that was cut; return None if not text."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError:

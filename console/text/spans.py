@@ -1,4 +1,7 @@
-"""Lines as styled spans. The screen turns them into its own type; the command line joins their text."""
+"""Lines as styled spans.
+
+The screen turns them into its own type; the command line joins their text.
+"""
 
 from __future__ import annotations
 

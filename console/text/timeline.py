@@ -22,7 +22,10 @@ ENDS = (Phase.DONE, Phase.CANCELLED)  # final phases
 
 
 class Change(Record):
-    """One change. ``phase`` is None for an event that begins no state; ``waited`` is in seconds."""
+    """One change.
+
+    ``phase`` is None for an event that begins no state; ``waited`` is in seconds.
+    """
 
     at: float
     lane: str
@@ -34,7 +37,7 @@ class Change(Record):
 
 
 def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Change]:
-    """Convert the rows of a timeline section to changes. Rows without a time are omitted."""
+    """Convert rows of a timeline section to changes. Rows without a time are omitted."""
     found = []
     for row in rows:
         fields = dict(zip(columns, row, strict=True))
@@ -93,7 +96,10 @@ def _state(line: Sequence[Change], now: float, ascii: bool) -> str:
 
 
 def draw_lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
-    """Draw one lane: each cell shows its longest phase; ends, failures and events always show."""
+    """Draw one lane.
+
+    Each cell shows its longest phase; ends, failures and events always show.
+    """
     step = (last - first) / cells
 
     def cell(at: float) -> int:
@@ -187,7 +193,7 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
 
 
 def _noted(spans: Spans, change: Change, room: int, indent: int, width: int, ascii: bool) -> list[Spans]:
-    """Add the cause of the wait and the note beside it, or on the next line if there is no room."""
+    """Add the cause of the wait and the note, beside it or on the next line."""
     parts = [safe_text(part, ascii) for part in (change.waited_for, change.note) if part]
     fits = max((n for n in range(len(parts) + 1) if formatting.width("  ".join(parts[:n])) <= room), default=0)
     beside, below = "  ".join(parts[:fits]), "  ".join(parts[fits:])

@@ -43,7 +43,7 @@ FOREIGN = {
 }
 
 RELATIVE = re.compile(r"(What|How|Where|Which|Whether|Who|Whoever|Why|When|As|Those|That)\b")
-FIRST_LINE = 100  # characters
+FIRST_LINE = 80  # characters
 
 
 class Place(NamedTuple):

@@ -1,1 +1,1 @@
-"""Parts of pages that the command line and the screen both show, as lines of spans."""
+"""Parts of pages that command line and screen both show, as lines of spans."""

@@ -1,4 +1,7 @@
-"""Row differences and the words and styles of outcomes, for dry runs, results and audit entries."""
+"""Row differences, and words and styles of outcomes.
+
+Used by dry runs, results and audit entries.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ UNLIMITED = 1_000_000  # a width for output that is not cropped
 
 
 def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: int = ROWS) -> list[Spans]:
-    """Return each changed row with its differing columns, before and after, in ``cells`` cells."""
+    """Return each changed row with its differing columns, before and after.
+
+    Lines have at most ``cells`` cells.
+    """
     lines: list[Spans] = []
     node = None
     for change in (each.read() for each in changes[:limit]):

@@ -45,7 +45,10 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], widt
 
 
 def dry_run_lines(dry_run: DryRun, action: Action, skipped: Sequence[Result], width: int) -> list[Line]:
-    """Return the result of a dry run: what changes, what is skipped and why, every row before and after."""
+    """Return the result of a dry run as lines.
+
+    They show what changes, what is skipped and why, and every row before and after.
+    """
     others = [result for result in dry_run.results if result.outcome != "changed"]
     total, seen = len(dry_run.versions), len(dry_run.results)
     lines = [_verdict(dry_run), *effect(action, width), BLANK]

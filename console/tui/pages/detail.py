@@ -1,4 +1,4 @@
-"""Lines of the page of one node: findings, recorded fields, stored values, audit log."""
+"""Lines of a node's page: findings, recorded fields, stored values, audit log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def detail(
     why_unread: str = "",
     ascii: bool = False,
 ) -> list[Line]:
-    """Return the lines of a detail page. ``helps``: key and title of each action, by action name."""
+    """Return the lines of a detail page.
+
+    ``helps``: key and title of each action, by action name.
+    """
     lines = [*_title(page.node, status, width, ascii), BLANK]
     if page.findings:
         lines += [heading("Why it is stuck"), *findings(page.findings, width, now=now, helps=helps), BLANK]
@@ -163,7 +166,10 @@ def _section(section: Section, width: int, now: float, ascii: bool) -> list[Line
 
 
 def scan_required(need: ScanRequired, width: int) -> list[Line]:
-    """Return why something was not read, what a scan would cost, and the index that would avoid it."""
+    """Return why something was not read and what a scan would cost.
+
+    Names the index that would avoid the scan.
+    """
     size = payload.size(need.pages * 8192)
     lines = wrapped(f"Not read: {need.why}.", width, "$warning")
     lines += wrapped(

@@ -44,7 +44,10 @@ def help_page(
     *,
     ascii: bool = False,
 ) -> list[Line]:
-    """Return the help page for the engines of this database. ``shown`` returns the keys of a binding."""
+    """Return the help page for the engines of this database.
+
+    ``shown`` returns the keys of a binding.
+    """
     lines = [*wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]

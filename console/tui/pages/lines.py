@@ -24,7 +24,7 @@ def plain(text: str, style: str = "", indent: int = 2) -> Line:
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 2) -> list[Line]:
-    """Return text as lines of at most ``width`` cells, broken between words if possible."""
+    """Wrap text to lines of at most ``width`` cells, between words if possible."""
     content = Content.styled(safe_text(text), style)
     lines = content.wrap(max(width - indent, 8))
     return [Content.assemble(" " * indent, line.rstrip()) for line in lines]

@@ -18,7 +18,10 @@ def differences(changes: Sequence[RowChange], width: int, *, limit: int = ROWS) 
 
 
 def outcomes(results: Iterable[Result], width: int, *, limit: int = ROWS) -> list[Line]:
-    """Return the nodes grouped by outcome and reason. Changed nodes come last: they need no attention."""
+    """Return the nodes grouped by outcome and reason.
+
+    Changed nodes come last because they need no attention.
+    """
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in results:
         groups.setdefault((result.outcome, result.why), []).append(result.id)
