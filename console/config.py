@@ -1,7 +1,7 @@
-"""The operator's settings: contexts, thresholds, options, keys and theme, from one TOML file.
+"""The operator's settings: contexts, thresholds, options, keys and theme.
 
-Decoding is strict: a setting that is unknown or not of its type is an error that names the file, the line and the
-nearest valid name.
+They come from one TOML file. Decoding is strict: a setting that is unknown or not of its type is an error that names
+the file, the line and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _CONTEXT_NAME = r"[^\s@]+"
 
 
 class ConfigError(Exception):
-    """A setting is wrong. str() is one line: ``file:line: what is wrong and what would be right``."""
+    """Error for a wrong setting. str() is one line.
+
+    The line reads ``file:line: what is wrong and what would be right``.
+    """
 
 
 class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +74,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings. Names that depend on the engines are checked later, by :meth:`check`."""
+    """All settings. Names that depend on engines are checked later, by `check`."""
 
     path: Path
     contexts: dict[str, Context] = {}
@@ -84,7 +87,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     source: TomlFile | None = None  # None: there is no settings file
 
     def context(self, name: str) -> Context:
-        """Return the context of that name. Raises ConfigError with the names of all contexts."""
+        """Return the context of that name.
+
+        Raises ConfigError with the names of all contexts.
+        """
         if name in self.contexts:
             return self.contexts[name]
         known = ", ".join(self.contexts) or "none"
@@ -92,7 +98,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         raise ConfigError(safe_text(problem) + "\n" + safe_text(f"{shown(self.path)} has: {known}."))
 
     def overrides(self) -> dict[str, dict[str, object]]:
-        """Return thresholds and options by engine or ``engine@schema``, as a workspace takes them."""
+        """Return thresholds and options by engine or ``engine@schema``, for a workspace."""
         engines = {*self.thresholds, *self.options}
         return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in engines}
 
@@ -103,9 +109,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         keys: Collection[str] | None = None,
         themes: Collection[str] | None = None,
     ) -> None:
-        """Check names of thresholds and options (by engine), bindings and themes. Raises ConfigError.
+        """Check names of thresholds and options (by engine), bindings and themes.
 
-        None skips a check. An engine may be named by a label with its schema, such as ``eternaltwin@billing``.
+        Raises ConfigError. None skips a check. An engine may be named by a label with its schema, such as
+        ``eternaltwin@billing``.
         """
         self._check_contexts(thresholds)
         for label, settings in self.thresholds.items():
@@ -154,7 +161,10 @@ def path_of(given: str | None = None) -> Path:
 
 
 def load(given: str | None = None) -> Config:
-    """Read the settings. A missing file means the defaults, unless it was ``given``. Raises ConfigError."""
+    """Read the settings.
+
+    A missing file means the defaults, unless it was ``given``. Raises ConfigError.
+    """
     path = path_of(given)
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -171,7 +181,10 @@ def load(given: str | None = None) -> Config:
 
 
 def parse(text: str, path: Path) -> Config:
-    """Return the settings in ``text``, the content of the file ``path``. Raises ConfigError."""
+    """Return the settings in ``text``, the content of the file ``path``.
+
+    Raises ConfigError.
+    """
     from queries.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
 
     source = TomlFile(shown(path), text)

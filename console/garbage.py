@@ -1,4 +1,4 @@
-"""Garbage collection: off while modules are imported, on while a command or the console runs.
+"""Garbage collection: off during imports, on while a command or the console runs.
 
 Imported modules are never garbage. Scanning them takes a tenth of the time of a short command.
 """

@@ -9,7 +9,10 @@ from queries.workspace import Workspace
 
 
 class Target(Record):
-    """A database and how to use it. The command line builds one; everything else takes it whole."""
+    """A database and how to use it.
+
+    The command line builds one; everything else takes it whole.
+    """
 
     config: Config
     dsn: str = ""  # in any form that psql accepts; "" for the libpq environment
@@ -36,7 +39,10 @@ class Target(Record):
         return bool(self.context and self.context.production)
 
     async def open(self, *, later: bool = False) -> Workspace:
-        """Connect. ``later`` determines engine variants at their first read. Raises DatabaseError."""
+        """Connect to the database.
+
+        ``later`` determines engine variants at their first read. Raises DatabaseError.
+        """
         return await Workspace.open(
             self.dsn,
             self.config.overrides(),

@@ -1,4 +1,4 @@
-"""A running commit of an action, in a task of its own that the screen never cancels."""
+"""Running commit of an action, in its own task that the screen never cancels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ STOPPED = "stopped earlier; not changed"
 
 
 class BulkRun:
-    """Commit of a dry run, chunk by chunk. ``changed`` is called after each chunk and at the end."""
+    """Commit of a dry run, chunk by chunk.
+
+    ``changed`` is called after each chunk and at the end.
+    """
 
     def __init__(self, workspace: Workspace, dry_run: DryRun, changed: Callable[[], None]) -> None:
         self.dry_run = dry_run
@@ -83,7 +86,10 @@ class BulkRun:
         return max(self.retry_at - monotonic(), 0.0)
 
     def correct(self) -> int:
-        """Apply later corrections: a failover may have lost changes. Return how many results changed."""
+        """Apply later corrections and return the number of changed results.
+
+        Corrections occur when a failover has lost changes.
+        """
         return self.outcomes.correct()
 
     def stop(self) -> None:

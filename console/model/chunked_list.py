@@ -61,7 +61,7 @@ class ChunkedList(Generic[T]):
         return chunk.items[index - chunk.start]  # type: ignore[return-value]
 
     def index(self, item: T) -> int:
-        """Return the position of an item. Raise ValueError if the item is not in the sequence."""
+        """Return the position of an item. Raise ValueError if the item is missing."""
         chunk = item.chunk
         if chunk is None:
             raise ValueError("not in the sequence")
@@ -78,7 +78,10 @@ class ChunkedList(Generic[T]):
         return found
 
     def since(self, start: int) -> Iterator[T]:
-        """Iterate from ``start`` to the end. The sequence must not change during the iteration."""
+        """Iterate from ``start`` to the end.
+
+        The sequence must not change during the iteration.
+        """
         if start >= self._length:
             return
         first = self._chunk_at(start)
@@ -87,7 +90,10 @@ class ChunkedList(Generic[T]):
             yield from chunk.items  # type: ignore[misc]
 
     def splice(self, start: int, stop: int, items: Sequence[T]) -> None:
-        """Replace the items from ``start`` to ``stop`` (exclusive). Touch only the chunks at both ends."""
+        """Replace the items from ``start`` to ``stop`` (exclusive).
+
+        Only the chunks at both ends are touched.
+        """
         if not (0 <= start <= stop <= self._length):
             raise IndexError(f"rows {start}:{stop} of {self._length}")
         if start == stop and not items:
@@ -100,7 +106,10 @@ class ChunkedList(Generic[T]):
         self._outdated = True
 
     def _merged(self, start: int, stop: int, items: Sequence[T]) -> tuple[int, int, list[Item]]:
-        """Return the range of chunks to replace and their new items. A small rest absorbs the next chunk."""
+        """Return the range of chunks to replace and their new items.
+
+        A small rest absorbs the next chunk.
+        """
         if not self._chunks:
             return 0, 0, list(items)
         first, last = self._chunk_at(min(start, self._length - 1)), self._chunk_at(max(start, stop - 1))

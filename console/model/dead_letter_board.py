@@ -19,7 +19,7 @@ FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
 class Row(Record):
-    """A row of the list: an engine, one of its groups, or a dead letter of an unfolded group."""
+    """Row of the list: an engine, a group, or a dead letter of an unfolded group."""
 
     engine: str
     group: Group | None = None
@@ -142,7 +142,10 @@ class DeadLetterBoard:
         return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
     def rows(self) -> list[Row]:
-        """Return the rows by engine, the one with the most severe and oldest dead letters first."""
+        """Return the rows by engine.
+
+        The engine with the most severe and oldest dead letters is first.
+        """
         rows: list[Row] = []
         for label in sorted(self.parts, key=self._worst):
             rows.append(Row(engine=label))
@@ -172,7 +175,10 @@ class DeadLetterBoard:
         return [] if row.group is None else next((p for g, p in groups.items() if _key(g) == row.key), [])
 
     def targets(self, row: Row) -> list[Node]:
-        """Return the nodes for an action: the marked dead letters of the row's engine, else those of the row."""
+        """Return the nodes for an action.
+
+        These are the marked dead letters of the row's engine, else those of the row.
+        """
         part, own = self.parts.get(row.engine), self.dead_letters_of(row)
         marked = [each for key, each in part.dead_letters.items() if key in self.marks] if part else []
         here = {each.node.id for each in own}
@@ -191,7 +197,7 @@ class DeadLetterBoard:
         self.marks = self.marks - ids if ids <= self.marks else self.marks | ids
 
     def again(self) -> None:
-        """Clear the marks and read all engines again, after the operator changed something."""
+        """Clear the marks and read all engines again, after a change by the operator."""
         self.marks.clear()
         for part in self.parts.values():
             part.again()
@@ -204,7 +210,10 @@ def fate(was: str | None, is_now: str | None) -> str:
 
 
 def number(group: Group) -> str:
-    """Return the number of dead letters of a group, such as ``12+`` if not all were read."""
+    """Return the number of dead letters of a group.
+
+    For example ``12+`` if not all were read.
+    """
     return f"{group.n}{'+' if group.capped else ''}"
 
 

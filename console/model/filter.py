@@ -26,7 +26,7 @@ Codes = Mapping[str, Collection[str]]
 
 
 class FilterError(ValueError):
-    """Error in a filter: a sentence for the operator, and the position in the text (from 0)."""
+    """Error in a filter: a sentence for the operator, and a position (from 0)."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -35,7 +35,10 @@ class FilterError(ValueError):
 
 
 class Value(Record):
-    """Value that a field is compared with. ``number`` is its value in a comparison of numbers or times."""
+    """Value that a field is compared with.
+
+    ``number`` is its value in a comparison of numbers or times.
+    """
 
     text: str
     op: str = ""  # "" is "starts with" for words and "equal" for numbers
@@ -233,7 +236,7 @@ def _example(field: str) -> str:
 
 
 def _value_text(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:
-    """Return the quoted or bare value at this position and its end; "" if there is none."""
+    """Return the quoted or bare value at this position and its end; "" if missing."""
     if text.startswith('"', at):
         quoted = _QUOTED.match(text, at)
         if quoted is None:

@@ -46,7 +46,10 @@ class Change(Record):
 
 
 class Forest:
-    """Loaded nodes, their order and the visible rows. Methods ignore ids that are not loaded."""
+    """Loaded nodes, their order and the visible rows.
+
+    Methods ignore ids that are not loaded.
+    """
 
     def __init__(self) -> None:
         self.marks: set[str] = set()
@@ -80,7 +83,10 @@ class Forest:
 
     @property
     def cursor(self) -> str | None:
-        """Id of the row under the cursor, a node's or an edge row's. None only while there are no rows."""
+        """Id of the row under the cursor, a node's or an edge row's.
+
+        None only while there are no rows.
+        """
         at = self._visible.cursor
         return None if at is None else at.id
 
@@ -90,7 +96,7 @@ class Forest:
         return self._predicate is not None
 
     def node(self, node_id: str) -> Node | None:
-        """Return the node as last read; None for edge rows and for ids that are not loaded."""
+        """Return the node as last read; None for edge rows and unloaded ids."""
         entry = self._entries.get(node_id)
         return None if entry is None else entry.node
 
@@ -105,7 +111,10 @@ class Forest:
         return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
 
     def children(self, parent_id: str | None) -> tuple[str, ...] | None:
-        """Return the ids of the loaded children in order (of the roots, for None); None if unread."""
+        """Return the ids of the loaded children in order; None if unread.
+
+        None as parent means the roots.
+        """
         entry = self._find(parent_id or "")
         return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
 
@@ -146,12 +155,15 @@ class Forest:
         return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
 
     def marked(self) -> list[Node]:
-        """Return the marked nodes as last read, evicted ones included, in the order of their ids."""
+        """Return the marked nodes as last read, in id order.
+
+        Evicted nodes are included.
+        """
         found = (self.node(node_id) or self._evicted_marks.get(node_id) for node_id in sorted(self.marks))
         return [node for node in found if node is not None]
 
     def matching(self) -> list[str]:
-        """Return the ids of the visible rows that match the filter themselves, in screen order."""
+        """Return the ids of visible rows that match the filter themselves, in order."""
         return [entry.id for entry in self._rows.since(0) if entry.node is not None and entry.matched]
 
     def _find(self, row_id: str) -> TreeEntry | None:
@@ -166,7 +178,10 @@ class Forest:
     # cursor and marks
 
     def move(self, rows: int) -> bool:
-        """Move the cursor down (up, if negative), at most to the edge. Return False if it did not move."""
+        """Move the cursor down (up, if negative), at most to the edge.
+
+        Return False if it did not move.
+        """
         before = self._visible.cursor
         if before is None:
             return False
@@ -258,7 +273,10 @@ class Forest:
             self._evicting = False
 
     def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
-        """Replace the children (the roots, for None). If not ``complete``, add a "more" row for the next page."""
+        """Replace the children (the roots, for None).
+
+        If not ``complete``, add a "more" row for the next page.
+        """
         self.set_head(parent_id, None)
         return self._children(parent_id, nodes, lambda old, read, new: read, complete)
 
@@ -313,7 +331,10 @@ class Forest:
             self._finish()
 
     def update(self, nodes: Iterable[Node]) -> Change:
-        """Replace loaded nodes by newer versions. No row moves; with a filter, rows appear and disappear."""
+        """Replace loaded nodes by newer versions.
+
+        No row moves; with a filter, rows appear and disappear.
+        """
         self._visible.begin()
         cells: dict[str, frozenset[str]] = {}
         for node in nodes:
@@ -338,7 +359,10 @@ class Forest:
         self._reset_rows()
 
     def set_filter(self, predicate: Predicate | None) -> Change:
-        """Show only matching nodes and their ancestors; None shows all. Test every node again."""
+        """Show only matching nodes and their ancestors; None shows all.
+
+        Every node is tested again.
+        """
         self._visible.begin()
         self._visible.fold(self._root)
         self._predicate = predicate
@@ -442,7 +466,10 @@ class Forest:
                 self._replace(parent, [child for child in parent.children or () if child not in gone], removed)
 
     def _replace(self, parent: TreeEntry, fresh: list[TreeEntry], removed: list[str]) -> TreeEntry | None:
-        """Replace the children, splicing only the rows that differ. Return the first new entry with a row."""
+        """Replace the children, splicing only the rows that differ.
+
+        Return the first new entry with a row.
+        """
         old = parent.children or []
         head, tail = common(old, fresh)
         out, into = old[head : len(old) - tail], fresh[head : len(fresh) - tail]
@@ -463,7 +490,10 @@ class Forest:
         return next((entry for entry in into if entry.chunk is not None), None)
 
     def _toggle_shown(self, entry: TreeEntry) -> None:
-        """Update the ancestors' counts and the rows after the filter began or ceased to show ``entry``."""
+        """Update the ancestors' counts and the rows.
+
+        The filter has begun or ceased to show ``entry``.
+        """
         top, parent = count_shown(entry, 1 if entry.shown else -1)
         if not entry.shown:
             self._visible.hide([top])

@@ -1,8 +1,8 @@
-"""Paging of a list of nodes into a forest: a tree, unfinished nodes, or search results.
+"""Paging of a list of nodes into a forest.
 
-UI-free. Every method that reads may raise DatabaseError; the forest then stays as it was. For each parent, and for the
-roots, a window of some pages is loaded. Pages far from the reading position are evicted, and read again by their key
-when the operator scrolls back.
+The list is a tree, the unfinished nodes, or search results. UI-free. Every method that reads may raise DatabaseError;
+the forest then stays as it was. For each parent, and for the roots, a window of some pages is loaded. Pages far from
+the reading position are evicted, and read again by their key when the operator scrolls back.
 """
 
 from __future__ import annotations
@@ -131,18 +131,27 @@ class NodeList:
 
     @property
     def _max_pages(self) -> int:
-        """Maximum number of loaded pages. A filter leaves few rows of each page, so more pages are allowed."""
+        """Maximum number of loaded pages.
+
+        A filter leaves few rows of each page, so more pages are allowed.
+        """
         return MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
 
     async def below(self, parent_id: str, *, allow_scan: bool = False) -> Change | None:
-        """Read the first page of a node's children. ``allow_scan`` reads them even if this needs a scan."""
+        """Read the first page of a node's children.
+
+        ``allow_scan`` reads them even if this needs a scan.
+        """
         if allow_scan:
             self._scan_allowed.add(parent_id)
         page = await self._children(parent_id, None, allow_scan=allow_scan)
         return None if page is None else self._start_window(parent_id, page)
 
     async def _siblings(self, parent_id: str) -> Change | None:
-        """Read the first page of children of a node of which only one child is loaded (see ``reveal``)."""
+        """Read the first page of a node's children if only one child is loaded.
+
+        See ``reveal``.
+        """
         page = await self._children(parent_id, None)
         if page is None:
             return None
@@ -153,7 +162,10 @@ class NodeList:
         return self._merge(parent_id, page.nodes)
 
     async def refresh(self, ids: Sequence[str]) -> RefreshResult:
-        """Read the nodes on the screen again, and for new nodes one page of the roots and of one parent."""
+        """Read the nodes on the screen again, and look for new nodes.
+
+        New nodes come from one page of the roots and one page of one parent.
+        """
         reader = self._reader()
         if reader is None:
             return RefreshResult()
@@ -232,9 +244,10 @@ class NodeList:
         return parent_id in self.scan_required or parent_id in self._scan_allowed
 
     async def _read_new(self, ids: Sequence[str], changes: list[Change], fresh: set[str]) -> None:
-        """Read the pages on the screen that may have new nodes: of the roots, and of the parents in turn.
+        """Read the pages on the screen that may have new nodes.
 
-        Add the ids of loaded nodes that these pages contain to ``fresh``.
+        These are pages of the roots, and of the parents in turn. Add the ids of loaded nodes that these pages contain
+        to ``fresh``.
         """
         page = await self._roots(self._start(None, ids)) if self.kind is not ListKind.FOUND else None
         if page is not None and page.scan_required is None:

@@ -13,7 +13,10 @@ MAX_FILTERED_PAGES = 200  # loaded pages while a filter hides rows
 
 
 class PageWindow:
-    """A run of loaded pages that starts at page ``low``. The key of the first page is None."""
+    """Run of loaded pages that starts at page ``low``.
+
+    The key of the first page is None.
+    """
 
     def __init__(self, ids: list[str], after: str | None) -> None:
         self.low = 0
@@ -43,7 +46,10 @@ class PageWindow:
         return self._keys[self.low]
 
     def start_of(self, ids: Sequence[str]) -> str | None:
-        """Return the key of the page with the first known id of ``ids``, else of the first loaded page."""
+        """Return the key of the page with the first known id of ``ids``.
+
+        If no id is known, return the key of the first loaded page.
+        """
         for id_ in ids:
             for number, page in enumerate(self._pages, self.low):
                 if id_ in page:
@@ -51,7 +57,10 @@ class PageWindow:
         return self.first
 
     def append(self, ids: list[str], after: str | None) -> None:
-        """Add the page that follows the loaded ones. ``after`` is the key of the page behind it."""
+        """Add the page that follows the loaded ones.
+
+        ``after`` is the key of the page behind it.
+        """
         self._pages.append(ids)
         self._set_next_key(after)
 
@@ -61,7 +70,10 @@ class PageWindow:
         self._pages.insert(0, ids)
 
     def evict_before(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
-        """Drop the first pages beyond the limit. Return the children that precede the remaining pages."""
+        """Drop the first pages beyond the limit.
+
+        Return the children that precede the remaining pages.
+        """
         if len(self._pages) <= pages:
             return []
         self.low += len(self._pages) - pages
@@ -70,7 +82,10 @@ class PageWindow:
         return list(children[: min(positions)]) if positions else []
 
     def evict_after(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
-        """Drop the last pages beyond the limit. Return the children that follow the remaining pages."""
+        """Drop the last pages beyond the limit.
+
+        Return the children that follow the remaining pages.
+        """
         if len(self._pages) <= pages:
             return []
         self._pages = self._pages[:pages]
@@ -82,5 +97,8 @@ class PageWindow:
         return [position for position, id_ in enumerate(children) if id_ in loaded]
 
     def _set_next_key(self, after: str | None) -> None:
-        """Store the key of the next page and forget the keys behind it: they may be out of date."""
+        """Store the key of the next page and forget the keys behind it.
+
+        The forgotten keys may be out of date.
+        """
         self._keys[self.low + len(self._pages) :] = [] if after is None else [after]

@@ -1,4 +1,4 @@
-"""Time of the next poll: after the interval, or later to limit the load of the server."""
+"""Time of the next poll: after the interval, or later to limit server load."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ SHARE = 0.05  # of wall time, for all statements that the console runs by itself
 
 
 class RefreshClock:
-    """Paces polling so that its statements take at most ``share`` of wall time. ``now`` returns seconds."""
+    """Pace polling so that its statements take at most ``share`` of wall time.
+
+    ``now`` returns seconds.
+    """
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval

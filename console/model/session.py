@@ -53,7 +53,10 @@ def in_front(engines: Mapping[str, Reader], context: Context | None) -> str | No
 
 
 class ErrorCollector:
-    """Collect read errors so that one failed read does not stop the rest. Connection errors are re-raised."""
+    """Collect read errors so that one failed read does not stop the rest.
+
+    Connection errors are re-raised.
+    """
 
     def __init__(self) -> None:
         self.error_text = ""  # the first error
@@ -72,7 +75,10 @@ class ErrorCollector:
 
 
 class Session:
-    """One watched database. ``open_`` opens the workspace; ``now`` is a monotonic clock in seconds."""
+    """One watched database.
+
+    ``open_`` opens the workspace; ``now`` is a monotonic clock in seconds.
+    """
 
     def __init__(self, open_: Opener, interval: float = 2.0, now: Callable[[], float] = monotonic) -> None:
         self.link = Link.CONNECTING
@@ -150,7 +156,10 @@ class Session:
 
     @property
     def share(self) -> float | None:
-        """Share of wall time that the server worked for this console, 0..1; None shortly after the start."""
+        """Share of wall time that the server worked for this console, 0..1.
+
+        None shortly after the start.
+        """
         if self.workspace is None or self._now() - self._since < SETTLED:
             return None
         return self.workspace.database.load.share()
@@ -197,7 +206,7 @@ class Session:
         self._codes = codes
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return the guard of ``action`` for each node: the node's version, or the guard of a finding.
+        """Return the guard of ``action`` by node: the node's version or a finding's guard.
 
         A finding has a guard if its node changes all the time. The guard is valid only for its suggested action.
         """
@@ -205,7 +214,10 @@ class Session:
         return {node.id: guards.get(node.id, node.version) for node in nodes}
 
     def codes(self) -> dict[str, tuple[str, ...]]:
-        """Return the codes of findings by node. The same object as long as no finding changes."""
+        """Return the codes of findings by node.
+
+        The object stays the same as long as no finding changes.
+        """
         return self._codes
 
     def reader(self, node_id: str) -> Reader | None:
@@ -357,7 +369,10 @@ class Session:
             self._wake.set()
 
     async def _wait(self) -> None:
-        """Wait until the next poll or connection attempt is due, which a wake-up may bring forward."""
+        """Wait until the next poll or connection attempt is due.
+
+        A wake-up may bring it forward.
+        """
         while (seconds := self.next_poll) > 0:
             self._wake.clear()
             with contextlib.suppress(TimeoutError):
@@ -376,7 +391,7 @@ class Session:
     # changing
 
     def carry_out(self, dry_run: DryRun) -> BulkRun:
-        """Commit a dry run in a task of its own, which continues when the screen is closed."""
+        """Commit a dry run in its own task, which continues when the screen is closed."""
         from console.model.bulk_run import BulkRun
 
         if self.workspace is None:

@@ -1,4 +1,4 @@
-"""One entry of a forest, and operations on an entry, its siblings and its loaded descendants."""
+"""Entry of a forest, and operations on its siblings and loaded descendants."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ MAX_GUIDES = 24  # levels for which a row lists its guides
 
 
 class EdgeRow(StrEnum):
-    """Kind of a row for children that are not loaded: the first or the last row below a parent.
+    """Kind of a row for children that are not loaded.
 
-    ``BEFORE``: the pages before the loaded ones were evicted. ``MORE``: there is a next page. ``LOADING``: the first
-    page is being read. ``COSTLY``: reading the children needs a scan.
+    It is the first or the last row below a parent. ``BEFORE``: the pages before the loaded ones were evicted.
+    ``MORE``: there is a next page. ``LOADING``: the first page is being read. ``COSTLY``: reading the children needs
+    a scan.
     """
 
     BEFORE = "before"
@@ -26,7 +27,10 @@ class EdgeRow(StrEnum):
 
 
 class Row(Record):
-    """A visible row. A row for children that are not loaded has no ``node``; its ``edge`` gives the kind."""
+    """Visible row.
+
+    A row for children that are not loaded has no ``node``; its ``edge`` gives the kind.
+    """
 
     id: str
     node: Node | None
@@ -43,7 +47,7 @@ class Row(Record):
 
 
 class TreeEntry:
-    """A node, or a row for children that are not loaded, with its position in the tree.
+    """Node, or row for children that are not loaded, with its tree position.
 
     ``chunk`` is None while the entry has no visible row.
     """
@@ -150,7 +154,10 @@ class TreeEntry:
 
 
 def position_of(siblings: list[TreeEntry], entry: TreeEntry) -> int:
-    """Return the index of ``entry`` among its siblings. Search near its last position first."""
+    """Return the index of ``entry`` among its siblings.
+
+    The search starts near its last position.
+    """
     low = max(entry.position - NEARBY, 0)
     try:
         entry.position = low + siblings[low : low + 2 * NEARBY].index(entry)
@@ -160,7 +167,7 @@ def position_of(siblings: list[TreeEntry], entry: TreeEntry) -> int:
 
 
 def common(old: list[TreeEntry], new: list[TreeEntry]) -> tuple[int, int]:
-    """Return how many entries two lists share at their start, and how many more at their end."""
+    """Return how many entries two lists share at their start, and then at their end."""
     limit = min(len(old), len(new))
     head = 0
     while head < limit and old[head : head + NEARBY] == new[head : head + NEARBY]:
@@ -180,7 +187,10 @@ def common(old: list[TreeEntry], new: list[TreeEntry]) -> tuple[int, int]:
 
 
 def tail_id(parent_id: str | None) -> str:
-    """Return the id of the edge row after a parent's loaded children (after the roots, for None)."""
+    """Return the id of the edge row after a parent's loaded children.
+
+    None means the roots.
+    """
     return f"{parent_id or ''}\0more"
 
 
@@ -193,7 +203,10 @@ def edge_entry(parent: TreeEntry, edge: EdgeRow, note: str) -> TreeEntry:
 
 
 def edge_of(row_id: str) -> tuple[str, bool] | None:
-    """Return the parent of an edge row and True for its first row; None for the row of a node."""
+    """Return the parent of an edge row and True for its first row.
+
+    Return None for the row of a node.
+    """
     parent_id, separator, ending = row_id.rpartition("\0")
     return (parent_id, ending == "before") if separator else None
 
@@ -238,7 +251,7 @@ def prepend(old: list[TreeEntry], read: list[TreeEntry], new: set[TreeEntry]) ->
 
 
 def merge(old: list[TreeEntry], read: list[TreeEntry], new: set[TreeEntry]) -> list[TreeEntry]:
-    """Return the old children with the new ones between them, in the order of the page ``read``.
+    """Merge the new children into the old ones, in the order of the page ``read``.
 
     A new entry follows its predecessor in the page. New entries at the start of the page go before the first known
     entry of the page, or to the top.

@@ -95,7 +95,10 @@ class VisibleRows:
         self._anchor, self._following, self._preceding = self.cursor, [], []
 
     def settle(self, entries: dict[str, TreeEntry]) -> Node | None:
-        """End an update: give the cursor a row. Return the cursor's node if it has no row any more."""
+        """End an update: give the cursor a row.
+
+        Return the cursor's node if it has no row any more.
+        """
         at, candidates = self.cursor, (*self._following, *self._preceding)
         self._anchor, self._following, self._preceding = None, [], []
         if at is None or at.chunk is not None:

@@ -37,7 +37,10 @@ LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
 def _check(config: Config) -> None:
-    """Check the settings against the key tables and themes. Raises ConfigError for unknown names."""
+    """Check the settings against the key tables and themes.
+
+    Raises ConfigError for unknown names.
+    """
     config.check_screen(
         keymap.ids(action for each in loader.builtin() for action in each.spec.actions),
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
@@ -45,7 +48,10 @@ def _check(config: Config) -> None:
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
-    """Return a factory that imports a screen when it is first shown, so that the app starts sooner."""
+    """Return a factory that imports a screen when it is first shown.
+
+    The app starts sooner without the import.
+    """
 
     def make() -> Screen[None]:
         screen: Screen[None] = getattr(import_module(f"console.tui.screens.{module}"), name)()
@@ -79,7 +85,10 @@ class UnstickApp(App[None]):
         greeting: str = "",
         now: Callable[[], float] = monotonic,
     ) -> None:
-        """``greeting`` is shown in the status line at first; ``now`` is a monotonic clock. Raises ConfigError."""
+        """Create the app. Raises ConfigError.
+
+        ``greeting`` is shown in the status line at first; ``now`` is a monotonic clock.
+        """
         config = target.config
         _check(config)
         textual_compat.repair_style_cache()
@@ -146,7 +155,10 @@ class UnstickApp(App[None]):
         self.set_interval(1.0, self._renew_header)
 
     async def _paint_first(self, painting: contextlib.ExitStack) -> None:
-        """Paint the first frame with rows if the server is quick, so that the screen is not painted twice."""
+        """Paint the first frame with rows if the server is quick.
+
+        The screen is then painted once instead of twice.
+        """
         with painting:
             try:
                 async with asyncio.timeout(FIRST_FRAME_DELAY):
@@ -170,7 +182,7 @@ class UnstickApp(App[None]):
         return error if isinstance(error, Exception) else None
 
     def _fatal_error(self) -> None:
-        """Omit Textual's traceback: it prints all local variables, and these may contain secrets."""
+        """Omit Textual's traceback: its local variables may contain secrets."""
         textual_compat.end_after_error(self)
 
     # refresh
@@ -183,7 +195,10 @@ class UnstickApp(App[None]):
         return next((s for s in reversed(self.screen_stack) if isinstance(s, PageScreen)), None)
 
     async def _read_screen(self) -> None:
-        """Let the dialog in front and the page below it read and paint themselves. Raises DatabaseError."""
+        """Let the dialog in front and the page below it read and paint themselves.
+
+        Raises DatabaseError.
+        """
         for screen in reversed(self.screen_stack):
             if isinstance(screen, PageScreen | Dialog) and screen.is_mounted:
                 await screen.read()
@@ -203,7 +218,7 @@ class UnstickApp(App[None]):
             self.front.renew_header()
 
     def _announce(self) -> None:
-        """Report once that the connection was lost or restored, or that something could not be read."""
+        """Report once that the connection was lost or restored, or that a read failed."""
         before, now = self._announced, (self.session.link, self.session.error_text)
         self._announced = now
         if self.session.notice and self.front is not None and not self.starting:
@@ -306,7 +321,10 @@ class UnstickApp(App[None]):
             self._acting = False
 
     def refuse(self, why: str) -> None:
-        """Open a dialog that says why a key does nothing: text typed after the key must not run as commands."""
+        """Open a dialog that says why a key does nothing.
+
+        Text typed after the key must not run as commands.
+        """
         from console.tui.screens.refused import RefusedScreen
 
         self.push_screen(RefusedScreen("Not possible", why))

@@ -15,14 +15,20 @@ UNSUPPORTED_PROGRAMS = {"Apple_Terminal"}
 
 
 def supported(text: str, environment: Mapping[str, str] = os.environ) -> bool:
-    """Return True if the terminal probably supports OSC 52 for this text. Terminals do not acknowledge it."""
+    """Return True if the terminal probably supports OSC 52 for this text.
+
+    Terminals do not acknowledge it.
+    """
     if environment.get("TERM", "") in UNSUPPORTED_TERMS or environment.get("TERM_PROGRAM", "") in UNSUPPORTED_PROGRAMS:
         return False
     return len(text.encode()) * 4 // 3 <= MAX_BYTES
 
 
 def save(text: str) -> Path:
-    """Write the text to a file that only the operator can read. Return its path. Raises OSError."""
+    """Write the text to a file that only the operator can read.
+
+    Return its path. Raises OSError.
+    """
     path = user_dirs.folder("state") / "copied.txt"
     with os.fdopen(open_private(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(text.encode("utf-8", "surrogatepass"))

@@ -21,7 +21,10 @@ class Terminal(LinuxDriver):
 
 
 class Output(io.TextIOBase):
-    """Writer to ``file``. After the first failed write, call ``gone`` once and discard the rest."""
+    """Writer to ``file``.
+
+    After the first failed write, it calls ``gone`` once and discards the rest.
+    """
 
     def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
         self._file = file

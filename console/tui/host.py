@@ -1,4 +1,4 @@
-"""Interface of the app that screens and dialogs may use. They never import the app itself."""
+"""Interface of the app for screens and dialogs, which never import the app."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.model import Node
 
 
 class Host(Protocol):
-    """App around one database session. What Textual offers is used through ``screen.app``."""
+    """App around one database session. Textual's own parts are at ``screen.app``."""
 
     context: Context | None
     ascii: bool
@@ -27,10 +27,10 @@ class Host(Protocol):
         """The watched database."""
 
     def key_shown(self, key: Key) -> str:
-        """Return the first key of a binding as it is printed on the keyboard, after remapping."""
+        """Return the first key of a binding as printed on the keyboard, after remapping."""
 
     def keys_shown(self, key: Key) -> str:
-        """Return all keys of a binding as they are printed on the keyboard, after remapping."""
+        """Return all keys of a binding as printed on the keyboard, after remapping."""
 
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line of the page in front."""

@@ -27,7 +27,10 @@ class Keyboard:
     def __init__(
         self, app: App[Any], deliver: Callable[[Key | Paste], Awaitable[None]], opening: Callable[[], bool]
     ) -> None:
-        """``deliver`` gives one event to the focused widget. ``opening``: a worker is about to open a dialog."""
+        """Create an empty queue.
+
+        ``deliver`` gives one event to the focused widget. ``opening``: a worker is about to open a dialog.
+        """
         self._app = app
         self._deliver = deliver
         self._opening = opening
@@ -52,7 +55,7 @@ class Keyboard:
         await self._waiting.join()
 
     async def _handled(self) -> None:
-        """Wait until the last event, and all messages that followed from it, have been handled.
+        """Wait until the last event and all messages that followed it are handled.
 
         Messages travel from the focused widget up to the app. So each of these queues is emptied in that order until no
         screen opens or closes and the focus stays. A new screen empties its queue only after it has been composed.

@@ -14,7 +14,10 @@ from queries.model import Record
 
 
 class Key(Record, kw_only=False):
-    """``rank`` is the place in the footer, 0 for none; ``title`` is short, ``about`` a sentence."""
+    """Key binding.
+
+    ``rank`` is the place in the footer, 0 for none; ``title`` is short, ``about`` a sentence.
+    """
 
     id: str
     keys: str
@@ -182,7 +185,7 @@ def ids(actions: Iterable[Action]) -> set[str]:
 
 
 def action_keys(actions: Iterable[Action], remapped: Mapping[str, str]) -> dict[str, set[str]]:
-    """Key -> names of the actions it stands for: two engines may use a key for different actions."""
+    """Map of key to action names: two engines may use a key for different actions."""
     found: dict[str, set[str]] = {}
     for action in actions:
         for key in split(remapped.get(action_id(action.name), action.key)):

@@ -1,4 +1,4 @@
-"""Command palette, filled from the key tables and the actions of the page in front."""
+"""Command palette, filled from the key tables and the front page's actions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from queries.safe_text import safe_text
 
 
 class Palette(CommandPalette):
-    """Textual's palette. Textual 8.2.8 crashes when a page key arrives before the list is laid out."""
+    """Textual's palette.
+
+    Textual 8.2.8 crashes when a page key arrives before the list is laid out.
+    """
 
     def _action_command_list(self, action: str) -> None:
         with contextlib.suppress(KeyError):

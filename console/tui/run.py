@@ -44,10 +44,11 @@ STEPS = 4  # turns of the event loop that an answer of the server takes to becom
 
 
 def run(target: Target, greeting: str = "") -> int:
-    """Run the console until the operator quits. Return the exit code: 1 if it never connected.
+    """Run the console until the operator quits.
 
-    The status line shows ``greeting`` until a key is pressed. Raises ConfigError before anything is shown if the
-    settings name unknown keys or an unknown theme, and an error of the console itself once the terminal is restored.
+    Return the exit code: 1 if it never connected. The status line shows ``greeting`` until a key is pressed. Raises
+    ConfigError before anything is shown if the settings name unknown keys or an unknown theme, and an error of the
+    console itself once the terminal is restored.
     """
 
     async def open_() -> Workspace:
@@ -74,7 +75,10 @@ def run(target: Target, greeting: str = "") -> int:
 
 
 class EarlyConnect:
-    """Opener that connects at once. The first call waits for that attempt; later calls connect again."""
+    """Opener that connects at once.
+
+    The first call waits for that attempt; later calls connect again.
+    """
 
     def __init__(self, open_: Opener) -> None:
         self._open = open_
@@ -94,7 +98,10 @@ class EarlyConnect:
 
 
 async def _app() -> type[UnstickApp]:
-    """Import the app in parts, so that the connection can proceed in between. A thread would cost more."""
+    """Import the app in parts, so that the connection can proceed in between.
+
+    A thread would cost more.
+    """
     for bit in BITS:
         import_module(bit)
         for _ in range(STEPS):
@@ -128,9 +135,10 @@ def _say(line: str) -> None:
 
 @contextlib.contextmanager
 def _leaving_on_interrupt(leave: Callable[[], object]) -> Iterator[None]:
-    """Handle the first SIGINT by calling ``leave`` in the running loop; later ones use asyncio's handler.
+    """Handle the first SIGINT by calling ``leave`` in the running loop.
 
-    asyncio's handler cancels, and Textual swallows a cancellation while it waits for one of its own tasks.
+    Later ones use asyncio's handler. That handler cancels, and Textual swallows a cancellation while it waits for
+    one of its own tasks.
     """
     loop = asyncio.get_running_loop()
     before = signal.getsignal(signal.SIGINT)

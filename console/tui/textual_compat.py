@@ -1,4 +1,4 @@
-"""Every private part of Textual that the console depends on, checked on Textual 8.2.8.
+"""Private parts of Textual that the console needs, checked on Textual 8.2.8.
 
 A private part may change in any minor release. ``tests/unit/test_textual_compat.py`` fails when the installed Textual
 is another minor release, or when one of these parts is gone. Check each function here, then raise ``CHECKED``.

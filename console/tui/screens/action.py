@@ -1,4 +1,4 @@
-"""Dialogs of one action, in order: input, dry run, confirmation, progress and result."""
+"""Dialogs of an action: input, dry run, confirmation, progress and result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ async def perform(page: PageScreen, plan: Plan) -> None:
 
 
 async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:
-    """Ask for input and confirmation until the operator confirms or cancels. Return None if cancelled."""
+    """Ask for input and confirmation until the operator confirms or cancels.
+
+    Return None if cancelled.
+    """
     app = page.app
     entered = await app.push_screen_wait(AskScreen(plan, _suggested(page.session, plan)))
     while entered is not None:
@@ -43,7 +46,7 @@ async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:
-    """Return the arguments that a finding of the node gives for this action; None if it gives none."""
+    """Return the arguments that a finding of the node gives for this action, or None."""
     if len(plan.nodes) != 1:
         return None
     found = session.findings_of(plan.nodes[0].id)

@@ -110,7 +110,10 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
 
 
 def answer(argument: Argument, value: object) -> Any:
-    """Convert a field's value to the argument's type; None if it is empty. Raises ValueError."""
+    """Convert a field's value to the argument's type; None if empty.
+
+    Raises ValueError.
+    """
     if argument.type == "flag":
         return True if value else None
     given = value.strip() if isinstance(value, str) else ""

@@ -29,7 +29,10 @@ MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "he
 
 
 class PageScreen(Screen[None]):
-    """Base of a page. Subclasses define its body, its keys and the target nodes of actions."""
+    """Base of a page.
+
+    Subclasses define its body, its keys and the target nodes of actions.
+    """
 
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
@@ -85,7 +88,10 @@ class PageScreen(Screen[None]):
         return reader.engine if reader else None
 
     def targets(self) -> list[Node]:
-        """Return the target nodes of an action; the node under the cursor is first, if it is a target."""
+        """Return the target nodes of an action.
+
+        The node under the cursor is first, if it is a target.
+        """
         return []
 
     def cursor(self) -> Node | None:
@@ -136,7 +142,10 @@ class PageScreen(Screen[None]):
         self.session.run_now()
 
     def on_key(self, event: events.Key) -> None:
-        """Refuse keys that open a field elsewhere: text typed after them must not run as commands."""
+        """Refuse keys that open a field elsewhere.
+
+        Text typed after them must not run as commands.
+        """
         if event.key in self.active_bindings:
             return
         if (event.character or "").isupper():
@@ -200,7 +209,10 @@ class PageScreen(Screen[None]):
         return sorted(found, key=lambda pair: order[pair[1].name])
 
     def action_hints(self) -> list[Hint]:
-        """Return the footer's action hints. Unavailable actions are included, grey, with the reason."""
+        """Return the footer's action hints.
+
+        Unavailable actions are included, grey, with the reason.
+        """
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
@@ -273,7 +285,10 @@ class PageScreen(Screen[None]):
 
 
 def _read_only(workspace: Workspace) -> str:
-    """Return why the console changes nothing, in a few words. A standby has its own word in the header."""
+    """Return why the console changes nothing, in a few words.
+
+    A standby has its own word in the header.
+    """
     if workspace.read_only:
         return "read-only"
     server, database = workspace.server, workspace.database

@@ -1,4 +1,4 @@
-"""Base class of dialogs: a box with a title, a line of key hints, and escape to close it."""
+"""Base class of dialogs: a box with a title and key hints, closed by escape."""
 
 from __future__ import annotations
 

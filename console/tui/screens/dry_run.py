@@ -40,7 +40,7 @@ class Typed(NamedTuple):
 
 
 def to_type(plan: Plan, context: Context | None) -> list[Typed]:
-    """Return what the operator has to type before the commit of this plan in this context."""
+    """Return the text to type before the commit of this plan in this context."""
     required = []
     if plan.action.risk is Risk.HIGH and context is not None and context.production:
         required.append(Typed("the name of this context", context.name))
@@ -138,7 +138,10 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._renew_buttons()
 
     def _will_change(self) -> int:
-        """Return how many nodes a commit will change. Nodes beyond those of the dry run count as changed."""
+        """Return how many nodes a commit will change.
+
+        Nodes beyond those of the dry run count as changed.
+        """
         if self._dry_run is None:
             return 0
         results = self._dry_run.results
@@ -208,7 +211,10 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     @on(Input.Submitted)
     def _next_field(self, message: Input.Submitted) -> None:
-        """Move from a matching field to the next one, then to the button. Enter in a field never commits."""
+        """Move from a matching field to the next one, then to the button.
+
+        Enter in a field never commits.
+        """
         for number, typed in enumerate(self._typed):
             if self.query_one(f"#typed-{number}", Input).value.strip() != typed.expected:
                 self.query_one(f"#typed-{number}").focus()

@@ -1,4 +1,7 @@
-"""Dialog that says why a key does nothing. It takes the keys typed for the dialog that did not open."""
+"""Dialog that says why a key does nothing.
+
+It takes the keys typed for the dialog that did not open.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from console.tui.widgets.line_view import LineView
 
 
 class RefusedScreen(Dialog[None]):
-    """Only escape closes it: a reason typed too early ends with enter and must not run commands."""
+    """Dialog that only escape closes.
+
+    A reason typed too early ends with enter and must not run commands.
+    """
 
     def __init__(self, title: str, why: str) -> None:
         super().__init__()

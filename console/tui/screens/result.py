@@ -21,7 +21,10 @@ from queries.actions.plan import Plan
 
 
 class ResultScreen(Dialog[None]):
-    """Follows a bulk run. The operator can stop it while it runs and close the dialog once it has ended."""
+    """Follows a bulk run.
+
+    The operator can stop it while it runs and close the dialog once it has ended.
+    """
 
     BINDINGS = bindings(keymap.RESULT)
 

@@ -113,7 +113,10 @@ class StuckScreen(PageScreen):
             notice.show("No problems found in the parts that could be checked." if self.session.more else sure, left)
 
     def _read_unknown(self) -> None:
-        """Refresh early if the cursor's node was not read yet; once per node, because the read may fail."""
+        """Refresh early if the cursor's node was not read yet.
+
+        This happens once per node, because the read may fail.
+        """
         finding = self.table.current
         at = finding.node_id if finding is not None else ""
         if at and at != self._requested and at not in self._known and at not in self._gone:
@@ -183,7 +186,10 @@ class StuckScreen(PageScreen):
             self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
 
     async def _open_unread(self, node_id: str) -> None:
-        """Read the node under the cursor and open it, so that enter works before the next refresh."""
+        """Read and open the node under the cursor.
+
+        Enter then works before the next refresh.
+        """
         reader = self.session.reader(node_id)
         try:
             nodes = (await reader.nodes([node_id])).nodes if reader else ()

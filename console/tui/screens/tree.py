@@ -1,4 +1,4 @@
-"""Tree of one engine's nodes, the list of its unfinished nodes, and the results of a search."""
+"""Tree of one engine's nodes, its unfinished nodes, and search results."""
 
 from __future__ import annotations
 
@@ -128,7 +128,10 @@ class TreeScreen(PageScreen):
             self._paint(node_list, result)
 
     def _current(self) -> NodeList | None:
-        """Return the list to show. As long as no engine is chosen, choose the context's engine or the first."""
+        """Return the list to show.
+
+        As long as no engine is chosen, choose the context's engine or the first.
+        """
         engines = self.session.engines
         if self._label not in engines:
             self._label = in_front(engines, self.host.context)
@@ -264,7 +267,10 @@ class TreeScreen(PageScreen):
         self.table.action_edge(-1)
 
     async def _last(self, node_list: NodeList) -> None:
-        """Read page by page up to the end of the list, evicting the first pages. Moving the cursor stops it."""
+        """Read page by page up to the end of the list.
+
+        The first pages are evicted. Moving the cursor stops the reading.
+        """
         forest, self._seeking = node_list.forest, True
         while self._seeking and node_list is self.node_list and node_list.has_after(None):
             if await node_list.more(None) is None or not self._seeking:

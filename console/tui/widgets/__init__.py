@@ -1,1 +1,4 @@
-"""Textual widgets. They paint a ``Forest`` or a record and post messages; they read no database."""
+"""Textual widgets.
+
+They paint a ``Forest`` or a record and post messages; they read no database.
+"""

@@ -10,7 +10,7 @@ from console.text.ascii import to_ascii
 
 
 class AsciiFilter(LineFilter):
-    """Replace signs in each segment just before it is sent, borders and scrollbars included."""
+    """Replace signs in each segment before it is sent, borders and scrollbars too."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [

@@ -1,4 +1,7 @@
-"""A yes-or-no field with its question. The value is shown by a character, not by a colour."""
+"""Yes-or-no field with its question.
+
+The value is shown by a character, not by a colour.
+"""
 
 from __future__ import annotations
 

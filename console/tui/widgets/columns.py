@@ -1,4 +1,4 @@
-"""Columns of the tree: cells, widths, and the order in which narrow screens omit columns."""
+"""Columns of the tree: cells, widths, and the order in which they are omitted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Column(Record):
 
 
 def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
-    """Return the columns for an engine, without the ``missing`` fields that it does not record.
+    """Return an engine's columns, without the ``missing`` fields it does not record.
 
     The status gets a share of the remaining width if some of the engine's ``statuses`` are long.
     """

@@ -114,7 +114,10 @@ def _certain(count: Count) -> bool:
 
 
 def _end(line: EngineLine, *, wide: bool) -> Content:
-    """Return the end of a line: the number of stuck nodes, and warnings about incomplete data."""
+    """Return the end of a line: the number of stuck nodes, and warnings.
+
+    The warnings concern incomplete data.
+    """
     warnings = "policies  " * line.policies + "not read  " * line.stale
     badges = Content.styled(warnings, "bold $warning")
     if line.stuck is None:

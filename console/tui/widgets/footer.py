@@ -1,4 +1,4 @@
-"""Footer: keys that change the database in the first line, keys that only read in the second."""
+"""Footer: keys that change the database in line one, keys that read in line two."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ Make = Callable[[int], Sequence[Content]]
 
 
 class Preview(TextBar):
-    """The first lines that a function makes. The height is fixed, so that the list above never jumps."""
+    """First lines that a function makes.
+
+    The height is fixed, so that the list above never jumps.
+    """
 
     DEFAULT_CSS = "Preview { height: 4; border-top: solid $line; padding: 0 1; }"
 

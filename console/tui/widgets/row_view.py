@@ -1,4 +1,4 @@
-"""Base of the lists: a header line, rows below it, and a cursor with the keys that move it."""
+"""Base of the lists: a header line, rows, and a cursor with its keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A list of records with columns. The cursor stays on its record while other records come and go."""
+"""List of records with columns.
+
+The cursor stays on its record while other records come and go.
+"""
 
 from __future__ import annotations
 

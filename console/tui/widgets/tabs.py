@@ -11,7 +11,10 @@ from queries.safe_text import safe_text
 
 
 class TabsBar(TextBar):
-    """``tree  stuck 7  audit log  help`` on the left, then breadcrumbs, and a note on the right."""
+    """Tabs on the left, then breadcrumbs, and a note on the right.
+
+    Tabs look like ``tree  stuck 7  audit log  help``.
+    """
 
     DEFAULT_CSS = "TabsBar { background: $surface; }"
 

@@ -11,7 +11,7 @@ Part = str | Content | tuple[str, str]
 
 
 class TextBar(Widget):
-    """A bar that shows the content made by `compose_line`. Text is never read as markup."""
+    """Bar that shows the content of `compose_line`. Text is never read as markup."""
 
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
@@ -50,7 +50,10 @@ def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:
 
 
 def squeeze(parts: Iterable[tuple[int, Content]], width: int, gap: str = "  ") -> Content:
-    """Return the parts that fit into ``width``, in order. Parts with a low rank number are kept first."""
+    """Return the parts that fit into ``width``, in order.
+
+    Parts with a low rank number are kept first.
+    """
     items = list(parts)
     kept: set[int] = set()
     used = 0

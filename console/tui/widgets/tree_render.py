@@ -1,4 +1,7 @@
-"""Rendering of one line of the tree: gutter, guides and cells. Text is never read as markup."""
+"""Rendering of a tree line: gutter, guides and cells.
+
+Text is never read as markup.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
 
 
 class Glyphs(Record, kw_only=False):
-    """The characters of guides and signs. All except the last three are two cells wide."""
+    """Characters of guides and signs. All except the last three are two cells wide."""
 
     guide: str
     branch: str

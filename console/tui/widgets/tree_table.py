@@ -1,4 +1,4 @@
-"""Tree with columns: paints a ``Forest`` by line and turns keys and clicks into cursor moves.
+"""Tree with columns: paints a ``Forest`` and turns keys and clicks into moves.
 
 The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen reads them,
 changes the forest and calls ``sync``. Only lines that differ are painted again. The cursor keeps its node and its line
@@ -120,7 +120,7 @@ class TreeTable(RowView):
             self.scan_required = scan_required
 
     class Edge(TableMessage):
-        """The operator wants the first (-1) or last (1) row of the list, and it is not loaded."""
+        """The operator wants the first (-1) or last (1) row, and it is not loaded."""
 
         def __init__(self, table: TreeTable, side: int) -> None:
             super().__init__(table)
@@ -190,9 +190,10 @@ class TreeTable(RowView):
         now: float | None = None,
         codes: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        """Paint the forest after it changed. ``now`` is the server time, ``codes`` the console's own findings.
+        """Paint the forest after it changed.
 
-        Highlight ``cells`` (see ``Change.cells``) until the next ``sync`` with other cells or another ``now``.
+        ``now`` is the server time, ``codes`` the console's own findings. Highlight ``cells`` (see ``Change.cells``)
+        until the next ``sync`` with other cells or another ``now``.
         """
         if cells is not None or now is not None:
             self._changed_cells = cells or {}
@@ -246,7 +247,10 @@ class TreeTable(RowView):
             self._cursor_left(before)
 
     def action_edge(self, side: int) -> None:
-        """Move the cursor to the first (-1) or last (1) loaded row. If more rows follow, post ``Edge``."""
+        """Move the cursor to the first (-1) or last (1) loaded row.
+
+        If more rows follow, post ``Edge``.
+        """
         if not self.row_count:
             return
         row = self.forest.row(0 if side < 0 else self.row_count - 1)
@@ -258,7 +262,7 @@ class TreeTable(RowView):
             self.post_message(self.Edge(self, side))
 
     def action_unfold(self) -> None:
-        """Unfold the row; if it is unfolded, go to its first child; if it is a leaf, open it."""
+        """Unfold the row; or go to its first child if unfolded; or open a leaf."""
         if not self.row_count:
             return
         row = self._cursor_row()
@@ -305,7 +309,10 @@ class TreeTable(RowView):
         self.action_move(1)
 
     def click_row(self, index: int, event: events.Click) -> None:
-        """Move the cursor to the row; fold or unfold it on the fold sign; open it on a double click."""
+        """Move the cursor to the row.
+
+        A click on the fold sign folds or unfolds it; a double click opens it.
+        """
         row, before = self.forest.row(index), self.forest.cursor
         if row.id != before and self.forest.move_to(row.id) and before is not None:
             self._cursor_left(before)
@@ -332,7 +339,10 @@ class TreeTable(RowView):
         self._request_pages()
 
     def _cursor_left(self, before: str) -> None:
-        """Paint the row that the cursor left and the one it is on; everything if the screen has to scroll."""
+        """Paint the row that the cursor left and the one it is on.
+
+        Everything is painted if the screen has to scroll.
+        """
         top = self.top_row
         self.show_cursor()
         if self.top_row == top:
@@ -346,7 +356,10 @@ class TreeTable(RowView):
             self.post_message(self.Cursor(self, at))
 
     def _request_pages(self) -> None:
-        """Request pages whose edge row is within a screen of the visible rows, once until the next ``sync``."""
+        """Request pages whose edge row is within a screen of the visible rows.
+
+        Each page is requested once until the next ``sync``.
+        """
         top, rows = self.top_row, self.page_rows
         for row in self.forest.edge_rows(max(top - rows, 0), top + 2 * rows):
             if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._requested:
@@ -369,7 +382,10 @@ class TreeTable(RowView):
         self._set_anchor()
 
     def _set_anchor(self) -> None:
-        """Remember the row whose line must not change: the cursor's if it is on the screen, else the first."""
+        """Remember the row whose line must not change.
+
+        It is the cursor's row if it is on the screen, else the first.
+        """
         top, index = self.top_row, self.cursor_row
         at = self.forest.cursor
         if at is not None and top <= index < top + self.page_rows:
@@ -379,7 +395,10 @@ class TreeTable(RowView):
             self._anchor_row = (first[0].id, 0) if first else None
 
     def _restore_anchor(self) -> None:
-        """Scroll so that the anchor row keeps its line. If the row is gone, the cursor takes its place."""
+        """Scroll so that the anchor row keeps its line.
+
+        If the row is gone, the cursor takes its place.
+        """
         if self._anchor_row is not None:
             row_id, line = self._anchor_row
             index = self.forest.index(row_id)
@@ -482,7 +501,7 @@ class TreeTable(RowView):
         self._painted.clear()
 
     def _text_style(self, names: tuple[str, ...]) -> Style:
-        """Return the style of text with these component classes, in the colours that the terminal has."""
+        """Return the text style of these component classes in the terminal's colours."""
         style = self._text_styles.get(names)
         if style is None:
             style = self.get_visual_style(*(CLASSES[name] for name in names)).rich_style
