@@ -1,4 +1,4 @@
-"""Parse durations: ``30`` (seconds), ``"90s"``, ``"10m"``, ``"1h30m"``, ``"500us"``."""
+"""Parse durations: ``30`` (seconds), ``90s``, ``10m``, ``1h30m``, ``500us``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _NUMBER = r"(?a)\d+(?:\.\d+)?"
 
 
 def parse(written: object) -> float:
-    """Return the seconds of a number or of a text such as ``"10m"`` or ``"1h30m"``. Case does not matter.
+    """Return the seconds of a number or of a text such as ``"10m"`` or ``"1h30m"``.
 
-    Raises ValueError for a negative, infinite or unreadable duration. Its message ends a sentence about the setting.
+    Case does not matter. Raises ValueError for a negative, infinite or unreadable duration. Its message ends a
+    sentence about the setting.
     """
     seconds = _seconds(written)
     if seconds is None or not math.isfinite(seconds) or seconds < 0:

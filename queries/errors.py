@@ -1,4 +1,4 @@
-"""Database errors with messages for the operator: what happened, what it means, what to do."""
+"""Database errors with messages: what happened, what it means, what to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class UnreachableError(DatabaseError):
 
 
 class LostError(DatabaseError):
-    """The connection broke. The server rolls the transaction back, unless its COMMIT was already sent."""
+    """The connection broke.
+
+    The server rolls the transaction back, unless its COMMIT was already sent.
+    """
 
 
 class SlowError(DatabaseError):
@@ -50,7 +53,10 @@ class UnreadableError(DatabaseError):
 
 
 class ConflictError(DatabaseError):
-    """The server aborted the transaction: a key, a constraint, a deadlock or a serialization failure."""
+    """The server aborted the transaction.
+
+    The cause is a key, a constraint, a deadlock or a serialization failure.
+    """
 
 
 class ReadOnlyError(ConflictError):

@@ -76,7 +76,7 @@ class Risk(StrEnum):
 
 
 class Proof(StrEnum):
-    """Source of the engine behaviour that an action or finding relies on: checked, or inferred."""
+    """Source of the engine behaviour behind an action or finding: checked or inferred."""
 
     VERIFIED = "verified"
     ASSUMED = "assumed"
@@ -123,7 +123,7 @@ class Count(Record):
 
 
 class ScanRequired(Record):
-    """A read that would need a full scan: its cost, and the index that would make it cheap.
+    """Read that would need a full scan: its cost, and the index that would avoid it.
 
     If ``need`` is empty, the read was tried and ``why`` is the server's error.
     """
@@ -135,16 +135,17 @@ class ScanRequired(Record):
 
 
 class Availability(Record):
-    """Availability of an action (for a node). ``why`` is one line if it is not available."""
+    """Availability of an action. ``why`` is one line if the action is unavailable."""
 
     ok: bool
     why: str = ""
 
 
 class Page(Record):
-    """Nodes in order, read at ``at`` (server clock). ``cursor`` fetches the next page; None at the end.
+    """Nodes in order, read at ``at`` (server clock).
 
-    ``only`` describes the part that was read if no cursor leads to the rest, for example ``500 users``.
+    ``cursor`` fetches the next page; None at the end. ``only`` describes the part that was read if no cursor leads to
+    the rest, for example ``500 users``.
     """
 
     nodes: tuple[Node, ...]
@@ -172,7 +173,10 @@ class DeadLetter(Record):
 
 
 class DeadLetters(Record):
-    """Dead letters, worst and oldest first. ``cursor``, ``only`` and ``scan_required`` are as in `Page`."""
+    """Dead letters, worst and oldest first.
+
+    ``cursor``, ``only`` and ``scan_required`` are as in `Page`.
+    """
 
     dead_letters: tuple[DeadLetter, ...]
     at: float
@@ -190,7 +194,7 @@ class Fate(Record):
 
 
 class Group(Record):
-    """Dead letters of one engine with the same fingerprint. ``capped``: there may be more."""
+    """Dead letters of an engine with the same fingerprint. ``capped``: maybe more."""
 
     engine: str
     fingerprint: str
@@ -240,7 +244,10 @@ class Finding(Record):
 
 
 class SkippedFinding(Record):
-    """A check that was not made, and why. ``failed``: it was tried, and ``why`` is the server's error."""
+    """Check that was not made, and why.
+
+    ``failed``: it was tried, and ``why`` is the server's error.
+    """
 
     engine: str
     code: str
@@ -250,7 +257,10 @@ class SkippedFinding(Record):
 
 
 class Findings(Record):
-    """Findings, worst first, then oldest. ``capped`` lists the codes with more findings than were read."""
+    """Findings, worst first, then oldest.
+
+    ``capped`` lists the codes with more findings than were read.
+    """
 
     found: tuple[Finding, ...]
     at: float
@@ -302,7 +312,10 @@ class Detail(Record):
 
 
 class Result(Record, gc=False):
-    """Outcome of an action for one node. ``why`` is a sentence unless the outcome is ``changed``."""
+    """Outcome of an action for one node.
+
+    ``why`` is a sentence unless the outcome is ``changed``.
+    """
 
     id: str
     outcome: Outcome
@@ -310,7 +323,10 @@ class Result(Record, gc=False):
 
 
 class RowChange(Record, gc=False):
-    """One row that an action touched for node ``id``. ``before`` None: inserted; ``after`` None: deleted."""
+    """Row that an action touched for node ``id``.
+
+    ``before`` None: inserted; ``after`` None: deleted.
+    """
 
     id: str
     table: str
@@ -353,7 +369,10 @@ class DryRun(Record):
 
 
 class Outcomes(Record):
-    """Outcomes of a commit. ``xid`` is the transaction's id as text; None if nothing was written."""
+    """Outcomes of a commit.
+
+    ``xid`` is the transaction's id as text; None if nothing was written.
+    """
 
     results: tuple[Result, ...]
     changes: tuple[RowChange, ...] = ()
@@ -375,7 +394,10 @@ class Origin(Record):
     context: str = ""
 
     def same(self, other: Origin) -> bool:
-        """Return True for the same database, by the server's identifier or else by host and port."""
+        """Return True for the same database.
+
+        Databases are compared by the server's identifier, or else by host and port.
+        """
         if self.system_identifier and other.system_identifier:
             server = self.system_identifier == other.system_identifier
         else:
@@ -384,7 +406,7 @@ class Origin(Record):
 
 
 class AuditLogEntry(Record):
-    """Record of an action: who did what to which rows, when, why, and with which outcome.
+    """Record of an action: who changed which rows, when, why, with which outcome.
 
     ``origin`` is set only in the local file.
     """
@@ -406,7 +428,7 @@ class AuditLogEntry(Record):
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:
-    """Split ``engine/kind:key`` into its three parts. Raises ValueError for another form."""
+    """Split ``engine/kind:key`` into three parts. Raises ValueError for another form."""
     engine, slash, local = node_id.partition("/")
     kind, colon, key = local.partition(":")
     if not (engine and slash and kind and colon and key):

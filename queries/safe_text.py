@@ -23,7 +23,7 @@ _IDENTIFIER = r'"(?:[^"]|"")*"'
 
 
 def safe_text(text: str, ascii: bool = False) -> str:
-    """Return ``text`` as one line in which each hidden character reads ``␛`` or ``<U+202E>``.
+    """Return ``text`` as one line with hidden characters as ``␛`` or ``<U+202E>``.
 
     ``ascii`` writes ``<U+001B>`` for controls too. Other characters are unchanged, also those outside ASCII.
     """
@@ -33,7 +33,7 @@ def safe_text(text: str, ascii: bool = False) -> str:
 
 
 def safe_json(document: str) -> str:
-    """Return a JSON document with the same meaning, in which each hidden character is a ``\\uXXXX`` escape.
+    """Return the same JSON document with hidden characters as ``\\uXXXX`` escapes.
 
     Controls below U+0020 are unchanged: inside strings the encoder has escaped them, and elsewhere they are the
     document's own line breaks.
@@ -51,7 +51,7 @@ def safe_sql(statement: str) -> str:
 
 
 def percent(text: str, also: str) -> str:
-    """Percent-encode hidden characters, ``%`` and the characters in ``also``, for use in an id."""
+    """Percent-encode hidden characters, ``%`` and those in ``also``, for use in an id."""
     wanted = f"[%{re.escape(also)}{_CONTROLS}{_INVISIBLE}]"
     return re.sub(wanted, lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
 

@@ -1,4 +1,7 @@
-"""Open regular files in the user's state and cache folders that no other user can write."""
+"""Open regular files in the user's state and cache folders.
+
+No other user can write them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from pathlib import Path
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Return a descriptor for ``path``. With O_CREAT, create a missing file (0600) and folder (0700).
+    """Return a descriptor for ``path``.
 
-    Raises OSError, also if the file or its folder is a symbolic link, belongs to another user, or can be written by
-    other users. Another user could then choose the file that is read or overwritten.
+    With O_CREAT, create a missing file (0600) and folder (0700). Raises OSError, also if the file or its folder is a
+    symbolic link, belongs to another user, or can be written by other users. Another user could then choose the file
+    that is read or overwritten.
     """
     if flags & os.O_CREAT:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,7 @@
-"""Parse SQL files: headers, parameters and sections. :class:`Statement` explains the headers."""
+"""Parse SQL files: headers, parameters and sections.
+
+:class:`Statement` explains the headers.
+"""
 
 import re
 
@@ -56,7 +59,10 @@ def parse_statement(text: str, source: str, known: frozenset[str]) -> Statement:
 
 
 def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, tuple[Statement, ...]]:
-    """Parse a file of sections, each begun by a line ``-- :name``. A name may occur again; order is kept."""
+    """Parse a file of sections, each begun by a line ``-- :name``.
+
+    A name may occur again; order is kept.
+    """
     marks = list(_SECTION.finditer(text))
     if not marks:
         raise EngineFileError(f"{source}:1: it has no section; a section begins with a line such as -- :lock")

@@ -1,6 +1,7 @@
-"""Strict TOML decoding. Errors name the file, the line, the setting and the nearest valid name.
+"""Strict TOML decoding.
 
-Settings and engine folders use it alike: an unknown setting or a wrong type is an error, never a guess.
+Errors name the file, the line, the setting and the nearest valid name. Settings and engine folders use it alike: an
+unknown setting or a wrong type is an error, never a guess.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TomlError(ValueError):
 
 
 class TomlFile:
-    """The text of a TOML file, and errors about it. ``name`` is the file as errors show it."""
+    """Text of a TOML file, and errors about it. ``name`` is the file in errors."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -55,7 +56,10 @@ class TomlFile:
             raise self.error(*_fault(table, kind, (), str(error))) from error
 
     def error(self, path: Path, problem: str) -> TomlError:
-        """Return the error that the setting at ``path`` has this problem, a predicate such as "must be text"."""
+        """Return the error that the setting at ``path`` has this problem.
+
+        The problem is a predicate such as "must be text".
+        """
         setting = ".".join(map(_key, path))
         return self.error_at(self.line(path), f"{setting} {problem}" if setting else problem)
 
@@ -81,7 +85,7 @@ class TomlFile:
 
 
 def _fault(value: object, kind: Any, path: Path, message: str) -> tuple[Path, str]:
-    """Return the path of the innermost setting that is wrong, and what is wrong with it.
+    """Return the path of the innermost wrong setting, and what is wrong with it.
 
     msgspec's own path has no keys of tables (``$.contexts[...]``), so each part is converted again by itself.
     """

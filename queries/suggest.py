@@ -7,14 +7,17 @@ from collections.abc import Iterable
 
 
 def suggest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known word nearest to ``word``, or None. ``cutoff`` is the least similarity, 0 to 1."""
+    """Return the known word nearest to ``word``, or None.
+
+    ``cutoff`` is the least similarity, 0 to 1.
+    """
     import difflib  # slow to import, and only mistakes need it
 
     return next(iter(difflib.get_close_matches(word, list(known), 1, cutoff)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean "x"?`` for the known word nearest to ``word``, or "" if none is near."""
+    """Return ``; did you mean "x"?`` for the known word nearest to ``word``, or ""."""
     near = suggest(word, known)
     return f"; did you mean {quoted(near)}?" if near else ""
 

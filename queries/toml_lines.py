@@ -1,4 +1,4 @@
-"""Find the lines of settings in a TOML text, because ``tomllib`` returns only values."""
+"""Find lines of settings in a TOML text, because ``tomllib`` returns only values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def line_of(known: dict[Path, int], path: Path) -> int:
 
 
 class _Scanner:
-    """Single-pass scanner of the tokens. ``within`` is the stack of open brackets around a value."""
+    """Single-pass scanner of the tokens.
+
+    ``within`` is the stack of open brackets around a value.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -93,7 +96,10 @@ class _Scanner:
         return (*path, self.elements[path]) if path in self.elements else path
 
     def _key(self, tokens: Tokens, token: str, line: int, table: Path) -> Path:
-        """Read ``a.b =`` after its first token. Record a line for each part of a dotted key."""
+        """Read ``a.b =`` after its first token.
+
+        Record a line for each part of a dotted key.
+        """
         path, kind = table, "string" if token[0] in "\"'" else "bare"
         while token != "=" or kind != "mark":
             if kind in ("string", "bare"):
@@ -121,7 +127,7 @@ class _Scanner:
                 path, awaits_key = self._mark(token, path)
 
     def _mark(self, token: str, path: Path) -> tuple[Path, bool]:
-        """Return the path of the token after a bracket or comma, and True if that token is a key."""
+        """Return the path of the token after a bracket or comma, and True if it is a key."""
         if token == "{":
             self.within.append(("{", path))
             return path, True

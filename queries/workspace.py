@@ -39,7 +39,7 @@ class UnknownIdError(DatabaseError):
 
 
 class Workspace:
-    """One database with its engines. Create it with :meth:`open`, end it with :meth:`close`."""
+    """Database with its engines. Create it with `open`, end it with `close`."""
 
     def __init__(
         self,
@@ -86,7 +86,9 @@ class Workspace:
         file: Path | None = None,
         later: bool = False,
     ) -> Workspace:
-        """Connect to the database that ``text`` names and detect its engines. Raises DatabaseError.
+        """Connect to the database that ``text`` names and detect its engines.
+
+        Raises DatabaseError.
 
         ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
         ``schema``: the schema to use if several hold the same engine; "" uses all.
@@ -116,10 +118,10 @@ class Workspace:
         return workspace
 
     async def detect(self, *, renew: bool = False) -> None:
-        """Detect engines, privileges and the audit log, also again later. Raises DatabaseError.
+        """Detect engines, privileges and the audit log, also again later.
 
-        ``renew`` keeps the readers of engines that still exist, with their samples. If ``locked`` is not empty
-        afterwards, a later call may find more.
+        Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
+        ``locked`` is not empty afterwards, a later call may find more.
         """
         asked = [*detection_queries(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
@@ -158,13 +160,16 @@ class Workspace:
         return self._file.path.parent / "bulks"
 
     async def renew(self) -> None:
-        """Read the server's facts again, because a standby may have been promoted. Raises DatabaseError."""
+        """Read the server's facts again.
+
+        A standby may have been promoted. Raises DatabaseError.
+        """
         await self.database.batch(())
 
     async def unsafe(self, reader: Reader, action: Action, transaction: Transaction) -> str:
-        """Return why an action could run code of an untrusted role now, or "". Raises DatabaseError.
+        """Return why an action could run code of an untrusted role now, or "".
 
-        A role may have created triggers since the engines were detected.
+        Raises DatabaseError. A role may have created triggers since the engines were detected.
         """
         asked = trust_query([reader.engine], self._trusted)
         trust = Trust(await transaction.rows(asked.statement, asked.values))
@@ -186,10 +191,10 @@ class Workspace:
         return audit_log.TABLE if self.audit_log_file is None else str(self.audit_log_file.path)
 
     def named(self, label: str, local: str = "") -> Reader:
-        """Return the reader for a label. Raises UnknownIdError, also for an ambiguous label.
+        """Return the reader for a label.
 
-        ``uni2work@archive`` is always unique; ``uni2work`` is if only one schema holds the engine. ``local`` is the
-        rest of the id, used in the message.
+        Raises UnknownIdError, also for an ambiguous label. ``uni2work@archive`` is always unique; ``uni2work`` is if
+        only one schema holds the engine. ``local`` is the rest of the id, used in the message.
         """
         found = [r for r in self.engines.values() if label in (r.label, r.found.full, r.engine.name)]
         if not found:
@@ -200,7 +205,10 @@ class Workspace:
         return found[0]
 
     def reader(self, node_id: str) -> Reader:
-        """Return the reader of the engine that ``node_id`` belongs to. Raises UnknownIdError."""
+        """Return the reader of the engine of ``node_id``.
+
+        Raises UnknownIdError.
+        """
         try:
             label, kind, key = split_id(node_id)
         except ValueError as error:
@@ -214,10 +222,10 @@ class Workspace:
     async def audit_entries(
         self, cursor: str | None = None, page: int = 100, node_id: str | None = None
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
-        """Return entries, newest first, and the cursor of the next page. Raises DatabaseError, UnknownIdError.
+        """Return entries, newest first, and the cursor of the next page.
 
-        ``node_id`` selects the entries about one node. Entries under another form of its label are included; those
-        about a node with the same key in another schema are not.
+        Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
+        form of its label are included; those about a node with the same key in another schema are not.
         """
         node = None if node_id is None else self._subject(node_id)
         if self.audit_log_readable:
@@ -235,7 +243,7 @@ class Workspace:
         return entries, entries[-1].id if len(entries) == page else None
 
     async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
-        """Return the newest entries about a node, and why other entries cannot be read, or "".
+        """Return the newest entries about a node, and why others cannot be read, or "".
 
         Raises only LostError, because the rest of the node can be shown without entries.
         """

@@ -44,9 +44,10 @@ class Relation(Record):
 
 
 class DetectedEngine(Record):
-    """An engine in a schema. ``label`` includes the schema if several schemas hold the engine.
+    """An engine in a schema.
 
-    ``have`` are the needs that are met, ``indexed`` those met by an index or an object rather than by a small table.
+    ``label`` includes the schema if several schemas hold the engine. ``have`` are the needs that are met, ``indexed``
+    those met by an index or an object rather than by a small table.
     """
 
     label: str
@@ -73,9 +74,10 @@ class DetectedEngine(Record):
         return self.schema if self.engine.spec.unqualified else ""
 
     def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
-        """Return the missing ones of these privileges, and what else the role lacks to use them.
+        """Return those of the privileges that are missing, and what else the role lacks.
 
-        A privilege reads ``"UPDATE task"`` (on at least some columns) or ``"EXECUTE send"``.
+        Both are needed to use them. A privilege reads ``"UPDATE task"`` (on at least some columns) or ``"EXECUTE
+        send"``.
         """
         lacks: list[str] = []
         for privilege in privileges:
@@ -138,7 +140,7 @@ class Detection(Record):
 
 
 def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[BatchedQuery]:
-    """Return the queries for :func:`detect`. ``trusted`` are roles that the operator trusts."""
+    """Return the queries for `detect`. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
@@ -152,7 +154,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
 
 
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQuery:
-    """Return the query for :class:`Trust` about the tables and functions of ``engines``."""
+    """Return the query for `Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
     names = {"audit_log", *(n for s in engines for n in _relations(s))}  # actions also write audit entries
@@ -160,21 +162,25 @@ def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQue
 
 
 def _relations(engine: Engine) -> set[str]:
-    """Return the names, without schema, of the relations that an engine's statements use."""
+    """Return the names, without schema, of relations that an engine's statements use."""
     needed = {n.relation.rpartition(".")[2] for n in engine.spec.needs.values() if n.relation}
     return {*engine.spec.recognise.relations, *needed}
 
 
 def _called(engine: Engine) -> set[str]:
-    """Return the functions that an engine's statements call; those of another schema qualified."""
+    """Return the functions that an engine's statements call.
+
+    Functions of another schema are qualified.
+    """
     executed = {p.partition(" ")[2] for v in engine.spec.actions for p in v.privileges if p.startswith("EXECUTE ")}
     return executed | {name for need in engine.spec.needs.values() for name in need.functions}
 
 
 def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
-    """Find ``engines`` in every schema by structure, from the rows of :func:`detection_queries`.
+    """Find ``engines`` in every schema by structure.
 
-    If several schemas hold the same engine, ``chosen`` is the schema to use, and the others are declined.
+    ``rows`` come from :func:`detection_queries`. If several schemas hold the same engine, ``chosen`` is the schema to
+    use, and the others are declined.
     """
     trust = Trust(doubts)
     schemas: dict[str, dict[str, Relation]] = {}
@@ -279,7 +285,10 @@ Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
 
 
 def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str | None:
-    """Return None on a match, "" if the schema is unrelated, or else the reason for the mismatch."""
+    """Return None on a match, else the reason for the mismatch.
+
+    The reason is "" if the schema is unrelated.
+    """
     wanted = engine.spec.recognise
     for decline in engine.spec.declines:
         if decline.relations and all(name in relations for name in decline.relations):
@@ -370,7 +379,7 @@ def _met(
     usable: Mapping[tuple[str, str], bool],
     trust: Trust,
 ) -> tuple[frozenset[str], frozenset[str], dict[str, dict[str, str]]]:
-    """Return the needs that are met, those met firmly, and local reasons for unmet needs.
+    """Return met needs, firmly met needs, and local reasons for unmet needs.
 
     A need is met firmly if it would be met on a large table, too. A local reason holds fields of Need: a reason and a
     remedy for this schema instead of the general ones.

@@ -7,7 +7,7 @@ from queries.errors import DatabaseError
 
 
 def check(engine: Engine, label: str, option: str, value: object) -> None:
-    """Raise DatabaseError if ``label`` has no such option, or the option no such value."""
+    """Raise DatabaseError for an unknown option of ``label``, or an unknown value."""
     options = engine.spec.options
     if option not in options:
         raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
@@ -17,7 +17,7 @@ def check(engine: Engine, label: str, option: str, value: object) -> None:
 
 
 def view(engine: Engine | None) -> tuple[str, str]:
-    """Return the option that groups the engine's tree and its value, or two empty strings."""
+    """Return the option that groups the engine's tree and its value, or two ""."""
     if engine is None:
         return "", ""
     views = (name for name, option in engine.spec.options.items() if option.view)

@@ -265,7 +265,10 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
 
 
 def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:
-    """Yield findings whose action does not return their guard, so that it would be refused every time."""
+    """Yield findings whose action does not return their guard.
+
+    Such an action would be refused every time.
+    """
     for n, finding in enumerate(spec.findings):
         scripts = [actions[v.script] for v in spec.actions if v.name == finding.action and v.writes]
         locks = [part.text for script in scripts for part in script["lock"]]
@@ -290,7 +293,10 @@ def with_limits(engine: Engine, overrides: Mapping[str, object]) -> Engine:
 
 
 def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both sets of limits merged. The specific value wins; tables are merged key by key."""
+    """Return both sets of limits merged.
+
+    The specific value wins; tables are merged key by key.
+    """
     limits = dict(general)
     for name, value in specific.items():
         own = limits.get(name)

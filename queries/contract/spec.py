@@ -7,7 +7,10 @@ from queries.model import Phase, Proof, Record, Risk, Support
 
 
 class Decline(Record, forbid_unknown_fields=True):
-    """A lookalike: it has all these relations, or one of these columns. ``why`` is the reason shown."""
+    """Lookalike that has all these relations, or one of these columns.
+
+    ``why`` is the reason shown.
+    """
 
     why: str
     relations: tuple[str, ...] = ()
@@ -36,7 +39,10 @@ class Recognise(Record, forbid_unknown_fields=True):
 
 
 class Need(Record, forbid_unknown_fields=True):
-    """Condition for a cheap statement: an index on ``columns``, a small table, or an existing object."""
+    """Condition for a cheap statement.
+
+    It is an index on ``columns``, a small table, or an existing object.
+    """
 
     why: str
     table: str = ""
@@ -69,7 +75,7 @@ class Status(Record, forbid_unknown_fields=True):
 
 
 class FindingSpec(Record, forbid_unknown_fields=True):
-    """A finding, detected by one query or, with ``sample``, from the console's samples."""
+    """Finding, detected by one query or, with ``sample``, from the console's samples."""
 
     code: str
     title: str
@@ -138,7 +144,7 @@ class Action(Record, forbid_unknown_fields=True):
 
 
 class Option(Record, forbid_unknown_fields=True):
-    """A setting of an engine: one of ``choices``, any text, or a table of names to texts.
+    """Setting of an engine: a choice, any text, or a table of names to texts.
 
     ``view``: the option groups the engine's tree, and a key selects the next choice. ``columns``: the names in the
     table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the

@@ -26,7 +26,7 @@ class UntrustedObject(Record):
 
 
 class Trust:
-    """The rows of ``code.sql``. Each method returns a reason, or "" if nothing is in doubt."""
+    """Rows of ``code.sql``. Each method returns a reason, or "" if all is trusted."""
 
     def __init__(self, rows: Rows = ()) -> None:
         self._doubts: dict[str, list[UntrustedObject]] = {}
@@ -52,7 +52,10 @@ class Trust:
         return ""
 
     def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
-        """Return why a schema must not be on the search_path and these functions not be called, or ""."""
+        """Return why a schema and these functions must not be used, or "".
+
+        The schema must stay off the search_path, and the functions must not be called.
+        """
         named = {f"the function {name}" for name in functions}
         for doubt in self._doubts.get(schema, ()):
             if doubt.sort in ("schema", "create"):
@@ -67,7 +70,7 @@ class Trust:
         return ""
 
     def remedy(self, schema: str) -> str:
-        """Return the REVOKE that stops untrusted roles from creating objects in a schema, or ""."""
+        """Return the REVOKE that stops untrusted roles from creating objects, or ""."""
         roles = [d.role for d in self._doubts.get(schema, ()) if d.sort == "create"]
         quoted = (role if role == "PUBLIC" else '"' + role.replace('"', '""') + '"' for role in roles)
         name = '"' + schema.replace('"', '""') + '"'

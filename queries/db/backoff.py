@@ -6,7 +6,7 @@ import random
 
 
 class Backoff:
-    """Pauses between attempts to connect, in seconds: doubled each time up to ``longest``."""
+    """Pauses between connection attempts, in seconds, doubled up to ``longest``."""
 
     def __init__(self, first: float = 0.5, longest: float = 15.0) -> None:
         self._first, self._longest, self._failures = first, longest, 0

@@ -1,4 +1,4 @@
-"""Several statements in one round trip: one script whose only result is one JSON document.
+"""Several statements in one round trip: one script that returns one JSON document.
 
 A transaction with one statement takes three or four round trips: begin, describe, run, end. On a distant server that is
 most of the time until the first rows. A script is sent as a whole, so its values are literals. pg_stat_statements would
@@ -34,7 +34,10 @@ class BatchedQuery(Record, kw_only=False):
 
 
 def compose(begin: str, queries: Sequence[BatchedQuery]) -> str:
-    """Return the script. ``begin`` opens the transaction, which the script rolls back at its end."""
+    """Return the script.
+
+    ``begin`` opens the transaction, which the script rolls back at its end.
+    """
     parts = (
         f"(SELECT coalesce(json_agg(row_to_json(r)), '[]') FROM (\n{_with_literals(query)}\n) AS r)"
         for query in queries
@@ -43,7 +46,7 @@ def compose(begin: str, queries: Sequence[BatchedQuery]) -> str:
 
 
 def decode(data: bytes) -> list[list[dict[str, Any]]]:
-    """Return the rows of each query, with JSON values, from the script's binary COPY output."""
+    """Return each query's rows, with JSON values, from the script's binary COPY data."""
     _, extension, _, length = _HEADER.unpack_from(data, len(_SIGNATURE))
     start = len(_SIGNATURE) + _HEADER.size + extension
     rows: list[list[dict[str, Any]]] = msgspec.json.decode(data[start : start + length])
@@ -62,7 +65,10 @@ def _with_literals(query: BatchedQuery) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a constant of unknown type, so that the server infers the same type as for the parameter."""
+    """Return a constant of unknown type.
+
+    The server then infers the same type as for the parameter.
+    """
     if value is None:
         return "NULL"
     if isinstance(value, bool | int):

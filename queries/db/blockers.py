@@ -9,7 +9,7 @@ RELEASED = "The lock is free again: refresh."
 
 
 def describe(rows: Sequence[Mapping[str, Any]], role: str) -> str:
-    """Return one line about the rows of ``blockers.sql``. ``role`` is the current role."""
+    """Return a line about the rows of ``blockers.sql``. ``role`` is the current role."""
     if not rows:
         return RELEASED
     line = "; ".join(map(_blocker, rows)) + "."

@@ -55,7 +55,10 @@ _LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.Inte
 
 @contextlib.contextmanager
 def driver_errors(connecting: str | None = None) -> Iterator[None]:
-    """Raise DatabaseError for any error of the driver. ``connecting`` is the target while connecting."""
+    """Raise DatabaseError for any error of the driver.
+
+    ``connecting`` is the target while connecting.
+    """
     try:
         yield
     except (DatabaseError, GeneratorExit):
@@ -112,7 +115,10 @@ class Server(Record):
 
     @property
     def history(self) -> str:
-        """Identity of the data. A copy of the server and a promoted standby have another one."""
+        """Identity of the data.
+
+        A copy of the server and a promoted standby have another one.
+        """
         return f"{self.system_identifier}/{self.timeline}"
 
 
@@ -205,14 +211,17 @@ class Transaction:
                 return answer
 
     def _on_log(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
-        """Set ``unreplicated`` if the message reports a cancelled wait for a synchronous standby.
+        """Set ``unreplicated`` if a wait for a synchronous standby was cancelled.
 
         Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
         """
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
 
     async def _limit_statement(self) -> None:
-        """Limit the next statement to the transaction's remaining time. Raises SlowError if none remains."""
+        """Limit the next statement to the transaction's remaining time.
+
+        Raises SlowError if none remains.
+        """
         if self._until is None:
             return
         left = self._until - time.monotonic()
@@ -226,9 +235,10 @@ class Transaction:
 
 
 class Script:
-    """Reads that take one round trip for each call. Values are as in JSON; calls share no snapshot.
+    """Reads that take one round trip for each call.
 
-    A batch that fails is repeated in a transaction: its error names the statement and the blocking session.
+    Values are as in JSON; calls share no snapshot. A batch that fails is repeated in a transaction: its error names
+    the statement and the blocking session.
     """
 
     def __init__(self, database: Database) -> None:
@@ -257,7 +267,7 @@ FORBIDDEN = (
 
 
 class Database:
-    """One database, named by a connection string as psql takes it ("" is the libpq environment)."""
+    """Database named by a psql connection string ("" is the libpq environment)."""
 
     def __init__(self, text: str = "", *, override_read_only: bool = False) -> None:
         self.text = text
@@ -271,7 +281,10 @@ class Database:
         self._scripted: set[str] = set()  # statements that were run as a script once
 
     async def batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
-        """Run several queries in one round trip and return their rows, with JSON values. Raises DatabaseError."""
+        """Run several queries in one round trip and return their rows, with JSON values.
+
+        Raises DatabaseError.
+        """
         async with self._locks["read"]:
             was_open = self._is_open("read")
             try:
@@ -314,7 +327,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def reading_first(self, query: Statement) -> AsyncIterator[Transaction | Script]:
-        """Open a READ ONLY transaction, or a Script when ``query`` is run for the first time.
+        """Open a READ ONLY transaction, or a Script for the first run of ``query``.
 
         The first page of each engine then needs one round trip for each step instead of four. Later reads use
         transactions: pg_stat_statements would get an entry for each set of a script's values.
@@ -502,7 +515,7 @@ def _begin_read(limit: float, *, in_order: bool) -> str:
 
 
 def _search_path(schema: str = "") -> str:
-    """Return the command for a search_path of the server's own objects and those in ``schema``.
+    """Return the command for a search_path of server objects and those in ``schema``.
 
     A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """

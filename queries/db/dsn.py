@@ -1,4 +1,4 @@
-"""Connection strings as psql takes them: a URI, ``key=value`` words, or the bare name of a database.
+"""Connection strings as psql takes them: a URI, words, or a database name.
 
 asyncpg parses most of a string. This module handles the differences from libpq: words that asyncpg sends to the server
 as settings, services (asyncpg fails on ``%`` in a password, and ignores an unknown service), and a few variables.
@@ -39,14 +39,20 @@ _VARIABLES = {"hostaddr": "PGHOSTADDR", "options": "PGOPTIONS"}  # those that as
 
 
 class Target(Record):
-    """A URI for asyncpg ("" is the libpq environment alone) and the timeout of the attempt, in seconds."""
+    """URI for asyncpg, and the timeout of the attempt in seconds.
+
+    "" is the libpq environment alone.
+    """
 
     uri: str
     timeout: float
 
 
 def parse(text: str) -> Target:
-    """Return the target that ``text`` names. Raises ValueError with a message that ends a sentence."""
+    """Return the target that ``text`` names.
+
+    Raises ValueError with a message that ends a sentence.
+    """
     if _URI.match(text.lstrip()) or "://" in text.partition("=")[0]:
         base, _, query = text.strip().partition("?")
         _check_uri(base)
@@ -94,7 +100,10 @@ def _known(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _target(base: str, words: dict[str, str]) -> Target:
-    """Return the target for a URI and words, with the service and variables that asyncpg does not handle."""
+    """Return the target for a URI and words.
+
+    It includes the service and the variables that asyncpg does not handle.
+    """
     name = words.get("service") or os.environ.get("PGSERVICE")
     service = _service(name, words.get("servicefile")) if name else {}
     if service.keys() | words.keys() & {"hostaddr", "port"}:
@@ -128,7 +137,7 @@ def _without_hosts(base: str) -> tuple[str, dict[str, str]]:
 
 
 def _service(name: str, file: str | None) -> dict[str, str]:
-    """Return the words of a service, from the user's service file or else the machine's."""
+    """Return the words of a service, from the user's service file or the machine's."""
     own = Path(file or os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
     shared = os.environ.get("PGSYSCONFDIR")
     for path in (own, *([Path(shared) / "pg_service.conf"] if shared else [])):

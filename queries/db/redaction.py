@@ -18,7 +18,10 @@ _SHORT = 6  # characters; a shorter secret may be part of ordinary words
 
 
 def redact(dsn: str) -> str:
-    """Return ``dsn`` (a URI or ``key=value`` words, well formed or not) with its passwords replaced."""
+    """Return ``dsn`` with its passwords replaced.
+
+    ``dsn`` is a URI or ``key=value`` words, well formed or not.
+    """
     dsn = re.sub(_USER, rf"\1:{HIDDEN}@", dsn)
     if "://" not in dsn.partition("=")[0]:
         return re.sub(_WORD, rf"\1{HIDDEN}", dsn)
@@ -36,7 +39,7 @@ def secrets(dsn: str) -> set[str]:
 
 
 def redact_message(message: str, arguments: Iterable[str]) -> str:
-    """Return ``message`` without the passwords in ``arguments``, which it may repeat in part."""
+    """Return ``message`` without passwords of ``arguments``, which it may repeat."""
     for word in arguments:
         safe = redact(word)
         if safe != word:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 
 class Load:
-    """Share of wall time that the server works for the console, over about the last minute.
+    """Share of wall time that the server works for the console in the last minute.
 
     The duration of a statement is the server's work plus the round trip. The shortest duration seen is taken as the
     round trip and not counted, because a distant server is not a busy one.
