@@ -33,7 +33,10 @@ IGNORABLE |= {*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
 
 
 def hidden(text: str) -> list[str]:
-    """Return the code points of ``text`` that steer a terminal, reorder a line or cannot be seen."""
+    """Return the code points of ``text`` that are invisible or control a terminal.
+
+    Characters that reorder a line are included.
+    """
     if text.isascii() and text.isprintable():
         return []
     bad = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")

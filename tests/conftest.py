@@ -1,4 +1,4 @@
-"""Fixtures: servers and databases. ``tests/servers.py`` begins with a list of them."""
+"""Fixtures: servers and databases. ``tests/servers.py`` lists them."""
 
 from __future__ import annotations
 

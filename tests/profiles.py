@@ -13,7 +13,7 @@ settings.load_profile("test")
 
 
 def stateful(examples: int, steps: int) -> settings:
-    """Return the settings of a state machine. The profile ``check`` keeps its own figures."""
+    """Return settings of a state machine. The profile ``check`` keeps its own figures."""
     if settings.default.max_examples < 100:
         return settings()
     return settings(max_examples=examples, stateful_step_count=steps)

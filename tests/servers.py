@@ -81,7 +81,7 @@ class PostgresServer(Server):
         return self._await(self._execute(text, dsn))
 
     def fresh(self, engine: str | None = None, *, filled: bool = False) -> str:
-        """Return the DSN of a new database: empty, with an engine's tables, or with its data."""
+        """Return the DSN of a new database: empty, with tables, or with an engine's data."""
         template = self._template(engine) if engine else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")

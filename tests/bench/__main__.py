@@ -1,7 +1,8 @@
-"""Measure every figure in one run and compare it with its goal: ``python -m tests.bench``.
+"""Measure every figure in one run and compare it with its goal.
 
-Times depend on the machine and its load. Ratios of programs that take turns hardly depend on them. A missed goal is
-reported and does not fail the run, because a busy machine is a possible cause.
+Start it with ``python -m tests.bench``. Times depend on the machine and its load. Ratios of programs that take turns
+hardly depend on them. A missed goal is reported and does not fail the run, because a busy machine is a possible
+cause.
 """
 
 from __future__ import annotations

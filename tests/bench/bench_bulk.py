@@ -38,7 +38,7 @@ GOAL = 3.0
 
 
 class Wake(NamedTuple):
-    """SQL that finds and wakes nodes. ``rows`` is the number of rows for each node to wake."""
+    """SQL that finds and wakes nodes. ``rows`` is the number of rows per woken node."""
 
     kind: str
     rows: int
@@ -132,7 +132,10 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -
 
 
 async def _updated(server: PostgresServer, template: str, wake: Wake, bulk: int) -> tuple[float, float]:
-    """Seconds that one UPDATE of them takes in a copy of the database, by the clock and of CPU."""
+    """Return the seconds of one UPDATE of all nodes in a copy of the database.
+
+    They are measured by the clock and as CPU time.
+    """
     copy = server.unique("db")
     server.sql(f"CREATE DATABASE {copy} TEMPLATE {template}")
     connection = await asyncpg.connect(server.dsn(copy))

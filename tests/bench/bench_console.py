@@ -81,7 +81,10 @@ def programs(dsn: str, sign: str = "SendEmail v2") -> dict[str, Program]:
 
 
 def pg_activity() -> str | None:
-    """The program, if it is installed: beside this Python, or where the shell would find it."""
+    """Return the path of pg_activity, if it is installed.
+
+    The program is beside this Python or on the shell's PATH.
+    """
     beside = Path(sys.executable).with_name("pg_activity")
     return str(beside) if beside.exists() else shutil.which("pg_activity")
 
@@ -167,7 +170,10 @@ def started(program: Program, environment: Mapping[str, str]) -> float:
 
 @contextlib.contextmanager
 def settings() -> Iterator[dict[str, str]]:
-    """An environment with a home of its own, a terminal, and bytecode kept as in an installation."""
+    """Return an environment with its own home, a terminal and cached bytecode.
+
+    The bytecode is kept as in an installation.
+    """
     with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
         kept = {n: v for n, v in os.environ.items() if n not in ("PYTHONDONTWRITEBYTECODE", "NO_COLOR")}
         yield kept | {
@@ -261,7 +267,10 @@ def idle_report(costs: Sequence[Idle]) -> list[str]:
 
 @contextlib.contextmanager
 def served() -> Iterator[str]:
-    """The DSN of the demo's data on a server of our own, where nobody works but one query that sleeps."""
+    """Return the DSN of the demo's data on a private server.
+
+    The server's only activity is one query that sleeps.
+    """
     server = PostgresServer()
     server.start()
     try:

@@ -122,7 +122,10 @@ async def _depths(dsn: str) -> dict[str, int]:
 
 
 def _by_call(costs: plans.Costs, depths: Mapping[str, int]) -> dict[str, Call]:
-    """Sum the statements of a call; each finding is a call. The last result gives the rows."""
+    """Sum the statements of a call.
+
+    Each finding is a call. The last result gives the rows.
+    """
     calls: dict[str, Call] = {}
     for name, cost in costs.items():
         call, _, statement = name.partition(" [")
@@ -177,7 +180,10 @@ def _memory(places: Mapping[int, str], environment: Mapping[str, str]) -> Figure
 
 
 def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[Figure]:
-    """From exec to live rows on the large table, beside the small one and other programs on the large one."""
+    """Measure from exec to live rows on the large table.
+
+    The small table and other programs on the large table are measured beside it.
+    """
     with bench_console.sleeping(places[ROWS]):
         chosen = bench_console.programs(places[ROWS], ROW)
         many, few = f"unstick, {ROWS:,} rows", f"unstick, {FEW:,} rows"

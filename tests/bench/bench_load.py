@@ -1,4 +1,4 @@
-"""Measure the load of open consoles on the server: CPU time, and the delay of a busy executor.
+"""Measure the load of open consoles: CPU time, and the delay of a busy executor.
 
 The consoles are real ones, each in a pseudo-terminal. The server's time is the CPU time of their backends, so other
 load does not count. The executor's delay compares its steps while a console's backend works, and just after, with the
@@ -114,7 +114,10 @@ def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
 
 
 async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
-    """Seconds of each hundred steps, and True if a console's backend worked during or before them."""
+    """Return seconds of each hundred steps, and True if a console's backend worked.
+
+    The backend worked during or before these steps.
+    """
     working = await backends(dsn)
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET synchronous_commit = off")  # a console does not affect the disk

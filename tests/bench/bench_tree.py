@@ -1,4 +1,4 @@
-"""Compare the cost of keys on a large tree with Textual's ``Tree`` and ``DataTable``.
+"""Compare the cost of keys on a large tree with ``Tree`` and ``DataTable``.
 
     python -m tests.bench.bench_tree [NODES] [ROUNDS]
 
@@ -145,7 +145,10 @@ def table_keys(table: DataTable[str], nodes: list[Node]) -> dict[str, Key]:
 
 
 class Contender(NamedTuple):
-    """A widget, how to fill it, and what its keys do. All three types are the widget's own."""
+    """Widget, how to fill it, and what its keys do.
+
+    All three types are the widget's own.
+    """
 
     make: Callable[[list[Node]], Any]
     keys: Callable[[Any, list[Node]], dict[str, Key]]

@@ -1,4 +1,7 @@
-"""An action from its key to the row in the table: what is asked, shown and done, and what is not done."""
+"""An action from its key to the row in the table.
+
+Tests check what is asked, shown and done, and what is not done.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large data on a real server: few rows in memory, and keys answered during a read."""
+"""Large data on a real server: little memory, and keys answered during reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def node_list(tui: TuiDriver) -> NodeList:
 
 @contextlib.asynccontextmanager
 async def answering(tui: TuiDriver, proxy: Proxy) -> AsyncIterator[None]:
-    """Hold back the server's answers within the context; check that keys are still answered."""
+    """Delay the server's answers within the context; check that keys still work."""
     proxy.open.clear()
     tui.app.session.refresh()
     before = proxy.trips

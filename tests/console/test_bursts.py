@@ -1,7 +1,8 @@
-"""Keys and text that arrive faster than a screen opens: nothing crashes, and no text runs as commands.
+"""Keys and text that arrive faster than a screen opens.
 
-Each burst is two keys, or an opening key and a text, sent at once to a real console on a real database. ``BURSTS=all``
-in the environment tries every pair of keys on every page; without it, a fixed part of the pairs is tried.
+Nothing crashes, and no text runs as commands. Each burst is two keys, or an opening key and a text, sent at once to a
+real console on a real database. ``BURSTS=all`` in the environment tries every pair of keys on every page; without it,
+a fixed part of the pairs is tried.
 """
 
 from __future__ import annotations

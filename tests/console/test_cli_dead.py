@@ -1,4 +1,4 @@
-"""``unstick dead``: JSON with the records' fields, text that fits, and what cannot be read said."""
+"""``unstick dead``: JSON with the records' fields, fitting text, read errors."""
 
 from __future__ import annotations
 

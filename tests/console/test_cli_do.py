@@ -41,7 +41,10 @@ Add = Callable[..., str]
 
 @pytest.fixture
 def add(server: PostgresServer, eternaltwin: str) -> Add:
-    """Adds a job with one task that has a timer; gives the task's id, or with ``kind`` the job's."""
+    """Add a job with one task that has a timer.
+
+    Returns the task's id, or with ``kind`` the job's.
+    """
 
     def add(status: str = "Blocked", kind: str = "task") -> str:
         keys = {"job": uuid.uuid4(), "task": uuid.uuid4()}
@@ -53,7 +56,7 @@ def add(server: PostgresServer, eternaltwin: str) -> Add:
 
 @pytest.fixture
 def production(eternaltwin: str, tmp_path: Path) -> Path:
-    """A home whose context ``prod`` is a production database, and whose ``look`` is for looking only."""
+    """Home with a production context ``prod`` and a read-only context ``look``."""
     file = tmp_path / "config" / "unstick" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(

@@ -38,7 +38,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 def engine(
     request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path
 ) -> Iterator[tuple[str, str, str, Path]]:
-    """Yield an engine, its profile, the DSN of its demo data, and a home with that profile."""
+    """Yield an engine, its profile, the DSN of its demo data, and a home for it.
+
+    The home contains the profile.
+    """
     name, profile = request.param
     dsn = server.fresh(name, filled=True)
     if profile == "table":

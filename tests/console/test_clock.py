@@ -1,4 +1,4 @@
-"""The refresh clock: at the interval where looking is cheap, rarer where it is not."""
+"""Refresh clock: polls at the interval if reads are cheap, else less often."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $
 def dead(
     data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, independent: float = 1
 ) -> list[UUID]:
-    """Add ``number`` tasks in error with a dead letter each. The first one is the oldest."""
+    """Add ``number`` tasks in error with a dead letter each, the oldest first."""
     dead_letters = []
     for n in range(number):
         steps = {"check_return": complete(age), "refund_card": failed(age, error=error.format(n=n))}

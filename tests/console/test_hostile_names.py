@@ -1,4 +1,7 @@
-"""Names of schemas, roles and databases that try to steer a terminal, to forge a line or to run SQL."""
+"""Names of schemas, roles and databases that contain hostile text.
+
+They try to steer a terminal, to forge a line or to run SQL.
+"""
 
 from __future__ import annotations
 

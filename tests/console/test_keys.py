@@ -1,4 +1,4 @@
-"""The key table is the only one: what is bound, shown and documented is what stands in it."""
+"""The key table is the only one: bindings, screen and documents agree with it."""
 
 from __future__ import annotations
 

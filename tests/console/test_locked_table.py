@@ -1,4 +1,4 @@
-"""A console that runs while a table of one engine is locked: it says so, and goes on."""
+"""Console that runs while an engine's table is locked: it reports and continues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.servers import PostgresServer, all_engines_database
 
 @pytest.fixture
 async def two(server: PostgresServer) -> AsyncIterator[str]:
-    """DSN of a database with the demo's data of agent_jobs and eternaltwin; nobody is at work."""
+    """DSN of a database with the demo's agent_jobs and eternaltwin. No worker runs."""
     dsn = await all_engines_database(server, "agent_jobs", "eternaltwin")
     yield dsn
     server.drop(dsn)

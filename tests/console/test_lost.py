@@ -1,4 +1,4 @@
-"""A server that is not there, goes away, hangs, or comes back: the screen never waits for it."""
+"""Server that is missing, goes away, hangs or returns: the screen never waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages and dialogs that were closed leave nothing behind, however many are opened."""
+"""Closed pages and dialogs leave nothing behind, however many are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as lines: every width, odd values, and no character that a terminal would obey."""
+"""Pages as lines: every width, odd values, and no terminal control characters."""
 
 from __future__ import annotations
 

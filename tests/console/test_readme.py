@@ -24,7 +24,10 @@ TYPED = [line for line in LINES if line.startswith("unstick ")] + [
 
 
 def alternatives(line: str) -> list[list[str]]:
-    """The words of each command that a line stands for: ``a | b ID`` are two, brackets are optional words."""
+    """Return the words of each command that a line describes.
+
+    ``a | b ID`` describes two commands; brackets are optional words.
+    """
     said = re.split(r" {2,}|  #", line)[0].replace("[", "").replace("]", "")
     program, *words = shlex.split(said)
     assert program == "unstick"

@@ -1,4 +1,4 @@
-"""The pages: what they show, how one moves between them, and what they do with hostile data."""
+"""Pages: what they show, how the operator moves, and how hostile data appears."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggested commands, and waiting for a locked task, with commands and on the screen."""
+"""Suggested commands, and waiting for a locked task, on screen and in commands."""
 
 from __future__ import annotations
 

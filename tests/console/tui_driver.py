@@ -38,7 +38,10 @@ class TuiDriver:
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
     async def wait_for(self, *wanted: str | Callable[[], object]) -> str:
-        """Wait until the screen shows every text and every condition holds; return the screen's text."""
+        """Wait until the screen shows every text and every condition is true.
+
+        Returns the screen's text.
+        """
         missing: list[str | Callable[[], object]] = list(wanted)
         try:
             async with asyncio.timeout(DEADLINE):

@@ -1,4 +1,4 @@
-"""Write rows of estuary, each with one readable call, as the engine or another client.
+"""Write rows of estuary in readable calls, as the engine or another client.
 
 task = await estuary_db.task(2, wake=-10)                    # seconds from now; None: suspended
 task = await estuary_db.task(1, wake=-100, beat=20)          # held, its heartbeat 20 seconds old

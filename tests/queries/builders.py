@@ -38,7 +38,7 @@ async def dry_run_of(
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
 ) -> DryRun:
-    """Return the dry run that the dialog shows, for the current versions or the ``seen`` ones."""
+    """Return the dry run of the dialog, for current versions or the ``seen`` ones."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
     return await perform.dry_run(
         workspace, plan_versions(workspace, label, action, versions), "it was stuck", arguments or {}

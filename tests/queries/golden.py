@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "golden"
 
 
 def texts(engine: Engine) -> str:
-    """Return the engine's titles, sentences, effects and reasons, in the order of its spec."""
+    """Return the engine's titles, sentences, effects and reasons, in spec order."""
     return "\n".join(_lines(engine)) + "\n"
 
 

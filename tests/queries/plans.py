@@ -52,7 +52,7 @@ class Cost(NamedTuple):
 
     @property
     def work(self) -> int:
-        """Blocks and rows together: one plan reads fewer rows, another touches fewer blocks."""
+        """Return blocks plus rows: one plan reads fewer rows, another fewer blocks."""
         return self.buffers + self.rows
 
 
@@ -60,7 +60,10 @@ Costs = dict[str, Cost]
 
 
 async def fill(dsn: str, engine: str, rows: int, live: int | None = None) -> None:
-    """Fill an engine's tables with rows, by SQL on the server; the first ``live`` of them are unfinished."""
+    """Fill an engine's tables with rows, by SQL on the server.
+
+    The first ``live`` rows are unfinished.
+    """
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"SET large.rows = {rows}; SET large.live = {rows if live is None else live}")
@@ -217,7 +220,7 @@ def nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _scans(node: Mapping[str, Any]) -> bool:
-    """Return True for a sequential scan that ran; the plan also has scans that did not."""
+    """Return True for a sequential scan that ran, as plans also have unused scans."""
     return bool(node["Node Type"] in SCANS and node["Actual Loops"] > 0)
 
 

@@ -28,7 +28,7 @@ Failure = Literal[
 
 
 class Proxy:
-    """A proxy. ``fail`` applies to the next COMMIT; ``meanwhile`` runs before the answer."""
+    """Proxy. ``fail`` applies to the next COMMIT; ``meanwhile`` runs before an answer."""
 
     def __init__(self, port: int) -> None:
         self.fail: Failure | None = None

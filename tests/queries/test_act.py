@@ -1,4 +1,4 @@
-"""The write path: skipped nodes and their reasons, many nodes, dry runs, two consoles at one node."""
+"""Write path: skipped nodes and reasons, many nodes, dry runs, two consoles."""
 
 from __future__ import annotations
 

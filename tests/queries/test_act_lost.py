@@ -238,7 +238,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
 async def test_an_id_that_was_given_twice_settles_nothing(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Use the id of another session's committed transaction from before a server crash."""
+    """Use the id of another session's transaction, committed before a server crash."""
     task = await eternaltwin_db.task()
     theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"

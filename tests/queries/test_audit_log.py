@@ -1,4 +1,4 @@
-"""The audit log: an append-only table written in the action's transaction, or a local file."""
+"""Audit log: an append-only table in the action's transaction, or a local file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ GRANTS = "GRANT SELECT ON job, task, task_timer TO {0}; GRANT UPDATE ON task TO 
 
 @pytest.fixture
 def role(server: PostgresServer, eternaltwin: str) -> str:
-    """Operator role whose name needs quoting, with all privileges except those on the audit log."""
+    """Operator role whose name needs quoting, without privileges on the audit log.
+
+    It has all other privileges.
+    """
     name = server.unique('Anna "A"')
     quoted = '"' + name.replace('"', '""') + '"'
     server.sql(f"CREATE ROLE {quoted} LOGIN PASSWORD 'x'")
@@ -139,9 +142,9 @@ async def test_making_it_twice_changes_nothing(
 async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Compare the compression before and after ``init`` of an audit log that was created without lz4.
+    """Compare the compression of an audit log before and after ``init``.
 
-    Entries with the old compression stay readable.
+    The log was created without lz4. Entries with the old compression stay readable.
     """
     await eternaltwin_db.sql(audit_log.ddl())
     await eternaltwin_db.sql(

@@ -1,4 +1,4 @@
-"""Reads and actions by a role that may not call pg_control_system() and similar functions."""
+"""Reads and actions by a role that may not call pg_control_system() and others."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ async def test_a_role_without_select_is_denied_in_words(
 async def test_several_hosts_a_password_file_and_a_standby(
     own_server: PostgresServer, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first host that answers, or that accepts writes, is used with its own password."""
+    """The first host that answers or accepts writes is used, with its own password."""
     name = server.unique("twins")
     for one in (own_server, server):
         one.sql(f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD 'from the file'")
@@ -329,7 +329,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
 
 @pytest.fixture
 def pooler(server: PostgresServer) -> Iterator[str]:
-    """Start a pgbouncer with two server connections per database; yield its ``host:port``."""
+    """Start a pgbouncer with two connections per database; yield its ``host:port``."""
     binary = shutil.which("pgbouncer")
     if binary is None:
         pytest.skip("pgbouncer is not installed")

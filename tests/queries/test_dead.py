@@ -1,4 +1,4 @@
-"""Dead letters of every engine: conditions, order, fingerprints, pages, and lookup by id."""
+"""Dead letters of every engine: conditions, order, fingerprints, pages, lookup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An unreadable part does not affect others: no privilege, failing SQL, a bad value."""
+"""An unreadable part does not affect others: missing rights, bad SQL, bad values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.Engine, ...]:
-    """Return the engines, with the statements of ``key`` changed in the engine ``name``."""
+    """Return the engines with changed statements of ``key`` in the engine ``name``."""
     made = []
     for each in loader.builtin():
         if each.name == name:

@@ -1,4 +1,4 @@
-"""Demo of eternaltwin: the runner's protocol, and one row of everything in the data."""
+"""Demo of eternaltwin: the runner's protocol, and a row of everything in the data."""
 
 from __future__ import annotations
 

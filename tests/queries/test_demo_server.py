@@ -1,4 +1,4 @@
-"""Embedded server: it starts for any user, keeps its data when halted, and cleans up."""
+"""Embedded server: it starts for any user, keeps data when halted, and cleans up."""
 
 from __future__ import annotations
 

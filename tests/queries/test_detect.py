@@ -24,7 +24,10 @@ Open = Callable[..., Awaitable[Workspace]]
 
 @pytest.fixture
 async def look(database: str, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Open]:
-    """``await look("SQL", role=...)``: run SQL in an empty database, then open a workspace on it."""
+    """Run SQL in an empty database, then open a workspace on it.
+
+    The call is ``await look("SQL", role=...)``.
+    """
     open_: list[Workspace] = []
 
     async def look(sql: str = "", role: str | None = None) -> Workspace:

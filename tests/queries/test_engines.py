@@ -75,7 +75,10 @@ def usable(path: Path, server: PostgresServer) -> bool:
 
 
 async def prepare(connection: asyncpg.Connection, text: str, header: str) -> None:
-    """Prepare a statement as psql does after ``\\set schema public``, with the types in the header."""
+    """Prepare a statement as psql does after ``\\set schema public``.
+
+    The types are in the header.
+    """
     text = text.replace(':"schema"', '"public"').replace(":'schema'", "'public'")
     said = {int(number): type_ for number, type_ in TYPED.findall(header)}
     types = ", ".join(said.get(n, "text") for n in range(1, max(said, default=0) + 1))

@@ -50,7 +50,7 @@ def in_file(workspace: Workspace) -> dict[str, Outcome]:
 
 
 async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
-    """Run a bulk action; yield the number of nodes done and their outcomes, with corrections."""
+    """Run a bulk action; yield the number of nodes done and corrected outcomes."""
     total = OutcomeSum(workspace.journal)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):

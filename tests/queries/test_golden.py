@@ -1,4 +1,4 @@
-"""Compare the operator-facing texts of each engine with the listing kept in the repository.
+"""Compare the operator-facing texts of each engine with the stored listing.
 
 ``UPDATE_GOLDEN=1`` rewrites the listings; the change of wording then shows in the diff of the commit.
 """

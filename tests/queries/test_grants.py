@@ -72,7 +72,10 @@ def quoted(name: str) -> str:
 
 
 async def nodes(reader: Reader) -> dict[str, Node]:
-    """Return nodes of every kind: the tree's first levels, unfinished ones and those with findings."""
+    """Return nodes of every kind.
+
+    These are the tree's first levels, unfinished nodes and nodes with findings.
+    """
     found: dict[str, Node] = {}
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += (await reader.nodes([f.node_id for f in (await reader.findings()).found])).nodes
@@ -143,7 +146,7 @@ async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name:
 
 
 async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return a node's version by id, and the arguments that a finding suggests for the action.
+    """Return a node's version by id, and the arguments that a finding suggests.
 
     Both are empty if no finding suggests the action with arguments.
     """
@@ -157,7 +160,10 @@ async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dic
 
 
 def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return versions by id of nodes that accept the action, and arguments for the first one."""
+    """Return versions by id of nodes that accept the action, and arguments.
+
+    The arguments are for the first node.
+    """
     fit = [n for n in known.values() if reader.engine.action(action.name, n.kind) and reader.availability(action, n).ok]
     title = fit[0].title.partition(" · ")[0] if fit else ""
     return {node.id: node.version for node in fit}, {

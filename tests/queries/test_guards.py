@@ -46,7 +46,10 @@ def unguarded(workspace: Workspace, label: str, lock: Statement = BLIND) -> None
 
 
 async def locked(workspace: Workspace, label: str, action: str, node: str, free: str, dsn: str) -> list[Any]:
-    """Return the rows of the query ``free`` that another session can lock during the action."""
+    """Return rows of the query ``free`` that another session can lock meanwhile.
+
+    The action runs at the same time.
+    """
     reader = workspace.engines[label]
     spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
@@ -87,7 +90,10 @@ async def test_a_job_is_changed_in_its_statuses_alone(
 async def test_a_job_is_changed_as_it_was_seen_alone(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, change: str
 ) -> None:
-    """Check a row with the same status but a later write, with and without a new ``updated_at``."""
+    """Check a row with the same status but a later write.
+
+    The row is tested with and without a new ``updated_at``.
+    """
     workspace, actions = profiles(mirror, table)[profile]
     unguarded(workspace, agent_jobs.LABEL)
     job = await of(agent_jobs_db, actions[action][0][0])
@@ -136,7 +142,10 @@ async def test_running_is_refused_by_the_table_itself(agent_jobs_db: AgentJobsDb
 
 
 async def uni_node(uni2work_db: Uni2workDb, action: str, n: int = 0) -> tuple[str, dict[str, Any]]:
-    """Create a node that the action accepts, different for each ``n``; return id and arguments."""
+    """Create a node that the action accepts; return its id and arguments.
+
+    The node differs for each ``n``.
+    """
     if action == "release":
         return uni2work_db.id(await uni2work_db.job(held=900, age=1000)), GONE
     if action in ("cancel", "skip"):
@@ -356,7 +365,7 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     action: str,
     change: str,
 ) -> None:
-    """The statement has seen the row as it was, and gets its lock on the row as it is now."""
+    """The statement saw the row before, and gets its lock on the row as it is now."""
     monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")

@@ -1,4 +1,4 @@
-"""Nothing that a role without any right on an engine's tables creates is ever run by the console.
+"""The console never runs code that a role without rights on the engine created.
 
 The role may create objects in ``public``, in a schema of its own, and (``same``) in the engine's schema. It shadows the
 server's functions and operators with exact types, overloads the engine's functions, and owns a copy of the engine's
@@ -42,7 +42,7 @@ DEMO = {"agent_jobs": {"agent_jobs": {"profile": "table"}}}
 
 
 def used(name: str) -> list[str]:
-    """Return the names of all functions that an engine's SQL, or the console's own, calls."""
+    """Return the names of all functions called by an engine's or the console's SQL."""
     home = Path(loader.__file__).parents[1]
     texts = [
         path.read_text("utf-8") for folder in (f"engines/{name}", "sql") for path in (home / folder).rglob("*.sql")
@@ -92,7 +92,10 @@ class Scene:
         return int(made)
 
     async def calls(self) -> dict[str, int]:
-        """Return how often each hostile function was called, once the server has counted what was done."""
+        """Return how often each hostile function was called.
+
+        The server must have counted all calls first.
+        """
         connection = await asyncpg.connect(self.dsn)
         left = (
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick' AND datname = current_database()"
@@ -113,7 +116,7 @@ async def scene(server: PostgresServer, name: str, placement: str) -> AsyncItera
 
 
 async def everything(workspace: Workspace, reader: Reader) -> set[str]:
-    """Run every automatic statement and every action; return the actions that changed rows."""
+    """Run every automatic statement and action; return actions that changed rows."""
     known = await nodes(reader)
     await reader.counts()
     await reader.findings()
@@ -142,7 +145,10 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
 
 
 async def visited(scene: Scene, folder: Path, role: str) -> set[str]:
-    """Open the database as that role and do everything. Returns the actions that changed something."""
+    """Open the database as that role and do everything.
+
+    Returns the actions that changed something.
+    """
     dsn = scene.dsn if role == "superuser" else scene.server.dsn(scene.database, user=scene.operator, password="x")
     workspace = await opened(dsn, folder, overrides=DEMO.get(scene.name))
     try:

@@ -1,4 +1,4 @@
-"""An id always means the same schema: labels, short forms, settings, audit entries."""
+"""An id always means one schema: labels, short forms, settings, audit entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Add = Callable[[str], None]
 
 @pytest.fixture
 def add(server: PostgresServer, database: str) -> Add:
-    """Return ``add("archive")``, which creates another schema with uni2work's tables and a job 5."""
+    """Return ``add("archive")``, which creates another schema with uni2work.
+
+    The schema has uni2work's tables and a job 5.
+    """
 
     def add(schema: str) -> None:
         server.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; SET search_path = {schema}; {DDL}", database)

@@ -25,7 +25,10 @@ COMMANDS = ("engines", "tree", "stuck", "dead")
 
 @pytest.fixture
 async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
-    """Return ``lock(dsn, "LOCK TABLE t")``, which runs it in an open transaction of ``migrator``."""
+    """Return ``lock(dsn, "LOCK TABLE t")``, which locks as the role ``migrator``.
+
+    The command runs in an open transaction.
+    """
     open_: list[asyncpg.Connection[Any]] = []
 
     async def lock(dsn: str, sql: str = "LOCK TABLE task IN ACCESS EXCLUSIVE MODE") -> asyncpg.Connection[Any]:

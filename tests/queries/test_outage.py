@@ -1,4 +1,4 @@
-"""Bulk actions that lose their server: waiting, resuming, and finishing in another console."""
+"""Bulk actions that lose their server: waiting, resuming, and another console."""
 
 from __future__ import annotations
 
@@ -277,7 +277,10 @@ async def test_a_list_is_private_locked_and_of_one_database(
 async def test_a_chunk_without_an_outcome_is_asked_for(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str, lines: str
 ) -> None:
-    """Two chunks were committed and one was rolled back; what was noted of the last ones is lost, or torn."""
+    """Two chunks were committed and one was rolled back.
+
+    The journal's note of the last chunks is lost, or torn.
+    """
     if place == "table":
         await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)

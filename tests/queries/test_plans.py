@@ -1,4 +1,4 @@
-"""Everything the console asks for by itself costs the same however large the tables are.
+"""Automatic reads cost the same however large the tables are.
 
 Each engine's tables are filled by ``large/<engine>.sql`` twice, once with four times the rows, with and without the
 indexes that its needs propose, and every statement's plan is looked at as it ran.

@@ -1,4 +1,4 @@
-"""Row-level security: hidden rows are not reported absent, forbidden changes are denied."""
+"""Row-level security: hidden rows are not absent, forbidden changes are denied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEE = "CREATE POLICY see ON task FOR SELECT USING (true)"
 
 @pytest.fixture
 def clerk(server: PostgresServer, eternaltwin: str) -> str:
-    """DSN for a role with every privilege on eternaltwin's tables, but not their owner."""
+    """DSN for a role with all privileges on eternaltwin's tables, but not their owner."""
     role = server.unique("role")
     server.sql(
         f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
@@ -34,7 +34,10 @@ def clerk(server: PostgresServer, eternaltwin: str) -> str:
 
 @pytest.fixture
 async def view(clerk: str, server: PostgresServer, eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """Workspace of that role. ``task`` has row-level security and a policy to see all rows."""
+    """Workspace of that role.
+
+    ``task`` has row-level security and a policy to see all rows.
+    """
     server.sql(f"{ENABLE}; {SEE}", eternaltwin)
     workspace = await opened(clerk, tmp_path)
     yield workspace

@@ -1,4 +1,4 @@
-"""The read path: complete pages without duplicates, counts and their precision, odd values."""
+"""Read path: complete pages, no duplicates, counts with precision, odd values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS by libpq's settings: the server's certificate is checked or the connection refused.
+"""TLS by libpq's settings: the certificate is checked or the connection refused.
 
 The embedded server is built without TLS, so something in front of it ends the encryption, as a load balancer does.
 ``tls/`` holds a self-signed certificate for ``localhost`` and its key, made for these tests and good for nothing else.

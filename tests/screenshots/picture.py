@@ -1,4 +1,4 @@
-"""A screen as an SVG that needs nothing from anywhere, and is the same for the same screen."""
+"""Screen as a self-contained SVG, the same for the same screen."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from tests.terminal.driver import Terminal
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A temporary folder that every user can enter; the demo's server may be another user."""
+    """Temporary folder that every user can enter.
+
+    The demo's server may run as another user.
+    """
     with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as name:
         Path(name).chmod(0o1777)
         yield Path(name)

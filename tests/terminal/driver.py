@@ -60,7 +60,7 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 
 
 class Terminal:
-    """``python -m console ARGUMENTS`` in a terminal; ``home`` is the folder of its files."""
+    """``python -m console ARGUMENTS`` in a terminal; ``home`` is its folder."""
 
     def __init__(
         self,

@@ -58,7 +58,10 @@ def private(name: str) -> bool:
 
 
 def reached(path: Path) -> list[tuple[int, str]]:
-    """Return line and name of each private attribute that a file uses, patches by name included."""
+    """Return line and name of each private attribute that a file uses.
+
+    Names in patches are included.
+    """
     tree = ast.parse(path.read_text())
     own = own_names(tree)
     found = []

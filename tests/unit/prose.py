@@ -111,7 +111,7 @@ def docstrings(paths: Iterable[Path]) -> Iterator[tuple[Path, int, str]]:
 
 
 def bad_first_lines() -> list[Place]:
-    """Return first lines of docstrings that begin with a relative word or are too long."""
+    """Return docstring first lines that are too long or begin with a relative word."""
     found = [
         Place(str(path.relative_to(ROOT)), line, first)
         for path, line, first in docstrings(path for path in files() if path.suffix == ".py")

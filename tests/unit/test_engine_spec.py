@@ -1,4 +1,4 @@
-"""The folder contract: what is wrong is said with file and line; what ships keeps to it."""
+"""Folder contract: errors name file and line; shipped folders pass."""
 
 from __future__ import annotations
 

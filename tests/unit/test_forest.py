@@ -1,4 +1,4 @@
-"""The forest: splicing gives the rows a rebuild would give; cursor and marks follow ids."""
+"""Forest: splicing equals a rebuild; cursor and marks follow ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def ids(keys: Iterable[object]) -> list[str]:
 
 
 def shown(forest: Forest) -> list[str]:
-    """The rows as a reader sees them: two spaces a level, the key, a tail's kind in brackets."""
+    """Return the rows as a reader sees them.
+
+    Two spaces per level, the key, and the kind of an edge row in brackets.
+    """
     return [
         "  " * row.depth + (f"[{row.edge}]" if row.node is None else row.node.title + ("~" if row.dimmed else ""))
         for row in forest.rows(0, len(forest))

@@ -1,4 +1,4 @@
-"""A timeline: what held when, how long each wait was, and nothing that a terminal would obey."""
+"""Timeline: spans, wait lengths, and no terminal control characters."""
 
 from __future__ import annotations
 

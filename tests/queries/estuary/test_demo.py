@@ -1,4 +1,4 @@
-"""The demo's estuary: executors with the engine's protocol, data with every finding."""
+"""Demo of estuary: executors with the engine's protocol, data with every finding."""
 
 from __future__ import annotations
 
