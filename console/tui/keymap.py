@@ -200,7 +200,7 @@ def split(keys: str) -> list[str]:
 
 @cache
 def shown(key: str) -> str:
-    """The first of a binding's keys as it stands on the keyboard."""
+    """Return the first of a binding's keys, as printed on the keyboard."""
     first = key.partition(",")[0].strip()
     return _GLYPHS.get(first, first.replace("ctrl+", "^"))
 

@@ -118,7 +118,7 @@ def in_schema(engine: Engine, schema: str) -> Engine:
     name = '"' + schema.replace('"', '""') + '"'
     literal = "'" + schema.replace("'", "''") + "'"
     if "\\" in schema:
-        literal = " E" + literal.replace("\\", "\\\\")  # correct whatever standard_conforming_strings is
+        literal = " E" + literal.replace("\\", "\\\\")  # correct for both values of standard_conforming_strings
 
     closed = {need for need, spec in engine.spec.needs.items() if spec.closed}
 

@@ -35,9 +35,7 @@ BULK = min(100_000, ROWS // 4)
 ROUNDS = 7
 STARTS = 21
 GOAL = 1.5  # times the buffers at FEW rows
-FINE = (
-    100  # blocks: a statement that touches no more is cheap whatever its ratio; an index one level deeper alone tells
-)
+FINE = 100  # blocks: a statement that touches no more is cheap whatever its ratio; one more index level does not count
 ROW = "▸ "  # a row that can be opened: on a large table jobs have no better name than that
 ENGINE = "eternaltwin"  # on which consoles are started
 

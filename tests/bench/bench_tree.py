@@ -173,7 +173,7 @@ async def contend(contender: Contender, nodes: list[Node], rounds: int) -> dict[
         keys = contender.keys(widget, nodes)
         await back(widget, nodes, pilot)
         gc.collect()
-        gc.freeze()  # what stands is not looked through again within a key
+        gc.freeze()  # existing objects are not scanned again within a key
         waiting = min([await cost(pilot, lambda: None) for _ in range(rounds)])
         for _ in range(rounds):
             for name, key in keys.items():

@@ -185,7 +185,9 @@ async def test_a_node_that_moves_under_the_dialog(
     assert (await eternaltwin_db.row(task))["status"] == "Blocked"
 
 
-async def test_a_row_that_somebody_holds(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_row_that_another_session_locks(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)

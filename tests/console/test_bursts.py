@@ -31,8 +31,8 @@ from tests.console.tui_driver import TuiDriver, run_tui
 from tests.terminal.driver import Terminal
 
 EVERY = os.environ.get("BURSTS") == "all"
-SECONDS = 3  # second keys that are tried after each first key beside the most telling ones, unless every pair is
-TELLING = ("p", "q")
+SECONDS = 3  # second keys that are tried after each first key in addition to MAIN_KEYS, unless every pair is
+MAIN_KEYS = ("p", "q")
 PARTS = 2  # of a page's first keys, each a test of its own
 INTERVAL = 1.0
 PAGES = ("tree", "stuck", "dead", "audit", "help", "detail")
@@ -192,7 +192,7 @@ async def test_every_key_followed_at_once_by_another(
             alone = await it.burst(first)
             field, modal = it.field is not None, isinstance(it.app.screen, ModalScreen)
             palette = isinstance(it.app.screen, CommandPalette)
-            for second in every if EVERY else [*TELLING, *chosen.sample(every, SECONDS)]:
+            for second in every if EVERY else [*MAIN_KEYS, *chosen.sample(every, SECONDS)]:
                 state = await it.burst(first, second)
                 if palette and second == "enter":
                     continue  # it runs the command in front, which only looks: a page other than this

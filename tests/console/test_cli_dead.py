@@ -45,7 +45,7 @@ def test_json_is_dead_by_engine(tasker: str) -> None:
     assert [x.fingerprint for x in part.dead_letters] == [g.fingerprint for g in part.groups for _ in range(g.n)]
 
 
-def test_text_tells_groups_dead_letters_and_what_has_become_of_them(tasker: str) -> None:
+def test_text_shows_groups_dead_letters_and_their_current_state(tasker: str) -> None:
     answer = unstick("dead", dsn=tasker)
     assert answer.code == 0
     assert answer.err == ""

@@ -170,7 +170,7 @@ def test_the_statements_of_an_action() -> None:
     assert "unsupported" in unstick("sql", "release").out
 
 
-def test_info_tells_no_secrets(demo: str, tmp_path: Path) -> None:
+def test_info_contains_no_secrets(demo: str, tmp_path: Path) -> None:
     password = demo.split(":")[2].split("@")[0]
     for words in ([], ["--json"]):
         answer = unstick("info", *words, dsn=demo, home=tmp_path)
@@ -184,7 +184,7 @@ def test_info_tells_no_secrets(demo: str, tmp_path: Path) -> None:
     assert "secret" not in answer.out + answer.err
 
 
-def test_columns_line_up_whatever_is_in_them() -> None:
+def test_columns_line_up_with_any_content() -> None:
     rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
     lines = list(tables.table(rows))
     assert lines[1].startswith("␛[31m")
@@ -226,7 +226,7 @@ def test_a_reader_may_leave(demo: str, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_nobody_reads_at_all(demo: str, tmp_path: Path) -> None:
+def test_stdout_is_closed_from_the_start(demo: str, tmp_path: Path) -> None:
     for stream in ("stdout", "stderr"):
         process = subprocess.Popen(
             [sys.executable, "-m", "console", "stuck", "-d", demo if stream == "stdout" else "nonsense=1"],

@@ -38,7 +38,7 @@ def usage(answer: Answer) -> str:
 
 
 @pytest.mark.parametrize("place", ["before", "after", "first", "only"])
-def test_the_target_may_stand_anywhere(eternaltwin: str, place: str) -> None:
+def test_the_target_may_be_anywhere(eternaltwin: str, place: str) -> None:
     words = {
         "before": ["-d", eternaltwin, "engines"],
         "after": ["engines", "--dsn", eternaltwin],

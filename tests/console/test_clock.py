@@ -48,7 +48,7 @@ def test_a_dear_look_makes_the_next_one_late_and_that_wears_off() -> None:
     assert clock.pace == 2.0
 
 
-def test_somebody_who_asks_does_not_wait() -> None:
+def test_a_requested_refresh_does_not_wait() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
     look(clock, time, 1.0)

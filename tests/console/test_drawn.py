@@ -147,7 +147,7 @@ async def test_wide_graphs_scroll(
         assert "merge" in tui.text
 
 
-async def test_a_step_with_several_parents_stands_once_in_the_tree(
+async def test_a_step_with_several_parents_is_once_in_the_tree(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:
     await blocked(tasker_db)

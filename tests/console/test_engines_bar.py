@@ -19,7 +19,7 @@ LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
 @pytest.fixture
 async def five(server: PostgresServer) -> AsyncIterator[str]:
-    """DSN of a database with the demo's data of all engines; nobody is at work."""
+    """DSN of a database with the demo's data of all engines; no worker runs."""
     dsn = await all_engines_database(server)
     yield dsn
     server.drop(dsn)

@@ -26,7 +26,7 @@ async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None
 
 
 async def test_no_connection_and_out(tmp_path: Path) -> None:
-    async with run_tui("postgresql://nobody@127.0.0.1:1/nothing", tmp_path) as tui:
+    async with run_tui("postgresql://missing@127.0.0.1:1/nothing", tmp_path) as tui:
         await tui.wait_for("Not connected yet.", "Nothing was changed.")
         await tui.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
         assert tui.app.return_code == 0

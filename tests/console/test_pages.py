@@ -58,7 +58,7 @@ def test_a_changed_row_shows_only_what_differs() -> None:
     assert " a " not in text
 
 
-def test_values_too_long_for_a_line_stand_below_each_other() -> None:
+def test_values_too_long_for_a_line_are_below_each_other() -> None:
     row = RowChange(id="n", table="t", key="k", before={"c": "x" * 70}, after={"c": "y" * 70})
     found = row_diff.differences([row], 60)
     assert max(line.cell_length for line in found) <= 60
@@ -156,7 +156,7 @@ def test_squeezing_keeps_rank_and_order() -> None:
         (Header(server="h", unencrypted=True), "not encrypted"),
     ],
 )
-def test_the_header_says_how_things_stand(header: Header, wanted: str) -> None:
+def test_the_header_shows_the_state(header: Header, wanted: str) -> None:
     bar = HeaderBar()
     bar._header = header
     assert wanted in bar.compose_line(120).plain

@@ -198,7 +198,7 @@ async def test_pause_and_interval(eternaltwin_db: EternaltwinDb, eternaltwin: st
         await tui.wait_for("Refresh interval 0.2 s")
 
 
-async def test_help_tells_every_action_and_why_some_cannot_be(
+async def test_help_lists_every_action_and_why_some_are_unavailable(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     async with run_tui(eternaltwin, tmp_path, size=(120, 300)) as tui:
@@ -281,7 +281,7 @@ async def test_hostile_data_is_text(eternaltwin_db: EternaltwinDb, eternaltwin: 
 async def test_a_role_named_like_markup(
     eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Its name stands in the header, in errors and in the palette, which reads markup."""
+    """Its name is in the header, in errors and in the palette, which reads markup."""
     await eternaltwin_db.task(status="Blocked", timer=60)
     role = server.unique("[/red] \x1b[31m")
     server.sql(f"""CREATE ROLE "{role}" LOGIN PASSWORD 'v'""")

@@ -94,7 +94,7 @@ async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
         assert session.polls[0] - before <= 3
 
 
-def test_info_tells_the_share(eternaltwin: str) -> None:
+def test_info_shows_the_share(eternaltwin: str) -> None:
     assert 0 <= unstick("info", "--json", dsn=eternaltwin).json["load"] < 1
     assert re.search(
         r"^load +\d+\.\d% of wall time, for this command$", unstick("info", dsn=eternaltwin).out, re.MULTILINE

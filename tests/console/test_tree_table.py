@@ -298,7 +298,7 @@ async def test_unfolding_asks_for_children_that_were_never_read() -> None:
         assert ("Open", "e/task:a") in app.heard
 
 
-async def test_enter_opens_a_node_and_asks_for_what_a_row_stands_for() -> None:
+async def test_enter_opens_a_node_and_requests_the_rows_of_an_edge_row() -> None:
     app = Stage()
     async with app.run_test(size=(50, 8)) as pilot:
         fill(app)
@@ -537,7 +537,7 @@ async def test_go_to_unfolds_the_way() -> None:
         await pilot.pause()
         assert app.table.cursor == "e/task:a"
         assert any("task a" in line for line in app.titles())
-        assert not app.table.go_to("e/task:nobody")
+        assert not app.table.go_to("e/task:missing")
 
 
 async def test_another_forest_and_other_columns_can_be_shown() -> None:

@@ -1,4 +1,4 @@
--- Objects that a role with CREATE on a schema can make so that somebody else's statements run its code: functions and
+-- Objects that a role with CREATE on a schema can make so that another role's statements run its code: functions and
 -- operators with the names and exactly the types of the server's own, and overloads of the engine's functions that fit
 -- a call better. Run by that role. All bodies are PL/pgSQL, so the server
 -- counts each call (track_functions).

@@ -40,7 +40,7 @@ PLAIN = """
 class Cost(NamedTuple):
     """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans.
 
-    ``searches``: how often each index was walked down from its root, where the server tells (18 does).
+    ``searches``: how often each index was walked down from its root, if the server reports it (18 does).
     """
 
     buffers: int

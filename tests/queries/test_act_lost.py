@@ -97,7 +97,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     await workspace.close()
 
 
-async def test_unknown_only_where_nobody_answers(
+async def test_unknown_only_where_no_server_answers(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_status, "DEADLINE", 0.2)

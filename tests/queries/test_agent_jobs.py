@@ -234,7 +234,7 @@ async def test_trees_by_agent_and_by_user(agent_jobs_db: AgentJobsDb, mirror: Wo
 @both_versions
 @pytest.mark.parametrize("time", ["-infinity", "2024-05-06 07:08:09", "2024-05-06 07:08:09.123456", "infinity"])
 @with_and_without
-async def test_a_list_tells_of_a_job_what_its_id_does(
+async def test_a_list_shows_the_same_job_as_its_id(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, time: str, index: str
 ) -> None:
     for status in STATUSES:
@@ -438,7 +438,7 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
 
 
 @both_versions
-async def test_whatever_statuses_a_users_jobs_have_each_is_found(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """The last status of a user's jobs shows which statuses need no read."""
     await agent_jobs_db.sql(
         "INSERT INTO jobs (job_id, agent_id, user_id, status, created_at, completed_at)"
@@ -482,7 +482,7 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
     await workspace.close()
 
 
-async def test_of_many_users_the_statistics_tell_how_many_are_unfinished(
+async def test_for_many_users_statistics_estimate_the_unfinished_jobs(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("queries.contract.detect.SMALL", -1)
@@ -601,7 +601,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
             assert (reported, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
 
 
-async def test_what_operators_write_off_overtakes_nobody(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+async def test_written_off_jobs_overtake_no_other_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     old = await agent_jobs_db.job(age=5000)
     await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
     assert [f.node_id for f in await found(mirror, "overdue")] == [agent_jobs_db.id(old)]
@@ -622,7 +622,7 @@ async def test_a_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace, pr
     assert await found(mirror, "queue_stalled") == []
 
 
-async def test_of_too_many_users_a_job_that_has_ended_lately_tells_that_the_queue_moves(
+async def test_for_too_many_users_a_recently_ended_job_shows_that_the_queue_moves(
     agent_jobs_db: AgentJobsDb, mirror: Workspace
 ) -> None:
     await agent_jobs_db.job(age=4000)

@@ -218,7 +218,7 @@ async def test_a_number_does_not_name_a_job(agent_jobs_db: AgentJobsDb, mirror: 
     assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {agent_jobs_db.id(old): STALE}
 
 
-async def test_a_bulk_of_all_statuses_tells_them_apart(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+async def test_a_bulk_of_all_statuses_distinguishes_them(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     jobs = {status: await of(agent_jobs_db, status) for status in STATUSES}
     outcomes = await do(table, "cancel", [agent_jobs_db.id(j) for j in jobs.values()], {}, LABEL)
     results = {status: outcomes_of(outcomes)[agent_jobs_db.id(j)] for status, j in jobs.items()}

@@ -223,7 +223,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     assert outcome["reason"] == "it was stuck"
 
     await do(workspace, "cancel", [eternaltwin_db.id(refused)])
-    assert len(path.read_text().splitlines()) == 2, "nothing was changed: there is nothing to tell"
+    assert len(path.read_text().splitlines()) == 2, "nothing was changed, so nothing is recorded"
     with path.open("a") as file:
         file.write('{"id": "half a li')
     assert [e.id for e in (await workspace.audit_entries())[0]] == [outcome["id"]]

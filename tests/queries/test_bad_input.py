@@ -261,7 +261,7 @@ def test_select_but_no_update(role: Callable[[str], str], stuck: str) -> None:
     assert fetch(stuck, SNAPSHOT) == before
 
 
-async def test_a_row_that_somebody_else_holds(stuck: str) -> None:
+async def test_a_row_that_another_session_locks(stuck: str) -> None:
     connection = await asyncpg.connect(stuck)
     try:
         before = await connection.fetch(SNAPSHOT)
@@ -275,7 +275,7 @@ async def test_a_row_that_somebody_else_holds(stuck: str) -> None:
         await connection.close()
 
 
-async def test_a_table_that_somebody_else_holds(stuck: str) -> None:
+async def test_a_table_that_another_session_locks(stuck: str) -> None:
     connection = await asyncpg.connect(stuck)
     try:
         async with connection.transaction():

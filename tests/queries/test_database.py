@@ -256,9 +256,9 @@ async def test_a_refused_login_is_explained(server: PostgresServer, eternaltwin:
         'Database "nowhere" does not exist.\npsql -l lists the databases of a server.'
     )
     assert "too many connections for role" in await refusal(server.dsn(name, user=role, password="right"))
-    nobody = await refusal("postgresql://u:s3cret@127.0.0.1:1/db")
-    assert nobody.startswith("Cannot connect to the server (postgresql://u:***@127.0.0.1:1/db)")
-    assert "s3cret" not in nobody
+    message = await refusal("postgresql://u:s3cret@127.0.0.1:1/db")
+    assert message.startswith("Cannot connect to the server (postgresql://u:***@127.0.0.1:1/db)")
+    assert "s3cret" not in message
     assert "cannot be used: it must begin with postgresql://" in await refusal("mysql://u:p@h/db")
     assert "SSL" in (await refusal(f"{eternaltwin}?sslmode=require"))
 
@@ -296,7 +296,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
     await eternaltwin_db.connection.close()
     own_server.standby()
     passfile = tmp_path / "pgpass"
-    passfile.write_text(f"# comment\n127.0.0.1:*:*:somebody:else\n127.0.0.1:*:{name}:{name}:from the file\n")
+    passfile.write_text(f"# comment\n127.0.0.1:*:*:other:wrong\n127.0.0.1:*:{name}:{name}:from the file\n")
     passfile.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(passfile))
     hosts = f"host=127.0.0.1,127.0.0.1,127.0.0.1 port=1,{own_server.port},{server.port} user={name} dbname={name}"

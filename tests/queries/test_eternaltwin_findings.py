@@ -391,7 +391,7 @@ async def test_a_stalled_runner_shows_after_its_time(
     await eternaltwin_db.task()
     broken = await eternaltwin_db.task(status="Complete")
     await eternaltwin_db.sql("UPDATE task SET polled_at = row('infinity', 0)::job_tick WHERE task_id = $1", broken)
-    assert await stalled() == [], "one look tells nothing"
+    assert await stalled() == [], "one sample is not enough"
     assert await stalled() == [RUNNER]
     await polls(eternaltwin_db)
     assert await stalled() == []

@@ -191,10 +191,10 @@ async def alone(own_server: PostgresServer) -> AsyncIterator[tuple[str, asyncpg.
     """
     dsn = own_server.fresh("eternaltwin")
     (task,) = await filled(dsn, table=False, nodes=1)
-    await asyncio.to_thread(own_server.sql, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    await asyncio.to_thread(own_server.sql, "ALTER SYSTEM SET synchronous_standby_names = 'missing'")
     await asyncio.to_thread(own_server.sql, "SELECT pg_reload_conf()")
     connection = await asyncpg.connect(dsn)
-    while await connection.fetchval("SHOW synchronous_standby_names") != "nobody":
+    while await connection.fetchval("SHOW synchronous_standby_names") != "missing":
         pass
     yield dsn, connection, task
     await connection.close()

@@ -25,7 +25,7 @@ from tests.servers import PostgresServer
 
 engines = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
 NODES = 400  # of an engine, at most
-# A usual hardening: nobody may call a function that is not the server's own, unless it is granted.
+# A usual hardening: no role may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
 DO $$ DECLARE s name; BEGIN
   FOR s IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema' LOOP

@@ -128,7 +128,7 @@ def test_a_chosen_schema_says_nothing_of_an_engine_that_is_elsewhere(add: Add, d
 
 
 @pytest.mark.parametrize("table", [True, False])
-def test_entries_are_found_by_schema_whatever_the_label_was(
+def test_entries_are_found_by_schema_with_any_label(
     add: Add, database: str, server: PostgresServer, tmp_path: Path, table: bool
 ) -> None:
     def actions(node: str) -> list[tuple[str, str, list[str]]]:

@@ -263,7 +263,7 @@ async def test_random_actions_while_instances_run(uni2work_db: Uni2workDb, tmp_p
             raise JobFailed("now and then")
 
     instances = [Instance(c, u, work=work) for c, u in zip(connections, (LIVE, OTHER), strict=True)]
-    contents = [ATOMIC, {"job": "prune-session-files"}, {"job": "help-request"}, {"job": "nobody-knows"}]
+    contents = [ATOMIC, {"job": "prune-session-files"}, {"job": "help-request"}, {"job": "no-such-job"}]
     for content in contents:
         await uni2work_db.cron(content)
     await uni2work_db.bucket("inject-files", -5)

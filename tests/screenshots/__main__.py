@@ -52,7 +52,7 @@ async def play(tui: TuiDriver) -> None:
 
     await tui.press("W")
     await tui.wait_for("Reason, for the audit log")
-    await tui.type("children are done, nobody woke it")
+    await tui.type("children are done, wake-up missed")
     await tui.press("enter")
     await tui.wait_for("Rows before and after", "W apply to 1")
     keep(tui, "dry_run")

@@ -20,7 +20,7 @@ _WORDS = re.compile(f"[^{BLANK}]+(?:{BLANK}[^{BLANK}]+)*")
 
 
 def picture(app: App[None], name: str) -> str:
-    """The screen of a running app. ``name`` tells it from others on the same page."""
+    """Return the screen of a running app as SVG. ``name`` is unique on a page."""
     svg = app.export_screenshot(title=f"unstick · {name}", simplify=True)
     svg = _FONT_FACES.sub("\n", svg)  # they would be fetched from the network
     svg = _FAMILY.sub(f"font-family: {FONTS};", svg)

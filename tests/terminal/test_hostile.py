@@ -114,7 +114,7 @@ def test_what_a_server_says_in_an_error_is_shown_and_never_sent(
     never_sent(terminal)
 
 
-def test_what_stands_in_a_connection_string_is_shown_and_never_sent(tmp_path: Path) -> None:
+def test_the_parts_of_a_connection_string_are_shown_and_never_sent(tmp_path: Path) -> None:
     dsn = f"host=127.0.0.1 port=1 dbname='{MARKUP}\x1b[2J\x9b31m\u202e{WIDE}' connect_timeout=2"
     with Terminal("-d", dsn, home=tmp_path) as terminal:
         terminal.wait_for("no connection")

@@ -58,7 +58,7 @@ def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Termin
     assert terminal.leave("q") == 0
 
 
-def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
+def test_a_stopped_server_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
     """Stop all processes of the server, so that it neither answers nor disconnects."""
     assert own_server.pid is not None
     postmaster = psutil.Process(own_server.pid)
@@ -77,7 +77,7 @@ def test_a_server_that_stands_still_does_not_hold_the_keys(terminal: Terminal, o
     assert terminal.leave("q") == 0
 
 
-def test_leaving_does_not_wait_for_a_server_that_stands_still(terminal: Terminal, own_server: PostgresServer) -> None:
+def test_leaving_does_not_wait_for_a_stopped_server(terminal: Terminal, own_server: PostgresServer) -> None:
     assert own_server.pid is not None
     postmaster = psutil.Process(own_server.pid)
     family = [postmaster, *postmaster.children(recursive=True)]

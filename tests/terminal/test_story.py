@@ -49,7 +49,7 @@ def wake_it(demo: Terminal) -> None:
     demo.wait_for("Blocked", "Available")
     demo.press("enter").wait_for("Nothing was changed.").without("W apply to 1")  # enter alone leaves it as it is
 
-    ask(demo, "nobody else will")
+    ask(demo, "its wake-up was lost")
     demo.press("W").wait_for("1 changed", "transaction", "the table in this database")
     demo.press("enter").without("the table in this database")
 
@@ -66,7 +66,7 @@ def it_runs_on(demo: Terminal) -> None:
 
 
 def the_audit_log_knows(demo: Terminal) -> None:
-    demo.press("4").wait_for(re.compile("wake.*nobody else will"), lambda: "at three" not in demo.text)
+    demo.press("4").wait_for(re.compile("wake.*its wake-up was lost"), lambda: "at three" not in demo.text)
 
 
 def leave(demo: Terminal) -> None:

@@ -299,7 +299,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(keys, st.dictionaries(keys, values, max_size=3), max_size=3))
-def test_lines_are_found_whatever_keys_and_values_look_like(tables: dict[str, dict[str, str]]) -> None:
+def test_lines_are_found_for_any_keys_and_values(tables: dict[str, dict[str, str]]) -> None:
     rows: list[str] = []
     expected: dict[tuple[str, ...], int] = {}
     for table, settings in tables.items():

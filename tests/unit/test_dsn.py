@@ -189,7 +189,7 @@ def said(text: str) -> str:
         asyncio.run(Database(text).batch(()))
     except DatabaseError as error:
         return str(error)
-    raise AssertionError("somebody listens on port 1")
+    raise AssertionError("a server listens on port 1")
 
 
 def written(secret: str) -> list[str]:
@@ -232,7 +232,7 @@ def test_redacting_never_leaks(secret: str) -> None:
         assert redact(hidden) == hidden
     for text in broken(secret):
         if text.startswith(("postgresql://anna", "anna", "mysql")) and "@" not in text:
-            continue  # nothing tells a password from a port there
+            continue  # a password looks like a port there
         assert not leaks(secret, redact(text)), redact(text)
 
 

@@ -140,7 +140,7 @@ def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
 @pytest.mark.parametrize("shipped", loader.builtin(), ids=lambda s: s.name)
 def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
     again = loader.load(HOME / "engines" / shipped.name, shipped.name)
-    assert again == shipped, "whatever was kept between runs"
+    assert again == shipped, "independent of caches between runs"
     assert shipped.spec.title
     assert detect.expected([shipped])
     for action in shipped.spec.actions:

@@ -216,7 +216,7 @@ def test_reveal_unfolds_the_way_to_a_node() -> None:
     assert forest.reveal("s/t:deep")
     assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
     assert forest.cursor == "s/t:deep"
-    assert not forest.reveal("s/t:nobody")
+    assert not forest.reveal("s/t:missing")
 
 
 def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:

@@ -112,7 +112,7 @@ def test_instant_agrees_with_datetime(moment: datetime) -> None:
     assert formatting.instant(whole.timestamp()) == f"{whole.year:04}-" + whole.strftime("%m-%dT%H:%M:%SZ")
 
 
-def test_glyphs_are_one_cell_and_tell_phases_apart() -> None:
+def test_glyphs_are_one_cell_and_differ_by_phase() -> None:
     for glyphs in (
         [formatting.glyph(phase) for phase in Phase],
         [formatting.glyph(phase, ascii=True) for phase in Phase],

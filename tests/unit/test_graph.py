@@ -42,7 +42,7 @@ def follow(rows: Sequence[Row]) -> tuple[Edges, Edges]:
     """Return all edges and the heavy ones, found only from the arms of each cell.
 
     Along a step's row, from the step outwards: what comes from above in a column that belongs to the row (it has an arm
-    towards the step) is a parent's if it ends there or stands left of the step; else the step leads into it.
+    towards the step) is a parent's if it ends there or is left of the step; else the step leads into it.
     """
     found: Edges = set()
     heavy: Edges = set()
@@ -197,7 +197,7 @@ def test_a_note_without_room_goes_below() -> None:
     ]
 
 
-def test_steps_in_a_circle_stand_below_and_tell_their_parents() -> None:
+def test_steps_in_a_circle_are_below_and_name_their_parents() -> None:
     found = [step("a"), step("b", "a c"), step("c", "b"), step("d", "c"), step("self", "self"), step("orphan", "gone")]
     lines = text(found).splitlines()
     assert lines[0].startswith(" 0 ✓ a")
@@ -225,7 +225,7 @@ def test_two_hundred_steps_side_by_side_are_as_wide_as_the_page(width: int) -> N
     assert any("also after" in line for line in lines), "what has no rail is named"
 
 
-def test_more_steps_than_anybody_looks_at_are_counted() -> None:
+def test_steps_beyond_the_limit_are_counted() -> None:
     assert text([step(f"s{i}") for i in range(graph.MAX_STEPS + 7)]).endswith("and 7 more steps")
 
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-import pytest
-
 from tests.unit import private, prose
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +105,6 @@ def imported_with(*modules: str) -> set[str]:
 # Language. To list what is left: pytest --runxfail -q -k "old_word or first_line" tests/unit/test_house.py
 
 
-@pytest.mark.xfail(strict=False, reason="some files are still to be rewritten")
 def test_no_old_word_of_the_glossary_is_used() -> None:
     found = prose.old_words_in_use()
     assert not found, prose.report(found)

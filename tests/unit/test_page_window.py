@@ -135,7 +135,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def every_gap_is_marked(self) -> None:
         """Check that only new nodes are missing between the first and the last loaded row.
 
-        Edge rows stand for the nodes before and after them.
+        Edge rows represent the nodes before and after them.
         """
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}

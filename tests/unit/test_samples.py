@@ -59,7 +59,7 @@ def test_so_long_the_same() -> None:
         assert shown(stalled) == found, at
 
 
-def test_one_look_shows_nothing_whatever_the_threshold() -> None:
+def test_one_sample_shows_nothing_at_any_threshold() -> None:
     stalled = watcher(same=("newest",), seconds="silence")
     stalled.add(5, [("r", {"newest": None})])
     assert shown(stalled, {"silence": 0}) == []

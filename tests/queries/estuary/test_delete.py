@@ -118,7 +118,9 @@ async def test_parent_and_child_go_together(estuary_db: EstuaryDb, workspace: Wo
     assert await estuary_db.value("SELECT count(*) FROM tasks") == 0
 
 
-async def test_a_child_whose_parent_stays_after_all_still_tells_it(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+async def test_a_child_whose_parent_stays_after_all_still_notifies_it(
+    estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
     parent = await estuary_db.task(32767, wake=-9, beat=3)
     child = await estuary_db.task(32767, parent=parent)
     outcomes = await do(workspace, "delete", [estuary_db.id(parent), estuary_db.id(child)], None, LABEL)

@@ -269,7 +269,7 @@ async def test_a_decodable_message_is_dropped_on_demand_alone(
      ({"position": 1, "digest": digest(sent(SHARD))}, False),
      ({"position": 1, "digest": digest(sent(SHARD)), "decodable": True}, True)],
 )  # fmt: skip
-async def test_the_guards_stand_in_the_statement_itself(
+async def test_the_guards_are_in_the_statement_itself(
     estuary_db: EstuaryDb, workspace: Workspace, given: Any, changes: bool
 ) -> None:
     """Run only the change section, without the refusals before it."""

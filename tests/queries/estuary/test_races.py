@@ -110,7 +110,7 @@ async def test_early_is_when_the_executor_has_given_up(
     assert engine.one.held.get(task) is not held
 
 
-async def test_a_fence_breaks_the_poll_off_and_lets_nobody_in(
+async def test_a_fence_breaks_the_poll_off_and_admits_no_other(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
     task = await estuary_db.task(wake=-1)

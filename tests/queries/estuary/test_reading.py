@@ -346,7 +346,7 @@ async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, 
 
 
 @both_versions
-async def test_detail_tells_messages_with_sender_and_position(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+async def test_detail_shows_messages_with_sender_and_position(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     sender = await estuary_db.task(12)
     task = await estuary_db.task(
         32767,

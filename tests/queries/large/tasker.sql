@@ -73,7 +73,7 @@ SELECT (left(m.task::text, 24) || lpad(to_hex(m.n), 12, '0'))::uuid, m.task, 'wa
        jsonb_build_object('namespace', 'space_' || m.n % 3, 'task_name', 'template_' || m.n % 9)
   FROM made m WHERE m.state = 'error' OR m.n % 60 = 7;
 
--- The engine's queues are there; what lies in them is about steps, old and new, read up to seven times.
+-- The engine's queues exist; their messages are about steps, old and new, read up to seven times.
 DO $$
 DECLARE
     queue text;
