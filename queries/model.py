@@ -241,6 +241,46 @@ class Finding(Record):
     arguments: dict[str, str] = {}  # of the suggested action, from the evidence; `OPEN`: the operator decides
     guard: str = ""  # opaque token that guards the suggested action instead of the node's version
     evidence: dict[str, Any] = {}
+    affects: tuple[str, ...] = ()  # labels of the engines that a finding about the server concerns
+
+
+class Symptom(Record):
+    """Findings of one code that an incident explains. ``n`` counts their nodes."""
+
+    engine: str
+    code: str
+    title: str
+    n: int
+
+
+class Incident(Record):
+    """Findings with one cause, and the findings that this cause explains.
+
+    ``n`` counts distinct nodes, symptoms included; ``capped``: at least. ``action`` is set if it applies to every node
+    in ``node_ids`` with the same ``arguments``; it removes the cause. ``remedy`` says what to do outside of unstick.
+    """
+
+    key: str  # stable while the cause lasts
+    engine: str
+    code: str
+    title: str
+    sentence: str
+    severity: int
+    proof: Proof
+    n: int
+    capped: bool = False
+    since: float | None = None  # the oldest, symptoms included
+    action: str | None = None
+    arguments: dict[str, str] = {}
+    remedy: str = ""
+    symptoms: tuple[Symptom, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of the cause, oldest first
+    explained: tuple[Finding, ...] = ()  # the symptoms' findings, worst first
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        """Return the nodes of the cause."""
+        return tuple(dict.fromkeys(finding.node_id for finding in self.findings))
 
 
 class SkippedFinding(Record):

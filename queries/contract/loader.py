@@ -245,6 +245,7 @@ def _action_faults(spec: EngineSpec) -> Iterator[Fault]:
 def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Iterator[Fault]:
     """Yield findings that name an unknown action, argument, file or threshold."""
     actions = {v.name for v in spec.actions}
+    codes, symptoms = {f.code for f in spec.findings}, {f.symptom for f in spec.findings} - {""}
     for n, finding in enumerate(spec.findings):
         if finding.action and finding.action not in actions:
             yield ("findings", n, "action"), f"finding {finding.code}: there is no action {finding.action!r}"
@@ -254,6 +255,11 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if source not in statements:
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
+        for m, rule in enumerate(finding.explains):
+            for code in sorted(set(rule.findings) - codes):
+                yield ("findings", n, "explains", m, "findings"), f"finding {finding.code}: there is no finding {code!r}"
+            for word in sorted(set(rule.symptoms) - symptoms):
+                yield ("findings", n, "explains", m), f"finding {finding.code}: no finding is a symptom {word!r}"
         if (finding.step is None) != (finding.least is None):
             yield ("findings", n), f"finding {finding.code}: `step` and `least` require each other"
         if finding.per_minute and not finding.grows:

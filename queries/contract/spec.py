@@ -74,14 +74,35 @@ class Status(Record, forbid_unknown_fields=True):
     means: str
 
 
+class Explains(Record, forbid_unknown_fields=True):
+    """Symptoms that a finding explains: their codes, or their ``symptom`` words, or both.
+
+    ``matching`` are evidence fields that must be equal in cause and symptom; ``node`` compares the nodes. Without
+    ``matching``, it explains them in the whole engine.
+    """
+
+    findings: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    matching: tuple[str, ...] = ()
+
+
 class FindingSpec(Record, forbid_unknown_fields=True):
-    """Finding, detected by one query or, with ``sample``, from the console's samples."""
+    """Finding, detected by one query or, with ``sample``, from the console's samples.
+
+    Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
+    """
 
     code: str
     title: str
     severity: int
     sentence: str
     proof: Proof = Proof.VERIFIED
+    cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
+    cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
+    incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
+    symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
+    explains: tuple[Explains, ...] = ()
+    remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
     sample: str | None = None

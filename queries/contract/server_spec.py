@@ -1,0 +1,32 @@
+"""Load the findings about the server: ``queries/server/server.toml`` and its statements."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from queries import duration, strict_toml
+from queries.contract.spec import FindingSpec
+from queries.model import Record
+
+LABEL = "server"  # stands for the server where a finding names its engine
+FOLDER = Path(__file__).parents[1] / LABEL
+
+
+class ServerSpec(Record, forbid_unknown_fields=True):
+    """The content of ``server.toml``."""
+
+    thresholds: dict[str, str | int | float] = {}  # durations or numbers
+    findings: tuple[FindingSpec, ...] = ()
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Thresholds in seconds, or as numbers."""
+        return {name: duration.parse(value) for name, value in self.thresholds.items()}
+
+
+@cache
+def server_spec() -> ServerSpec:
+    """Return the findings about the server."""
+    path = FOLDER / "server.toml"
+    return strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)

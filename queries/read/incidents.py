@@ -1,0 +1,187 @@
+"""Group findings into incidents: one for each cause, with the symptoms that the cause explains. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from math import inf
+
+from queries.contract.server_spec import LABEL
+from queries.contract.spec import Explains, FindingSpec
+from queries.model import Finding, Incident, Record, Symptom, split_id
+from queries.read import sentence
+from queries.read.dead_letters import fold
+
+Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
+Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
+
+
+class Group(Record, eq=False):
+    """Findings of one code with one cause."""
+
+    cause: Cause
+    spec: FindingSpec
+    findings: tuple[Finding, ...]
+
+    @property
+    def engines(self) -> frozenset[str]:
+        """Labels of the engines whose findings it may explain."""
+        return frozenset(label for f in self.findings for label in (f.engine, *f.affects))
+
+
+def incidents(
+    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = ()
+) -> tuple[Incident, ...]:
+    """Return the incidents, worst first, then oldest.
+
+    ``capped``: engine label and code of the findings of which more exist than were read.
+    """
+    groups = _groups(findings, specs)
+    owners = _absorbed(groups)
+    explained: dict[int, list[Finding]] = {}
+    left: dict[int, list[Finding]] = {}
+    for place, group in enumerate(groups):
+        for finding in group.findings:
+            root = _root(owners, place, finding)
+            (left if root == place else explained).setdefault(root, []).append(finding)
+    shown = (
+        _incident(group, left[place], explained.get(place, []), capped)
+        for place, group in enumerate(groups)
+        if place in left
+    )
+    return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
+
+
+def rank(finding: Finding) -> tuple[int, float, str]:
+    """Return the sort key of findings: worst first, then oldest."""
+    return -finding.severity, finding.since if finding.since is not None else inf, finding.node_id
+
+
+def cause_of(spec: FindingSpec, finding: Finding) -> Cause:
+    """Return what identifies the finding's cause."""
+    values = [str(finding.evidence.get(field, "")) for field in spec.cause]
+    values += [fold(str(finding.evidence.get(field, ""))) for field in spec.cause_text]
+    return finding.engine, finding.code, tuple(values)
+
+
+def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
+    """Return findings grouped by cause.
+
+    Findings about the server come first, because they may explain any other.
+    """
+    groups: dict[Cause, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda f: (not f.affects, *rank(f))):
+        groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
+    return [Group(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
+
+
+Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
+"""The group and the findings that explain a finding, by its own group and node."""
+
+
+def _absorbed(groups: list[Group]) -> Owners:
+    """Return what explains each finding. The first group that explains a finding keeps it."""
+    owners: Owners = {}
+    parents: dict[int, set[int]] = {}
+    for place, group in enumerate(groups):
+        for rule in group.spec.explains:
+            causes: dict[tuple[str, ...], list[Finding]] = {}
+            for finding in group.findings:
+                causes.setdefault(_values(rule, finding), []).append(finding)
+            for other, symptoms in enumerate(groups):
+                if other == place or symptoms.cause[0] not in group.engines or not _names(rule, symptoms.spec):
+                    continue
+                if other in _ancestors(parents, place):
+                    continue
+                for finding in symptoms.findings:
+                    found = causes.get(_values(rule, finding))
+                    if found and (other, finding.node_id) not in owners:
+                        owners[other, finding.node_id] = place, found
+                        parents.setdefault(other, set()).add(place)
+    return owners
+
+
+def _names(rule: Explains, spec: FindingSpec) -> bool:
+    return spec.code in rule.findings or (spec.symptom != "" and spec.symptom in rule.symptoms)
+
+
+def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
+    """Return the values of the matching fields. A field that is missing matches nothing."""
+    ids = {"node": finding.node_id}
+    return tuple(
+        str(ids.get(field, finding.evidence.get(field, f"no {field} of {finding.node_id} {finding.code}")))
+        for field in rule.matching
+    )
+
+
+def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
+    """Return the groups that explain a group, directly or through others."""
+    found: set[int] = set()
+    left = [place]
+    while left:
+        for parent in parents.get(left.pop(), set()) - found:
+            found.add(parent)
+            left.append(parent)
+    return found
+
+
+def _root(owners: Owners, place: int, finding: Finding) -> int:
+    """Return the group that a finding is shown in: the one that explains it, and that nothing else explains."""
+    while (place, finding.node_id) in owners:
+        place, causes = owners[place, finding.node_id]
+        finding = next((f for f in causes if (place, f.node_id) not in owners), causes[0])
+    return place
+
+
+def _incident(
+    group: Group, findings: list[Finding], explained: list[Finding], capped: Collection[tuple[str, str]]
+) -> Incident:
+    label, code, values = group.cause
+    spec, first = group.spec, findings[0]
+    explained.sort(key=rank)
+    everything = [*findings, *explained]
+    n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
+    actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
+    same = len(actions) == 1 and first.action is not None
+    text = first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings))
+    return Incident(
+        key=_key(label, code, values),
+        engine=label,
+        code=code,
+        title=spec.title,
+        sentence=text,
+        severity=max(f.severity for f in everything),
+        proof=spec.proof,
+        n=n,
+        capped=any((f.engine, f.code) in capped for f in everything),
+        since=min((f.since for f in everything if f.since is not None), default=None),
+        action=first.action if same else None,
+        arguments=first.arguments if same else {},
+        remedy=spec.remedy,
+        symptoms=tuple(_symptoms(explained)),
+        findings=tuple(findings),
+        explained=tuple(explained),
+    )
+
+
+def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, n: int) -> str:
+    """Return the sentence of an incident with several nodes."""
+    if spec.incident:
+        return sentence.fill(spec.incident, {**first.evidence, "n": n})
+    kind = split_id(first.node_id)[1].replace("_", " ")
+    named = ", ".join(filter(None, values))
+    return f"{n} {kind}s" + (f": {named}." if named else f". The first: {first.sentence}")
+
+
+def _symptoms(explained: list[Finding]) -> Iterator[Symptom]:
+    counts = Counter((f.engine, f.code, f.title) for f in explained)
+    for (engine, code, title), n in counts.most_common():
+        yield Symptom(engine=engine, code=code, title=title, n=n)
+
+
+def _key(label: str, code: str, values: tuple[str, ...]) -> str:
+    """Return ``engine/code``, with a digest of the cause's values if it has any."""
+    if not values:
+        return f"{label}/{code}"
+    return f"{label}/{code}:{hashlib.sha256(chr(0).join(values).encode()).hexdigest()[:6]}"

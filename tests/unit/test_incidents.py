@@ -1,0 +1,103 @@
+"""Grouping of findings into incidents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queries.contract.spec import Explains, FindingSpec
+from queries.model import Finding, Proof
+from queries.read.incidents import incidents
+
+
+def spec(code: str, **fields: Any) -> FindingSpec:
+    return FindingSpec(code=code, title=code, severity=5, sentence="", **fields)
+
+
+SPECS = {
+    "engine": {
+        each.code: each
+        for each in (
+            spec("dead_owner", cause=("worker",), explains=(Explains(findings=("late",), matching=("worker",)),)),
+            spec("late", symptom="late", explains=(Explains(findings=("blocked",), matching=("node",)),)),
+            spec("blocked"),
+            spec("failed", cause_text=("error",)),
+            spec("first", explains=(Explains(findings=("second",)),)),
+            spec("second", explains=(Explains(findings=("first",)),)),
+        )
+    },
+    "server": {"lock": spec("lock", cause=("pid",), explains=(Explains(symptoms=("late",)),))},
+}
+
+
+def found(code: str, node: int, *, engine: str = "engine", affects: tuple[str, ...] = (), **evidence: Any) -> Finding:
+    return Finding(
+        engine=engine,
+        node_id=f"{engine}/task:{node}",
+        code=code,
+        title=code,
+        sentence=f"sentence {node}",
+        severity=5,
+        proof=Proof.VERIFIED,
+        evidence=evidence,
+        affects=affects,
+        since=float(node),
+    )
+
+
+def shown(*findings: Finding) -> list[tuple[str, int, dict[str, int]]]:
+    """Return code, number of nodes, and symptoms of each incident."""
+    return [(i.code, i.n, {s.code: s.n for s in i.symptoms}) for i in incidents(findings, SPECS)]
+
+
+def test_findings_with_one_cause_are_one_incident() -> None:
+    assert shown(found("dead_owner", 1, worker="a"), found("dead_owner", 2, worker="a")) == [("dead_owner", 2, {})]
+
+
+def test_findings_with_different_causes_are_apart() -> None:
+    one, other = found("dead_owner", 1, worker="a"), found("dead_owner", 2, worker="b")
+    assert shown(one, other) == [("dead_owner", 1, {}), ("dead_owner", 1, {})]
+
+
+def test_errors_are_compared_without_ids_and_numbers() -> None:
+    findings = [found("failed", n, error=f"gateway timeout after {n} ms") for n in range(50)]
+    assert shown(*findings, found("failed", 60, error="no such card")) == [("failed", 50, {}), ("failed", 1, {})]
+
+
+def test_a_cause_absorbs_only_matching_symptoms() -> None:
+    late = [found("late", 3, worker="a"), found("late", 4, worker="b")]
+    assert shown(found("dead_owner", 1, worker="a"), *late) == [("dead_owner", 2, {"late": 1}), ("late", 1, {})]
+
+
+def test_a_cause_absorbs_the_symptoms_of_its_symptoms() -> None:
+    chain = found("dead_owner", 1, worker="a"), found("late", 3, worker="a"), found("blocked", 3)
+    assert shown(*chain, found("late", 4, worker="b")) == [
+        ("dead_owner", 2, {"late": 1, "blocked": 1}),
+        ("late", 1, {}),
+    ]
+
+
+def test_the_server_explains_symptoms_of_the_engines_it_affects() -> None:
+    lock = found("lock", 0, engine="server", affects=("engine",), pid=1)
+    assert shown(lock, found("late", 1), found("late", 2)) == [("lock", 2, {"late": 2})]
+    elsewhere = found("lock", 0, engine="server", affects=("other",), pid=1)
+    assert sorted(shown(elsewhere, found("late", 1))) == [("late", 1, {}), ("lock", 0, {})]
+
+
+def test_findings_that_explain_each_other_are_shown_once() -> None:
+    assert shown(found("first", 1), found("second", 2)) == [("first", 2, {"second": 1})]
+
+
+def test_nodes_are_counted_once() -> None:
+    assert shown(found("dead_owner", 1, worker="a"), found("late", 1, worker="a")) == [("dead_owner", 1, {"late": 1})]
+
+
+def test_a_partial_number_is_marked() -> None:
+    (incident,) = incidents([found("blocked", 1)], SPECS, {("engine", "blocked")})
+    assert incident.capped
+
+
+def test_the_key_is_that_of_the_cause() -> None:
+    (one,) = incidents([found("dead_owner", 1, worker="a")], SPECS)
+    (same,) = incidents([found("dead_owner", 7, worker="a")], SPECS)
+    (other,) = incidents([found("dead_owner", 1, worker="b")], SPECS)
+    assert one.key == same.key != other.key
