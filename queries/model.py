@@ -242,6 +242,7 @@ class Finding(Record):
     guard: str = ""  # opaque token that guards the suggested action instead of the node's version
     evidence: dict[str, Any] = {}
     affects: tuple[str, ...] = ()  # labels of the engines that a finding about the server concerns
+    suspected: bool = False  # shown only as the cause of symptoms that nothing else explains
 
 
 class Symptom(Record):

@@ -257,7 +257,10 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
             yield ("findings", n, "code"), f"finding {finding.code}: {source}.sql is missing"
         for m, rule in enumerate(finding.explains):
             for code in sorted(set(rule.findings) - codes):
-                yield ("findings", n, "explains", m, "findings"), f"finding {finding.code}: there is no finding {code!r}"
+                yield (
+                    ("findings", n, "explains", m, "findings"),
+                    f"finding {finding.code}: there is no finding {code!r}",
+                )
             for word in sorted(set(rule.symptoms) - symptoms):
                 yield ("findings", n, "explains", m), f"finding {finding.code}: no finding is a symptom {word!r}"
         if (finding.step is None) != (finding.least is None):

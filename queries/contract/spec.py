@@ -116,6 +116,44 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     seconds: str | None = None  # threshold: least duration
 
 
+class WorkerIndex(Record, forbid_unknown_fields=True):
+    """Index that a worker's dequeue needs.
+
+    A valid btree index that starts with ``columns`` meets it. ``ddl`` is the engine's own statement that creates it.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    ddl: str
+
+
+class Worker(Record, forbid_unknown_fields=True):
+    """Actions of one kind of worker in the database.
+
+    The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that do not exist in this variant are skipped.
+    ``path``: its statements use unqualified names, so its search_path must include the schema.
+    """
+
+    title: str
+    privileges: tuple[str, ...]
+    sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
+    channels: tuple[str, ...] = ()  # that it notifies or listens to
+    indexes: tuple[WorkerIndex, ...] = ()
+    path: bool = False
+    proof: Proof = Proof.VERIFIED
+
+
+class Own(Record, forbid_unknown_fields=True):
+    """Objects on the engine's tables that belong to the engine.
+
+    They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are checks, foreign keys (also those of other tables that refer to the
+    engine's) and unique indexes.
+    """
+
+    triggers: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+
+
 class Argument(Record, forbid_unknown_fields=True):
     """A value that an action requires from the operator."""
 
@@ -198,3 +236,5 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
     actions: tuple[Action, ...] = ()
+    workers: tuple[Worker, ...] = ()
+    own: Own = Own()

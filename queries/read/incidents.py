@@ -48,7 +48,7 @@ def incidents(
     shown = (
         _incident(group, left[place], explained.get(place, []), capped)
         for place, group in enumerate(groups)
-        if place in left
+        if place in left and (place in explained or not all(f.suspected for f in group.findings))
     )
     return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
 
@@ -68,10 +68,10 @@ def cause_of(spec: FindingSpec, finding: Finding) -> Cause:
 def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
     """Return findings grouped by cause.
 
-    Findings about the server come first, because they may explain any other.
+    Findings about the server come first, because they may explain any other. Suspected ones come last.
     """
     groups: dict[Cause, list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: (not f.affects, *rank(f))):
+    for finding in sorted(findings, key=lambda f: (f.suspected, not f.affects, *rank(f))):
         groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
     return [Group(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
 
