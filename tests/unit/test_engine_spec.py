@@ -56,7 +56,7 @@ BROKEN = [
     (change(TOML, 'needs = ["timer_by_task"]', 'needs = ["timers"]'), TOML, '["timers"]',
      "action wake: needs 'timers', which is not defined"),
     (change(TOML, 'action = "wake"', 'action = "awake"'), TOML, '"awake"', "there is no action 'awake'"),
-    (change(TOML, 'code = "starved"', 'code = "hungry"'), TOML, '"hungry"',
+    (change(TOML, 'code = "compute_bound"', 'code = "hungry"'), TOML, '"hungry"',
      "finding hungry: findings/hungry.sql is missing"),
     (change(TOML, 'times = "spinning_polls"', 'times = "spins"'), TOML, '"spins"',
      "finding spinning: there is no threshold 'spins'"),

@@ -1,6 +1,6 @@
 -- Tasks with an expired heartbeat that are not due: no executor takes them. Usually caused by a manual change.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout by type
+-- $2 limits jsonb: heartbeat_timeout by type; names
 -- $3 page int: maximum number of rows
 -- Reads the 5,000 tasks with the oldest heartbeat.
 -- needs: task_by_heartbeat
@@ -13,7 +13,8 @@ WITH held AS MATERIALIZED (
 )
 (SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.heartbeat) THEN extract(epoch FROM t.heartbeat)::float8 END AS since,
         jsonb_build_object('heartbeat', date_trunc('second', t.heartbeat)::timestamp::text,
-                           'due', coalesce('due only at ' || t.wake_at, 'never due')) AS evidence
+                           'due', coalesce('due only at ' || t.wake_at, 'never due'),
+                           'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
    FROM held t
   WHERE t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
     AND t.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)

@@ -1,6 +1,6 @@
 -- Tasks whose state waits for children, while no task has them as parent.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: pending, by type
+-- $2 limits jsonb: pending, by type; names
 -- $3 page int: maximum number of rows
 -- needs: task_scan, task_by_parent
 -- needs of ids: task_by_parent
@@ -16,7 +16,7 @@ WITH waiting AS MATERIALIZED (
      AND $2::jsonb -> 'pending' ? t.task_type::text
      AND NOT EXISTS (SELECT FROM :"schema".tasks c WHERE c.parent_id = t.task_id AND c.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8)
 )
-SELECT 'task:' || w.task_id AS id, NULL::float8 AS since, jsonb_build_object('state', w.shown) AS evidence
+SELECT 'task:' || w.task_id AS id, NULL::float8 AS since, jsonb_build_object('state', w.shown, 'type', coalesce($2::jsonb -> 'names' ->> w.task_type::text, 'type ' || w.task_type)) AS evidence
   FROM waiting w
  WHERE coalesce(jsonb_path_match(w.state::jsonb, ($2::jsonb -> 'pending' ->> w.task_type::text)::jsonpath, '{}', true), false)
  ORDER BY w.task_id

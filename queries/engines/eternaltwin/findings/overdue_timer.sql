@@ -5,7 +5,7 @@
 -- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
         jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'infinite' END,
-                           'status', t.status, 'kind', t.kind, 'revision', t.revision) AS evidence
+                           'status', t.status, 'kind', t.kind, 'kind_version', t.kind_version, 'revision', t.revision) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline
            FROM (SELECT task_id, deadline FROM :"schema".task_timer
                   WHERE deadline < now()
@@ -13,7 +13,7 @@
           WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
-  CROSS JOIN LATERAL (SELECT o.status, o.kind, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
+  CROSS JOIN LATERAL (SELECT o.status, o.kind, o.kind_version, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status = 'Blocked'
     AND m.deadline < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'overdue_timer', $2::jsonb ->> 'overdue_timer')::float8)
   ORDER BY m.deadline, m.task_id

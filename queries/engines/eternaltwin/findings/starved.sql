@@ -4,7 +4,7 @@
 -- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx backwards, at most 5,000 rows.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.created_at)::float8 AS since,
-        jsonb_build_object('created_at', date_trunc('second', t.created_at)::text, 'kind', t.kind || ' v' || t.kind_version) AS evidence
+        jsonb_build_object('created_at', date_trunc('second', t.created_at)::text, 'kind', t.kind, 'kind_version', t.kind_version) AS evidence
    FROM (SELECT * FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t
   WHERE (t.polled_at).time IS NULL
     AND t.created_at < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'starved', $2::jsonb ->> 'starved')::float8)

@@ -1,0 +1,44 @@
+"""Incidents of agent_jobs: one line for each cause."""
+
+from __future__ import annotations
+
+from queries.workspace import Workspace
+from tests.db.agent_jobs import LABEL, AgentJobsDb
+from tests.queries.incident_groups import incidents_of
+
+DAY = 86400
+
+
+async def test_a_stalled_queue_explains_its_overdue_jobs(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    await agent_jobs_db.job("completed", age=DAY, ended=DAY - 20)
+    for n in range(8):
+        await agent_jobs_db.job(age=3600 - n)
+    shown = await incidents_of(mirror, LABEL)
+    (incident,) = shown.pop("queue_stalled")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"overdue": 8}
+    assert incident.action is None
+    assert incident.remedy
+
+
+async def test_job_ids_that_restarted_explain_rows_of_other_jobs(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    for n in range(3):
+        await agent_jobs_db.job("completed", age=9 * DAY, ended=60, number=n + 1)
+    await agent_jobs_db.job("completed", age=8 * DAY, ended=8 * DAY - 20, number=900)
+    await agent_jobs_db.job("completed", age=300, ended=280, number=4)
+    shown = await incidents_of(mirror, LABEL)
+    (incident,) = shown.pop("job_ids_restarted")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"completed_by_wrong_job": 3}
+
+
+async def test_completions_that_were_not_recorded_are_one_incident(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace
+) -> None:
+    for n in range(6):
+        await agent_jobs_db.job(age=3600 - n)
+    await agent_jobs_db.job("completed", age=60, ended=30)
+    shown = await incidents_of(mirror, LABEL)
+    (incident,) = shown.pop("completion_not_recorded")
+    assert not shown
+    assert (incident.n, incident.action) == (6, "mark_failed")

@@ -1,0 +1,50 @@
+"""Incidents of eternaltwin: one line for each cause."""
+
+from __future__ import annotations
+
+from queries.workspace import Workspace
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.incident_groups import incidents_of
+
+
+async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    for _ in range(5):
+        await eternaltwin_db.task(polled=None, revision=0, age=900)
+        await eternaltwin_db.task(status="Blocked", polled=700, age=900, timer=-700)
+        await eternaltwin_db.task(polled=700, age=900)
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("runner_silent")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"starved": 5, "overdue_timer": 5}
+    assert incident.action is None
+    assert incident.remedy
+
+
+async def test_a_version_that_no_runner_supports_explains_its_tasks(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.task(kind="SendEmail", version=2, polled=1)
+    for _ in range(6):
+        await eternaltwin_db.task(kind="SendEmail", version=1, polled=900, age=7200)
+        await eternaltwin_db.task(kind="SendEmail", version=1, polled=None, age=7200)
+    await eternaltwin_db.task(kind="Sleep", polled=None, age=7200)
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown["version_behind"]
+    assert (incident.n, incident.action) == (12, None)
+    assert {s.code: s.n for s in incident.symptoms} == {"starved": 6}
+    (other,) = shown["starved"]
+    assert other.n == 1
+
+
+async def test_blocked_tasks_of_finished_jobs_are_one_incident(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    for _ in range(4):
+        job = await eternaltwin_db.job()
+        await eternaltwin_db.task(job, kind="Archive", status="Complete", age=7200)
+        await eternaltwin_db.task(job, kind="Page", status="Blocked", age=3600, polled=3000)
+    await eternaltwin_db.task()
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("orphaned_task")
+    assert not shown
+    assert (incident.n, incident.action) == (4, "cancel")
