@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo check test lint format bench screenshots clean
+.PHONY: demo check test drills lint format bench screenshots clean
 
 demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
@@ -20,6 +20,9 @@ check: lint ## lint and the fast tests, in under a minute
 
 test: .venv/.dev ## all tests, on real servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+drills: .venv/.dev ## set up incidents on a real server; print what the console says about each (DRILLS=locked for some)
+	@$(BIN)/python -m tests.drills $(DRILLS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -1,0 +1,84 @@
+"""Run drills and print a table: cause, line 1, action, incidents, verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+
+from tests.drills.catalog import DRILLS
+from tests.drills.drill import Drill, Result, run
+from tests.servers import PostgresServer
+
+WIDTHS = (17, 44, 26, 14, 3)
+
+
+def main(words: list[str]) -> int:
+    """Run the drills whose names contain all words.
+
+    Return 1 if a drill fails that is expected to pass.
+    """
+    chosen = [d for d in DRILLS if all(word in d.key for word in words)]
+    server = PostgresServer()
+    server.start()
+    began = time.monotonic()
+    print(row("engine", "cause", "line 1", "action", "n", "verdict"))
+    try:
+        results = [(drill, one(drill, server)) for drill in chosen]
+    finally:
+        server.close()
+    summary(results)
+    print(f"{time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f}")
+    return int(any(wrong and not drill.todo for drill, wrong in results))
+
+
+def one(drill: Drill, server: PostgresServer) -> tuple[str, ...]:
+    """Run a drill, print its row, and return what is wrong."""
+    own = PostgresServer() if drill.alone else None
+    if own:
+        own.start()
+    try:
+        result = asyncio.run(run(drill, own or server))
+    except Exception as error:  # a broken drill is one row of the table
+        print(row(drill.engine, drill.name, "", "", "", f"BROKEN {type(error).__name__}: {error}"), flush=True)
+        return ("BROKEN",)
+    finally:
+        if own:
+            own.close()
+    show(result)
+    return result.wrong
+
+
+def show(result: Result) -> None:
+    drill, first = result.drill, result.first
+    line = f"{first.engine}/{first.code}" if first else "nothing"
+    verdict = "; ".join(result.wrong) or "ok"
+    if drill.todo and result.wrong:
+        verdict += f"  (to do: {drill.todo})"
+    print(row(drill.engine, drill.name, line, (first and first.action) or "-", len(result.incidents), verdict))
+    if first and result.wrong:
+        for incident in result.incidents[:4]:
+            print(f"{'':18}{incident.severity} {incident.code}: {incident.sentence}"[:240])
+    sys.stdout.flush()
+
+
+def summary(results: list[tuple[Drill, tuple[str, ...]]]) -> None:
+    """Print the totals."""
+    causes = [(drill, wrong) for drill, wrong in results if not drill.control]
+    controls = [(drill, wrong) for drill, wrong in results if drill.control]
+    kinds = [text.split()[0] for _, wrong in results for text in wrong]
+    print(
+        f"\n{sum(not wrong for _, wrong in causes)} of {len(causes)} causes are ok,"
+        f" {sum(not wrong for _, wrong in controls)} of {len(controls)} controls are quiet."
+    )
+    print(", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds))))
+
+
+def row(*cells: object) -> str:
+    *most, last = map(str, cells)
+    return " ".join(f"{cell[:width]:{width}}" for cell, width in zip(most, WIDTHS, strict=True)) + f" {last}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""A drill, what the console shows in it, and the verdict.
+
+Decorators collect the drills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from queries.model import Incident
+from queries.workspace import Workspace
+from tests.drills.console import shown
+from tests.drills.scene import Scene
+from tests.drills.todo import TODO
+from tests.servers import PostgresServer
+
+Cause = Callable[[Scene], Awaitable[str | None]]
+
+LOW = 3  # the worst severity of a line that a healthy database may show
+DRILLS: list[Drill] = []
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A cause, and what the console must say about it.
+
+    ``line``: accepted codes of line 1. ``names``: texts that its sentence must contain; the cause may return one more.
+    ``actions``: accepted suggestions, None for none. ``most``: the largest number of incidents. A control has no
+    ``line``.
+    """
+
+    name: str
+    engine: str
+    cause: Cause
+    line: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    actions: tuple[str | None, ...] = (None,)
+    most: int = 2
+    watch: float = 0.0  # seconds of samples
+    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # thresholds and options of engines
+    limits: dict[str, float] = field(default_factory=dict)  # thresholds of the findings about the server
+    alone: bool = False  # needs a server for itself
+
+    @property
+    def key(self) -> str:
+        return f"{self.engine}: {self.name}"
+
+    @property
+    def todo(self) -> str:
+        """Return why it may still fail, or ""."""
+        return TODO.get(self.key, "")
+
+    @property
+    def control(self) -> bool:
+        return not self.line
+
+
+@dataclass(frozen=True)
+class Result:
+    """Incidents that the console showed.
+
+    ``wrong`` says what is wrong with them; it is empty if nothing is.
+    """
+
+    drill: Drill
+    incidents: tuple[Incident, ...]
+    wrong: tuple[str, ...]
+
+    @property
+    def first(self) -> Incident | None:
+        return self.incidents[0] if self.incidents else None
+
+
+def drill(engine: str, line: str | tuple[str, ...], **options: Any) -> Callable[[Cause], Cause]:
+    """Register a cause as a drill. Its name is the function's."""
+
+    def register(cause: Cause) -> Cause:
+        codes = (line,) if isinstance(line, str) else line
+        DRILLS.append(Drill(cause.__name__.replace("_", " "), engine, cause, line=codes, **options))
+        return cause
+
+    return register
+
+
+def control(engine: str, **options: Any) -> Callable[[Cause], Cause]:
+    """Register a suspicious but healthy situation."""
+    return drill(engine, (), **options)
+
+
+async def run(asked: Drill, server: PostgresServer) -> Result:
+    """Set up the scene, add the cause, read the console, and judge."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with Scene(server, asked.engine) as scene:
+            await scene.fill()
+            named = await asyncio.wait_for(asked.cause(scene), 120)
+            workspace = await Workspace.open(
+                scene.console_dsn, asked.overrides, file=Path(folder) / "audit_log.jsonl", **scene.console
+            )
+            try:
+                incidents = await asyncio.wait_for(shown(workspace, asked.watch, asked.limits), 60 + asked.watch)
+            finally:
+                await workspace.close()
+    names = (*asked.names, named) if named else asked.names
+    return Result(asked, incidents, tuple(wrong(asked, incidents, names)))
+
+
+def wrong(asked: Drill, incidents: tuple[Incident, ...], names: tuple[str, ...]) -> list[str]:
+    """Return what an operator would be misled by."""
+    if asked.control:
+        return [f"FALSE ALARM {i.code}" for i in incidents if i.severity > LOW]
+    if not incidents:
+        return ["FALSE ALL-CLEAR"]
+    first, found = incidents[0], []
+    if first.code not in asked.line:
+        found.append(f"CAUSE is not {' or '.join(asked.line)}")
+    elif missing := [name for name in names if name not in first.sentence]:
+        found.append(f"LINE does not name {', '.join(missing)}")
+    if first.action not in asked.actions:
+        found.append(f"ACTION {first.action}")
+    if len(incidents) > asked.most:
+        found.append(f"FLOOD {len(incidents)}")
+    return found

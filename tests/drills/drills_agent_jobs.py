@@ -1,0 +1,1 @@
+"""Causes in this engine: none yet."""

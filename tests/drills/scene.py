@@ -1,0 +1,178 @@
+"""A database with one engine, its executors, and the other people who use it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, Self, TypeAlias
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from console.demo.engine import CONNECTION_ERRORS
+from tests.drills import surroundings
+from tests.servers import PostgresServer
+
+Connection: TypeAlias = "asyncpg.Connection[Any]"
+
+TICK = 0.05
+# Every column that holds a time, with the expression that makes it older. Estuary marks an idle task by a heartbeat in
+# the year 1.
+TIMES = """
+SELECT format('UPDATE %1$s SET %2$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$s FOR UPDATE SKIP LOCKED))',
+              c.oid::regclass, string_agg(format(CASE WHEN b.typtype = 'c'
+                THEN '%1$I = CASE WHEN %1$I IS NOT NULL THEN row((%1$I).time - $1::interval, (%1$I).salt)::'
+                     || b.typname || ' END'
+                ELSE '%1$I = CASE WHEN %1$I > ''1990-01-01'' THEN %1$I - $1::interval ELSE %1$I END' END,
+                a.attname), ', '))
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b ON b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
+ WHERE c.relkind = 'r' AND c.relnamespace::regnamespace::text IN ('public', 'pgmq')
+   AND b.typname IN ('timestamptz', 'timestamp', 'job_tick')
+ GROUP BY c.oid
+"""
+
+
+class Scene:
+    """One drill's database, to use with ``async with``.
+
+    It ends every session that it opened.
+
+
+    ``worker``: role of the executors, which is no superuser. ``rows``: the engine's writer of rows.
+    """
+
+    def __init__(self, server: PostgresServer, engine: str) -> None:
+        self.server = server
+        self.engine = surroundings.ENGINES[engine]()
+        self.console: dict[str, Any] = {}  # options of the workspace
+        self.worker = ""
+        self.rows: Any = None
+        self._sessions: list[Connection] = []
+        self._working: asyncio.Task[None] | None = None
+        self._waiting: list[asyncio.Task[Any]] = []
+        self._roles: list[str] = []
+        self.errors: list[str] = []  # that the executors met
+
+    async def __aenter__(self) -> Self:
+        self.dsn = self.console_dsn = self.server.fresh(self.engine.name)
+        self.admin = await self.session("drill")
+        self.sql, self.value = self.admin.execute, self.admin.fetchval
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+        for task in self._waiting:
+            task.cancel()
+        await asyncio.gather(*self._waiting, return_exceptions=True)
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            for gid in await self.admin.fetch("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"):
+                await self.sql(f"ROLLBACK PREPARED '{gid[0]}'")
+        for session in self._sessions:
+            session.terminate()
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            self.server.sql(f"DROP DATABASE IF EXISTS {self.database} WITH (FORCE)")
+            for role in self._roles:
+                self.server.sql(f"DROP ROLE IF EXISTS {role}")
+
+    @property
+    def database(self) -> str:
+        return urlsplit(self.dsn).path.strip("/")
+
+    async def fill(self) -> None:
+        """Insert the healthy surroundings and let the executors work for a moment."""
+        await self.engine.fill(self)
+        self.worker = await self.role("worker")
+        await self.sql("ANALYZE")
+        await self.work()
+
+    # People and programs
+
+    async def role(self, prefix: str, *, grants: bool = True) -> str:
+        """Create a role that may use the engine's tables."""
+        name = self.server.unique(prefix)
+        self.server.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{name}'")
+        self._roles.append(name)
+        for schema in ("public", *(("pgmq",) if self.engine.name == "tasker" else ())) if grants else ():
+            await self.sql(f"GRANT USAGE ON SCHEMA {schema} TO {name}")
+            for what in ("TABLES", "SEQUENCES", "FUNCTIONS"):
+                await self.sql(f"GRANT ALL ON ALL {what} IN SCHEMA {schema} TO {name}")
+        return name
+
+    async def session(self, application: str = "psql", role: str = "") -> Connection:
+        """Open a session, which lasts until the drill ends."""
+        dsn = self.server.dsn(self.database, user=role, password=role) if role else self.dsn
+        settings = {"application_name": application, "search_path": "public", "TimeZone": "UTC"}
+        session = await asyncpg.connect(dsn, server_settings=settings)
+        self._sessions.append(session)
+        return session
+
+    async def wait_in(self, session: Connection, sql: str, *values: Any) -> None:
+        """Start a statement that will wait for a lock, and return when it does."""
+        pid = session.get_server_pid()
+        self._waiting.append(asyncio.create_task(session.execute(sql, *values)))
+        await self.until(f"SELECT count(*) > 0 FROM pg_locks WHERE pid = {pid} AND NOT granted")
+
+    async def until(self, sql: str, seconds: float = 10.0) -> None:
+        """Wait until a query returns true."""
+        for _ in range(int(seconds / 0.05)):
+            if await self.value(sql):
+                return
+            await asyncio.sleep(0.05)
+        raise TimeoutError(sql)
+
+    # Executors
+
+    async def work(self, ticks: int = 6) -> None:
+        """Let executors work for some ticks, and end them properly."""
+        session = await self.session(f"{self.engine.name} worker", self.worker)
+        worker = self.engine.executor(session)
+        for _ in range(ticks):
+            await worker.tick()
+            await asyncio.sleep(0.01)
+        await session.close()
+
+    async def start(self) -> None:
+        """Start executors that run until the drill ends.
+
+        They survive errors, as real ones do.
+        """
+        if self._working is None:
+            self._working = asyncio.create_task(self._run())
+            await asyncio.sleep(0.4)
+
+    async def stop(self) -> None:
+        """Kill the executors. The server takes back what they had not committed."""
+        working, self._working = self._working, None
+        if working is not None:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                session = await self.session(f"{self.engine.name} worker", self.worker)
+            except CONNECTION_ERRORS as error:
+                self.errors.append(str(error))
+                await asyncio.sleep(TICK)
+                continue
+            try:
+                worker = self.engine.executor(session)
+                while not session.is_closed():
+                    with contextlib.suppress(asyncpg.InterfaceError):
+                        try:
+                            await worker.tick()
+                        except (asyncpg.PostgresError, OSError) as error:
+                            self.errors.append(str(error))
+                    await asyncio.sleep(TICK)
+            finally:
+                session.terminate()
+
+    # Time
+
+    async def pass_time(self, seconds: float) -> None:
+        """Make every row older, except locked ones, as if that time had passed."""
+        async with self.admin.transaction():
+            await self.sql("SET LOCAL session_replication_role = replica")  # without triggers
+            for (update,) in await self.admin.fetch(TIMES):
+                await self.sql(update.replace("$1::interval", f"interval '{seconds} seconds'"))

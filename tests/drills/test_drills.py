@@ -1,0 +1,35 @@
+"""Each drill as a test. ``make drills`` shows the same as a table."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.drills.catalog import DRILLS
+from tests.drills.drill import Drill, run
+from tests.drills.todo import TODO
+from tests.servers import PostgresServer
+
+
+def parameter(drill: Drill) -> object:
+    marks = [pytest.mark.xfail(reason=drill.todo, strict=False)] if drill.todo else []
+    return pytest.param(drill, id=drill.key.replace(" ", "-"), marks=marks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if not d.alone])
+async def test_drill(drill: Drill, server: PostgresServer) -> None:
+    result = await run(drill, server)
+    assert result.wrong == (), result.first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if d.alone])
+async def test_drill_on_its_own_server(drill: Drill, own_server: PostgresServer) -> None:
+    result = await run(drill, own_server)
+    assert result.wrong == (), result.first
+
+
+def test_names_are_unique_and_known() -> None:
+    names = [drill.key for drill in DRILLS]
+    assert len(set(names)) == len(names)
+    assert set(TODO) <= set(names)

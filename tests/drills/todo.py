@@ -1,0 +1,25 @@
+"""Drills that may still fail, and what is missing.
+
+Remove a line when its drill passes.
+"""
+
+TODO: dict[str, str] = {
+    "eternaltwin: runner killed": "overdue timers without an Available task do not show that the runner is down",
+    "eternaltwin: runner killed over night": "runner_silent explains overdue_timer and starved",
+    "eternaltwin: runner hangs while connected": "runner_stalled and runner_silent are one cause",
+    "eternaltwin: deploy without a kind": "the kind is the cause of starved",
+    "eternaltwin: deploy that cannot read states": "due and skipped",
+    "eternaltwin: runner clock ahead then killed": "clocks",
+    "eternaltwin: runner clock behind": "clocks",
+    "eternaltwin: overflowed backoff": "due times far ahead",
+    "tasker: gateway down": "one error of several kinds of task is one incident",
+    "tasker: deploy without a worker": "no_worker explains stale_soon",
+    "tasker: worker killed by the kernel": "orphaned_claim explains stale_soon",
+    "tasker: queue purged": "message_lost explains stale_soon",
+    "tasker: results purged": "result_not_delivered explains stale_soon",
+    "tasker: queue dropped": "a queue that does not exist",
+    "tasker: dependency cycle": "can never continue",
+    "tasker: typo in a namespace": "no_worker explains stale_soon",
+    "tasker: overflowed backoff": "due times far ahead",
+    "tasker: disk full in steps": "blocked_by_failures explains failed_step",
+}
