@@ -10,7 +10,7 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 ,
 \ir ../parts/ended_tasks.sql
 , stamped AS (
-  SELECT s.workflow_step_uuid, s.checkpoint,
+  SELECT s.workflow_step_uuid, s.task_uuid, s.metadata ->> 'worker_uuid' AS worker, s.checkpoint,
          CASE WHEN c.at[1] IS NOT NULL
               THEN make_date(c.at[1]::int, c.at[2]::int, 1) + make_interval(days => c.at[3]::int - 1, hours => c.at[4]::int,
                                                                             mins => c.at[5]::int, secs => c.at[6]::int) END AS at
@@ -21,7 +21,8 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 )
 (SELECT 'step:' || b.workflow_step_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
         jsonb_build_object('checkpoint', b.at::text, 'cursor', left(b.checkpoint ->> 'cursor', 80), 'items', b.checkpoint -> 'items_processed',
-                           'age', date_trunc('second', now() - b.at)::text) AS evidence
+                           'age', date_trunc('second', now() - b.at)::text,
+                           'worker', coalesce(b.worker, 'not recorded'), 'task', b.task_uuid) AS evidence
    FROM stamped b
   WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'batch')::float8)
   ORDER BY b.at, b.workflow_step_uuid

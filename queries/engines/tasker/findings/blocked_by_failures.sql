@@ -21,7 +21,7 @@ resting AS (SELECT o.task_uuid FROM open_tasks o),
 \ir ../parts/failed_steps.sql
 (SELECT 'task:' || b.task_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
         jsonb_build_object('failed', coalesce(f.steps, 0), 'steps', coalesce(f.names, 'none'), 'message', coalesce(f.message, 'no message'),
-                           'entered', date_trunc('second', b.at)::text) AS evidence
+                           'entered', date_trunc('second', b.at)::text, 'task', b.task_uuid) AS evidence
    FROM asked b
    LEFT JOIN (SELECT f.task_uuid, count(*) AS steps, left(string_agg(f.name, ', ' ORDER BY f.workflow_step_uuid), 200) AS names,
                      (array_agg(left(f.message, 200) ORDER BY f.workflow_step_uuid))[1] AS message

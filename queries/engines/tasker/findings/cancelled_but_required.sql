@@ -52,7 +52,7 @@ waiting AS MATERIALIZED (
 \ir ../parts/ended_tasks.sql
 (SELECT 'step:' || s.from_step_uuid AS id, extract(epoch FROM min(s.created_at))::float8 AS since,
         jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200), 'waiting', count(*),
-                           'cancelled', date_trunc('second', min(s.created_at))::text) AS evidence
+                           'cancelled', date_trunc('second', min(s.created_at))::text, 'task', min(s.task_uuid::text)) AS evidence
    FROM waiting s
    JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
   WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)

@@ -2,7 +2,7 @@
 -- kinds: dead_letter
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 page int: maximum number of rows
--- Indexes: those of the included part, idx_task_transitions_state_lookup. Look up the oldest first, which are often
+-- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the oldest first, which are often
 -- sufficient, then all others at once.
 WITH
 \ir ../parts/dead_letters.sql
@@ -29,12 +29,20 @@ in_error AS (
   SELECT d.*
     FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
+),
+found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT $2::int),
+-- Tasks that were in the hands of workers belong to a queue.
+their_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
+   WHERE t.task_uuid = ANY (ARRAY(SELECT f.task_uuid FROM found f WHERE f.original_state = 'steps_in_process'))
 )
 (SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
-        jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
-          'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
-   FROM in_error d
-  ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
-  LIMIT $2::int)
+        jsonb_strip_nulls(jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
+          'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid, 'queue', 'worker_' || p.name || '_queue')) AS evidence
+   FROM found d
+   LEFT JOIN their_tasks t ON t.task_uuid = d.task_uuid
+   LEFT JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+   LEFT JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+  ORDER BY d.dlq_timestamp, d.dlq_entry_uuid)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

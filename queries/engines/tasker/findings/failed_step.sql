@@ -15,7 +15,8 @@ WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
                       WHEN coalesce(s.attempts, 0) >= coalesce(s.max_attempts, 3) THEN 'it has no attempts left'
                       ELSE 'its error was treated as final' END,
           'message', coalesce(left(s.results #>> '{error,message}', 300), 'no message'),
-          'error_type', s.results #>> '{error,error_type}', 'failed', date_trunc('second', s.at)::text) AS evidence
+          'error_type', coalesce(s.results #>> '{error,error_type}', 'not recorded'), 'failed', date_trunc('second', s.at)::text,
+          'task', s.task_uuid) AS evidence
    FROM open_steps s
   WHERE s.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)

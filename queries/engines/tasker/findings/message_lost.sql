@@ -17,7 +17,7 @@ step_tasks AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, s.task_uuid, t.named_task_uuid FROM open_steps s FULL JOIN their_tasks t ON t.task_uuid = s.task_uuid
 ),
 handed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
+  SELECT s.workflow_step_uuid, s.task_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
     FROM step_tasks s
     JOIN :"schema".named_tasks n ON n.named_task_uuid = s.named_task_uuid
     JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
@@ -29,7 +29,7 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
 , sizes AS MATERIALIZED (SELECT m.queue_name, count(*) AS n FROM messages m GROUP BY m.queue_name)
 (SELECT 'step:' || h.workflow_step_uuid AS id, extract(epoch FROM h.at)::float8 AS since,
         jsonb_build_object('queue', h.queue, 'enqueued', date_trunc('second', h.at)::text,
-          'messages', coalesce(z.n, 0),
+          'messages', coalesce(z.n, 0), 'task', h.task_uuid,
           'there', CASE WHEN EXISTS (SELECT FROM queues q WHERE q.queue_name = h.queue) THEN 'the queue exists' ELSE 'the queue does not exist' END) AS evidence
    FROM handed h LEFT JOIN sizes z ON z.queue_name = h.queue
   WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed

@@ -29,20 +29,20 @@ current_steps AS MATERIALIZED (
    WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT o.workflow_step_uuid FROM step_ids o))
 )
 (SELECT b.id, extract(epoch FROM b.at)::float8 AS since,
-        jsonb_build_object('what', b.what, 'transitions', b.transitions, 'last', coalesce(b.last, 'none')) AS evidence
+        jsonb_build_object('what', b.what, 'transitions', b.transitions, 'last', coalesce(b.last, 'none'), 'task', b.task_uuid) AS evidence
    FROM (
-     SELECT 'task:' || t.task_uuid AS id, 'task' AS what, t.created_at AS at,
+     SELECT 'task:' || t.task_uuid AS id, t.task_uuid, 'task' AS what, t.created_at AS at,
             (SELECT count(*) FROM :"schema".task_transitions y WHERE y.task_uuid = t.task_uuid) AS transitions,
             (SELECT y.to_state FROM :"schema".task_transitions y WHERE y.task_uuid = t.task_uuid ORDER BY y.sort_key DESC LIMIT 1) AS last
        FROM task_ids o
        CROSS JOIN LATERAL (SELECT t.task_uuid, t.created_at FROM :"schema".tasks t WHERE t.task_uuid = o.task_uuid OFFSET 0) AS t
       WHERE o.task_uuid NOT IN (SELECT c.task_uuid FROM current_tasks c)
      UNION ALL
-     SELECT 'step:' || s.workflow_step_uuid, 'step', s.created_at,
+     SELECT 'step:' || s.workflow_step_uuid, s.task_uuid, 'step', s.created_at,
             (SELECT count(*) FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = s.workflow_step_uuid),
             (SELECT y.to_state FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = s.workflow_step_uuid ORDER BY y.sort_key DESC LIMIT 1)
        FROM step_ids o
-       CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.created_at FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS s
+       CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.task_uuid, s.created_at FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS s
       WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)
         AND EXISTS (SELECT FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = o.workflow_step_uuid)) AS b
   WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'broken')::float8)

@@ -16,7 +16,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
 asked AS (SELECT w.task_uuid FROM waiting w),
 \ir ../parts/readiness.sql
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
-        jsonb_build_object('state', w.to_state, 'waited', date_trunc('second', now() - w.at)::text, 'ready', k.ready) AS evidence
+        jsonb_build_object('state', w.to_state, 'waited', date_trunc('second', now() - w.at)::text, 'ready', k.ready, 'task', w.task_uuid) AS evidence
    FROM waiting w
    JOIN summed k ON k.task_uuid = w.task_uuid
   WHERE k.failed = 0 AND k.ready > 0

@@ -21,7 +21,7 @@ waiting AS MATERIALIZED (
 , asked AS (SELECT w.task_uuid FROM waiting w),
 \ir ../parts/readiness.sql
 (SELECT 'task:' || w.task_uuid AS id, extract(epoch FROM w.at)::float8 AS since,
-        jsonb_build_object('state', w.to_state, 'steps', k.total, 'entered', date_trunc('second', w.at)::text) AS evidence
+        jsonb_build_object('state', w.to_state, 'steps', k.total, 'entered', date_trunc('second', w.at)::text, 'task', w.task_uuid) AS evidence
    FROM waiting w
    JOIN summed k ON k.task_uuid = w.task_uuid
   WHERE k.done = k.total

@@ -26,7 +26,7 @@ asked AS (SELECT w.task_uuid FROM waiting w),
    WHERE k.ready_at < now() - make_interval(secs => ($2::jsonb ->> 'not_picked_up')::float8)
 )
 (SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.since)::float8 AS since,
-        jsonb_build_object('state', l.to_state, 'waited', date_trunc('second', now() - l.since)::text,
+        jsonb_build_object('task', l.task_uuid, 'state', l.to_state, 'waited', date_trunc('second', now() - l.since)::text,
           'what', CASE WHEN l.to_state = 'pending' THEN 'It has been pending' ELSE l.ready || ' of its steps have been ready' END) AS evidence
    FROM late l
   ORDER BY l.since, l.task_uuid

@@ -18,7 +18,7 @@ stale AS MATERIALIZED (
 ),
 in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- IS TRUE: hashed subplan
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
-        jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text) AS evidence
+        jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text, 'task', o.task_uuid) AS evidence
    FROM open_tasks o
   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
     AND o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f)

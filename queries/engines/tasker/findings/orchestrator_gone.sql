@@ -23,7 +23,7 @@ moving AS MATERIALIZED (
 at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM moving m)) IS TRUE) -- IS TRUE: hashed subplan
 (SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.at)::float8 AS since,
         jsonb_build_object('state', l.to_state, 'entered', date_trunc('second', l.at)::text,
-          'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded')) AS evidence
+          'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded'), 'task', l.task_uuid) AS evidence
    FROM late l
   WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
   ORDER BY l.at, l.task_uuid

@@ -33,7 +33,7 @@ usual AS MATERIALIZED (
 )
 (SELECT 'step:' || c.workflow_step_uuid AS id, extract(epoch FROM c.at)::float8 AS since,
         jsonb_build_object('age', date_trunc('second', now() - c.at)::text, 'silent', date_trunc('second', now() - c.heard)::text, 'attempt', coalesce(c.attempts, 0),
-          'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'unknown'), 'worker', coalesce(c.worker, 'not recorded')) AS evidence
+          'usual', coalesce(round(u.p95::numeric, 1) || ' s', 'unknown'), 'worker', coalesce(c.worker, 'not recorded'), 'task', c.task_uuid) AS evidence
    FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
   WHERE c.heard < now() - make_interval(secs => least(coalesce(($2::jsonb ->> 'orphaned_factor')::float8 * u.p95, 0), 1e9))
   ORDER BY c.at, c.workflow_step_uuid

@@ -24,7 +24,7 @@ current AS MATERIALIZED (
 judged AS MATERIALIZED (SELECT r.queue_name, r.m, x.to_state FROM returned r FULL JOIN current x ON x.workflow_step_uuid = r.step)
 (SELECT 'message:' || j.queue_name || '/' || (j.m ->> 'id') AS id, (j.m ->> 'at')::float8 AS since,
        jsonb_build_object('queue', j.queue_name, 'reads', (j.m ->> 'read')::int, 'state', coalesce(j.to_state, 'unknown'),
-         'step', coalesce(j.m ->> 'step', '?'),
+         'step', coalesce(j.m ->> 'step', '?'), 'task', coalesce(j.m ->> 'task', '?'),
          'why', CASE WHEN j.to_state IN ('complete', 'cancelled', 'resolved_manually') THEN 'Its step is already ' || j.to_state
                      ELSE 'No reader could process it' END) AS evidence
   FROM judged j

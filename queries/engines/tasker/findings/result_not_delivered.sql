@@ -11,7 +11,7 @@ WITH wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_e
 ,
 \ir ../parts/ended_tasks.sql
 , handed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.at, s.to_state
+  SELECT s.workflow_step_uuid, s.task_uuid, s.at, s.to_state
     FROM open_steps s
    WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
      AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
@@ -22,7 +22,7 @@ queues AS MATERIALIZED (
 \ir ../parts/messages.sql
 (SELECT 'step:' || h.workflow_step_uuid AS id, extract(epoch FROM h.at)::float8 AS since,
         jsonb_build_object('state', h.to_state, 'entered', date_trunc('second', h.at)::text,
-                           'messages', (SELECT count(*) FROM messages)) AS evidence
+                           'messages', (SELECT count(*) FROM messages), 'task', h.task_uuid) AS evidence
    FROM handed h
   WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND (SELECT count(*) FROM messages) < 2000

@@ -20,7 +20,7 @@ dead_lettered AS MATERIALIZED (
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 judged AS (
-  SELECT o.task_uuid, o.to_state, o.at, o.born, extract(epoch FROM now() - o.at)::float8 AS spent,
+  SELECT o.task_uuid, o.to_state, o.at, o.born, n.task_namespace_uuid, extract(epoch FROM now() - o.at)::float8 AS spent,
          extract(epoch FROM now() - o.born)::float8 AS age, ($2::jsonb ->> 'stale_lifetime')::float8 AS lifetime,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
@@ -41,9 +41,14 @@ asked AS (SELECT l.task_uuid FROM late l),
 (SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
         jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
           'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
-          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next run' ELSE 'soon' END) AS evidence,
-        coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS suggest
-   FROM late j LEFT JOIN summed k ON k.task_uuid = j.task_uuid
+          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next run' ELSE 'soon' END,
+          'task', j.task_uuid, 'help', h.help, 'queue', 'worker_' || p.name || '_queue') AS evidence,
+        h.help AS suggest
+   FROM late j
+   JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = j.task_namespace_uuid
+   LEFT JOIN summed k ON k.task_uuid = j.task_uuid
+  CROSS JOIN LATERAL (SELECT coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total,
+                                      false) AS help) AS h
   ORDER BY j.at, j.task_uuid)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL FROM more
