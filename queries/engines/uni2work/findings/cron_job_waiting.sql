@@ -6,7 +6,9 @@
 -- needs: write_last_exec
 -- Indexes: the start of queued_job_pkey; unique_cron_last_exec, one lookup for all found rows.
 WITH waiting AS MATERIALIZED (
-  SELECT q.id, q.content, q.creation_time
+  SELECT q.id, q.content, q.creation_time,
+\ir ../parts/kind.sql
+         AS kind
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
    WHERE q.write_last_exec
      AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
@@ -16,7 +18,7 @@ WITH waiting AS MATERIALIZED (
 )
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
-                           'last', coalesce(date_trunc('second', l."time")::text, 'never recorded')) AS evidence
+                           'last', coalesce(date_trunc('second', l."time")::text, 'never recorded'), 'kind', w.kind) AS evidence
    FROM waiting w
    LEFT JOIN (SELECT c.job, c."time" FROM :"schema".cron_last_exec c WHERE c.job = ANY (ARRAY(SELECT content FROM waiting))) AS l ON l.job = w.content
   ORDER BY w.creation_time, w.id)

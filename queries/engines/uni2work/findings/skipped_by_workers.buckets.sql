@@ -10,19 +10,25 @@ WITH
 \ir ../parts/flow.sql
 ,
 \ir ../parts/skipped.sql
-, throttled AS MATERIALIZED (
+, named AS MATERIALIZED (
+  SELECT p.*, q.content ->> 'job' AS job,
+\ir ../parts/kind.sql
+         AS kind
+    FROM skipped p JOIN :"schema".queued_job q ON q.id = p.id
+),
+throttled AS MATERIALIZED (
   SELECT p.id, b.ident::text AS bucket
-    FROM skipped p
-    JOIN :"schema".queued_job q ON q.id = p.id
-    JOIN :"schema".token_bucket b ON b.ident::text = $2::jsonb -> 'throttled_by' ->> (q.content ->> 'job')
+    FROM named p
+    JOIN :"schema".token_bucket b ON b.ident::text = $2::jsonb -> 'throttled_by' ->> p.job
    WHERE b.last_value <= 0
 )
 (SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
-        jsonb_build_object('created_at', date_trunc('second', p.creation_time)::text, 'waiting', p.waiting, 'of', p.n,
+        jsonb_strip_nulls(jsonb_build_object('created_at', date_trunc('second', p.creation_time)::text, 'waiting', p.waiting, 'of', p.n,
                            'why', CASE WHEN t.id IS NULL THEN 'It fails at once and returns to the queue, or the application cannot read it'
-                                       ELSE 'Its job kind is throttled: the token bucket ' || t.bucket || ' is empty' END) AS evidence,
+                                       ELSE 'Its job kind is throttled: the token bucket ' || t.bucket || ' is empty' END,
+                           'kind', p.kind, 'bucket', t.bucket)) AS evidence,
         t.id IS NULL AS suggest
-   FROM skipped p LEFT JOIN throttled t ON t.id = p.id
+   FROM named p LEFT JOIN throttled t ON t.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)

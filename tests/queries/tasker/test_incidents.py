@@ -1,0 +1,83 @@
+"""Incidents of tasker: one line for each cause."""
+
+from __future__ import annotations
+
+from console.demo.tasker.data import Data
+from console.demo.tasker.protocol import RESULTS
+from console.demo.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending
+from tests.db.tasker import LABEL, TaskerDb
+from tests.queries.incident_groups import incidents_of
+
+MINUTE, HOUR = 60.0, 3600.0
+GATEWAY = "503 from http://10.0.0.7:8080 after {} ms"
+
+
+async def test_steps_that_fail_with_one_error_are_one_incident(tasker_db: TaskerDb, data: Data) -> None:
+    for n in range(20):
+        steps = {"check_return": complete(HOUR), "refund_card": failed(900, error=GATEWAY.format(n))}
+        data.task("refund", state="blocked_by_failures", ago=890, steps=steps)
+    dead = [
+        data.task("refund", state="error", ago=600, steps={"refund_card": failed(900, error=GATEWAY.format(n))})
+        for n in range(3)
+    ]
+    for made in dead:
+        data.dead_letter(made, age=600)
+    data.task("refund", state="blocked_by_failures", ago=890, steps={"refund_card": failed(900, error="card declined")})
+    await tasker_db.write(data)
+    shown = await incidents_of(tasker_db.workspace, LABEL)
+    incidents = sorted(shown.pop("failed_step"), key=lambda i: i.n)
+    assert not shown
+    assert [(i.n, {s.code: s.n for s in i.symptoms}) for i in incidents] == [
+        (2, {"blocked_by_failures": 1}),
+        (46, {"blocked_by_failures": 20, "dead_letter": 3}),
+    ]
+    assert {i.action for i in incidents} == {"retry"}
+
+
+async def test_the_claims_of_a_worker_are_one_incident(tasker_db: TaskerDb, data: Data) -> None:
+    for _ in range(6):
+        data.task("refund", ago=HOUR, age=2 * HOUR, steps={"check_return": claimed(HOUR)})
+    batch = {"deliver_batch": claimed(HOUR, checkpoint={"cursor": 1}, stamped=HOUR)}
+    data.task("newsletter", ago=HOUR, age=2 * HOUR, steps=batch)
+    data.task("refund", ago=60, steps={"check_return": claimed(30)})
+    await tasker_db.write(data)
+    shown = await incidents_of(tasker_db.workspace, LABEL)
+    (incident,) = shown.pop("orphaned_claim")
+    assert not shown
+    assert incident.action == "release"
+    assert {s.code: s.n for s in incident.symptoms} == {"batch_stalled": 1, "stale_soon": 7}
+
+
+async def test_a_missing_orchestrator_explains_what_is_late(tasker_db: TaskerDb, data: Data) -> None:
+    made = data.task("refund", ago=20 * MINUTE, steps={"check_return": handed_in(20 * MINUTE)})
+    data.message(made, "check_return", age=20 * MINUTE, queue=RESULTS)
+    for _ in range(3):
+        data.task("refund", state="pending", ago=20 * MINUTE)
+        data.task("refund", state="waiting_for_dependencies", ago=HOUR + 300, steps={"check_return": pending(2 * HOUR)})
+        data.task("refund", state="initializing", ago=20 * MINUTE)
+    await tasker_db.write(data)
+    shown = await incidents_of(tasker_db.workspace, LABEL)
+    (incident,) = shown.pop("no_orchestrator")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {
+        "not_picked_up": 3,
+        "no_longer_polled": 3,
+        "orchestrator_gone": 3,
+        "stale_soon": 3,
+    }
+    assert (incident.action, bool(incident.remedy)) == (None, True)
+
+
+async def test_a_missing_worker_explains_the_tasks_of_its_queue(tasker_db: TaskerDb, data: Data) -> None:
+    for _ in range(4):
+        made = data.task("refund", ago=28 * MINUTE, age=HOUR, steps={"check_return": enqueued(28 * MINUTE)})
+        data.message(made, "check_return", age=28 * MINUTE)
+    dead = data.task("refund", state="error", ago=10 * MINUTE, age=HOUR, steps={"check_return": enqueued(45 * MINUTE)})
+    data.message(dead, "check_return", age=45 * MINUTE)
+    data.dead_letter(dead, was="steps_in_process", age=600)
+    await tasker_db.write(data)
+    shown = await incidents_of(tasker_db.workspace, LABEL)
+    (incident,) = shown.pop("no_worker")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"stale_soon": 4, "dead_letter": 1}
+    assert (incident.action, bool(incident.remedy)) == (None, True)
