@@ -144,7 +144,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
     await tui.press("C")
     await tui.wait_for(lambda: tui.app.session.works and len(tui.app.session.works[0].results) >= 4)
     own_server.halt("immediate")
-    await tui.wait_for("Server lost, retrying in", "stop: s")
+    await tui.wait_for("Server lost, retrying in", "s stops")
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         await lose_the_server_in_a_bulk(tui, own_server)
         await tui.press("s")
         work = tui.app.session.works[0]
-        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Go on")
+        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Resume")
         done = len(work.results) - work.stopped
         assert 0 < done < 60
     own_server.start()

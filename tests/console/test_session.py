@@ -231,7 +231,7 @@ async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, ete
         await tui.press("asterisk")
         await tui.wait_for("600 marked")
         await tui.action("C")
-        await tui.wait_for("The first 500 of 600 nodes were dry-run", "Will change 500")
+        await tui.wait_for("first 500 of 600 nodes", "Will change 500")
         await tui.press("C")
         await tui.wait_for("600 changed", "Close")
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600

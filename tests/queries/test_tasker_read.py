@@ -86,7 +86,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
             "tasks.created_at is of type timestamptz, not timestamp",
         ),
         ("ALTER TYPE dlq_reason ADD VALUE 'bored'", "the enum type dlq_reason has"),
-        ("DROP TABLE tasks_dlq CASCADE", "there is no tasks_dlq"),
+        ("DROP TABLE tasks_dlq CASCADE", "but no tasks_dlq"),
         (
             (
                 "ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
