@@ -447,7 +447,5 @@ async def test_the_variant_of_an_engine_is_always_shown(server: PostgresServer, 
             await tui.wait_for(f"agent_jobs ({profile})")
         await tui.press("question_mark")
         text = await tui.wait_for(f"profile: {profile} (", ": actions")
-        assert ("Bull, in Redis, schedules" in text) == (profile == "mirror"), (
-            "actions of the other are not listed"
-        )
+        assert ("Bull, in Redis, schedules" in text) == (profile == "mirror"), "actions of the other are not listed"
     server.drop(dsn)
