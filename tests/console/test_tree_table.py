@@ -13,7 +13,7 @@ from textual.theme import Theme
 
 from console.model.forest import EdgeRow
 from console.tui import keymap, theme
-from console.tui.widgets.columns import TASKS, Column, layout, recorded
+from console.tui.widgets.columns import TASKS, TreeColumn, layout, recorded
 from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
@@ -547,7 +547,7 @@ async def test_another_forest_and_other_columns_can_be_shown() -> None:
         await pilot.press("end", "e")
         other = type(app.table.forest)()
         other.set_children(None, nodes(["x"]), complete=True)
-        only = Column(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
+        only = TreeColumn(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
         app.table.show(other, [only])
         await pilot.pause()
         assert app.text() == ["  entry", "▌ ▸ TASK X"]

@@ -124,7 +124,7 @@ async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: Agen
     await agent_jobs_db.connection.execute("ROLLBACK")
     await jobs.counts()
     assert not jobs.variant.unrecognised
-    assert jobs.engine.limits["profile"] == "table"
+    assert jobs.engine.settings["profile"] == "table"
     await workspace.close()
 
 

@@ -214,7 +214,7 @@ NEEDS = {"task_by_job", "timer_by_task", "job_by_created", "task_by_status", "ta
 
 async def test_a_small_table_meets_every_need(look: Open) -> None:
     found = reader(await look(tables())).found
-    assert found.have == NEEDS
+    assert found.met_needs == NEEDS
     assert found.indexed == set()
     assert {n.ddl.split()[3] for n in found.missing()} == {
         "task__job_id__created_at__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__status__idx"
@@ -246,7 +246,7 @@ async def test_a_large_table_wants_an_index(
 ) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
     found = reader(await look(tables(change=index))).found
-    assert found.have == found.indexed == met
+    assert found.met_needs == found.indexed == met
 
 
 @both_versions

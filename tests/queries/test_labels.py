@@ -167,11 +167,11 @@ async def test_thresholds_of_a_label_win_over_those_of_the_engine(two: str, add:
     add('"b/c"')
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(two, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    limits = {r.found.schema: r.engine.limits for r in workspace.engines.values()}
-    assert {(schema, of["stale"], of["silent"]) for schema, of in limits.items()} == {
+    settings = {r.found.schema: r.engine.settings for r in workspace.engines.values()}
+    assert {(schema, of["stale"], of["silent"]) for schema, of in settings.items()} == {
         ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
     }  # fmt: skip
-    assert limits["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
+    assert settings["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
     await workspace.close()
 
 
@@ -181,7 +181,7 @@ async def test_the_settings_of_a_label_also_hold_for_an_engine_that_is_alone(
     add("archive")
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    assert workspace.engines["uni2work"].engine.limits["silent"] == 3.0
+    assert workspace.engines["uni2work"].engine.settings["silent"] == 3.0
     await workspace.close()
 
 
@@ -196,7 +196,7 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
     )
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
     chosen = {
-        r.found.schema: (r.engine.limits["profile"], r.engine.limits["group"]) for r in workspace.engines.values()
+        r.found.schema: (r.engine.settings["profile"], r.engine.settings["group"]) for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
     assert all(any("from the settings" in note for note in r.variant.notes) for r in workspace.engines.values())

@@ -210,7 +210,7 @@ class DeadScreen(PageScreen):
             return _of_group(row.group, width)
         part = self._board.parts.get(row.engine)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
-        only = formatting.only(part.only) if part and part.only else ""
+        only = formatting.scope_note(part.scope) if part and part.scope else ""
         lines = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
         return lines + (wrapped(ddl, width, "bold", 0) if ddl else [])
 

@@ -1,6 +1,6 @@
 -- Ready tasks of a type without a running poll: no process serves the type. Reported once for each type, at its oldest task.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout and dequeue_interval by type; names
+-- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names
 -- $3 page int: maximum number of rows
 -- Index: idx_tasks_ready_at, the first 5,000 rows and the last 5,000 before now(): tasks being polled are due, too.
 WITH due AS MATERIALIZED (
