@@ -39,7 +39,7 @@ def plain(found: list[Spans]) -> str:
     return "\n".join(map(spans.text, found))
 
 
-def harmless(found: list[Spans]) -> None:
+def check_no_controls(found: list[Spans]) -> None:
     for line in found:
         assert not hidden(spans.text(line)), line
 
@@ -84,14 +84,14 @@ def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
 def test_differences_are_harmless(
     before: dict[str, object] | None, after: dict[str, object] | None, width: int
 ) -> None:
-    harmless(row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
+    check_no_controls(row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
 
 
 @given(NASTY, st.lists(NASTY, min_size=1, max_size=4), st.integers(10, 200))
 def test_pieces_are_harmless(text: str, cells: list[str], width: int) -> None:
-    harmless([lines.heading(text, text), lines.plain(text), *lines.wrapped(text, width)])
-    harmless(lines.pairs([(text, text)], width))
-    harmless(lines.table(cells, [cells, cells], width))
+    check_no_controls([lines.heading(text, text), lines.plain(text), *lines.wrapped(text, width)])
+    check_no_controls(lines.pairs([(text, text)], width))
+    check_no_controls(lines.table(cells, [cells, cells], width))
 
 
 @given(
@@ -127,14 +127,14 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     record = AuditLogEntry(
         id="1", at=NOW, role=text, os_user=text, host=text, engine="s", schema=text, action=text, reason=text
     )
-    harmless(detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", entries=[record]))
-    harmless(audit_entry.entry_page(record, width))
+    check_no_controls(detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", entries=[record]))
+    check_no_controls(audit_entry.entry_page(record, width))
 
 
 @pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])
 def test_times_at_the_ends_of_the_range(instant: float) -> None:
     page = Detail(node=node(created_at=instant, changed_at=instant, due_at=instant, cpu=instant, poll=instant), at=NOW)
-    harmless(detail.detail(page, 80, now=NOW, engine=None, helps=lambda _: "", entries=[]))
+    check_no_controls(detail.detail(page, 80, now=NOW, engine=None, helps=lambda _: "", entries=[]))
 
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.lists(st.text(max_size=30), max_size=4), st.integers(1, 100))
