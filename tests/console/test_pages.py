@@ -84,7 +84,9 @@ def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
 def test_differences_are_harmless(
     before: dict[str, object] | None, after: dict[str, object] | None, width: int
 ) -> None:
-    check_no_controls(row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
+    check_no_controls(
+        row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width)
+    )
 
 
 @given(NASTY, st.lists(NASTY, min_size=1, max_size=4), st.integers(10, 200))
