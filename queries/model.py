@@ -144,14 +144,14 @@ class Availability(Record):
 class Page(Record):
     """Nodes in order, read at ``at`` (server clock).
 
-    ``cursor`` fetches the next page; None at the end. ``only`` describes the part that was read if no cursor leads to
+    ``cursor`` fetches the next page; None at the end. ``scope`` describes the part that was read if no cursor leads to
     the rest, for example ``500 users``.
     """
 
     nodes: tuple[Node, ...]
     at: float
     cursor: str | None = None
-    only: str = ""
+    scope: str = ""
     scan_required: ScanRequired | None = None
 
 
@@ -175,13 +175,13 @@ class DeadLetter(Record):
 class DeadLetters(Record):
     """Dead letters, worst and oldest first.
 
-    ``cursor``, ``only`` and ``scan_required`` are as in `Page`.
+    ``cursor``, ``scope`` and ``scan_required`` are as in `Page`.
     """
 
     dead_letters: tuple[DeadLetter, ...]
     at: float
     cursor: str | None = None
-    only: str = ""
+    scope: str = ""
     scan_required: ScanRequired | None = None
 
 
@@ -218,7 +218,7 @@ class DeadLetterReport(Record):
     dead_letters: tuple[DeadLetter, ...] = ()
     groups: tuple[Group, ...] = ()
     capped: bool = False  # there may be more
-    only: str = ""  # as in a `Page`
+    scope: str = ""  # as in a `Page`
     scan_required: ScanRequired | None = None
     unreadable: str = ""  # why they cannot be read
 

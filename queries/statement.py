@@ -7,9 +7,10 @@ import re
 
 from queries.model import Record
 
-PARAMETERS = frozenset(
-    "ids places versions args changes copied operator reason id parent cursor page query bytes have limits".split()  # noqa: SIM905
+_PARAMETERS = (
+    "ids places versions args changes copied operator reason id parent cursor page query bytes met_needs settings"
 )
+PARAMETERS = frozenset(_PARAMETERS.split())
 
 
 class EngineFileError(Exception):

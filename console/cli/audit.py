@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
+from console.text import spans
+from console.text.pages.audit_entry import entry_page, summary
+from console.text.pages.lines import BLANK
+from console.text.spans import UNLIMITED, Spans
 from queries.model import AuditLogEntry, Record
 
 
@@ -29,7 +32,11 @@ async def audit_log(target: Target, node_id: str | None, *, limit: int, after: s
         entries, cursor = await workspace.audit_entries(after, limit, node_id)
         place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
-    output_for(target).answer(answer, lambda: _lines(answer, node_id))
+    output = output_for(target)
+    if node_id is None:
+        output.answer(answer, lambda: (spans.text(summary(entry)) for entry in entries))
+    else:
+        output.page(answer, lambda cells: _pages(entries, node_id, cells))
     if closed:
         say(closed)
     elif not entries:
@@ -39,10 +46,6 @@ async def audit_log(target: Target, node_id: str | None, *, limit: int, after: s
     return int(bool(closed))
 
 
-def _lines(answer: Entries, node_id: str | None) -> Iterator[str]:
-    for entry in answer.entries:
-        yield tables.entry(entry)
-        if node_id is not None:
-            about = [result for result in entry.results if result.id == node_id]
-            yield from (f"  {line}" for line in tables.results(about))
-            yield from (f"  {line}" for line in tables.changes(c for c in entry.changes if c.id == node_id))
+def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
+    pages = [entry_page(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries]
+    return [line for page in pages for line in (*page, BLANK)][:-1]

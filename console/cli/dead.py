@@ -37,19 +37,19 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
 async def _part(reader: Reader, limit: int) -> DeadLetterReport:
     meaning = reader.engine.spec.dead
     found: list[DeadLetter] = []
-    cursor, at, scan_required, only = None, None, None, ""
+    cursor, at, scan_required, scope = None, None, None, ""
     try:
         while True:
             page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
             found += page.dead_letters
-            cursor, at, scan_required, only = page.cursor, page.at, page.scan_required, page.only
+            cursor, at, scan_required, scope = page.cursor, page.at, page.scan_required, page.scope
             if cursor is None or len(found) > limit:
                 break
     except LostError:
         raise
     except DatabaseError as error:
         return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
-    capped = len(found) > limit or bool(only)
+    capped = len(found) > limit or bool(scope)
     groups = dead_letters.grouped(found[:limit], capped=capped)
     return DeadLetterReport(
         engine=reader.label,
@@ -58,7 +58,7 @@ async def _part(reader: Reader, limit: int) -> DeadLetterReport:
         dead_letters=tuple(dead_letter for dead_letters_of in groups.values() for dead_letter in dead_letters_of),
         groups=tuple(groups),
         capped=capped,
-        only=only,
+        scope=scope,
         scan_required=scan_required,
     )
 
@@ -68,7 +68,7 @@ def _text(part: DeadLetterReport) -> Iterator[str]:
     if part.scan_required is not None:
         ddl = f" ({part.scan_required.ddl})" if part.scan_required.ddl else ""
         yield f"  Not read: {part.scan_required.why}{ddl}"
-    elif not part.unreadable and not part.dead_letters and not part.only:
+    elif not part.unreadable and not part.dead_letters and not part.scope:
         yield "  No dead letters."
     at = part.at or 0.0
     rest = iter(part.dead_letters)
@@ -77,8 +77,8 @@ def _text(part: DeadLetterReport) -> Iterator[str]:
         for dead_letter in islice(rest, group.n):
             since = "" if dead_letter.since is None else f"  since {formatting.age(at - dead_letter.since)} ago"
             yield f"       {dead_letter.node.id}  {fate(dead_letter.was, dead_letter.is_now)}{since}"
-    if part.only:
-        yield f"  There may be more: {formatting.only(part.only)}."
+    if part.scope:
+        yield f"  There may be more: {formatting.scope_note(part.scope)}."
     elif part.capped:
         yield "  There are more: --limit shows more."
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 import msgspec
 
-from console.cli import prompts, tables
+from console.cli import prompts
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.output import output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
+from console.text.pages.action import dry_run_page, result_page
+from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
@@ -76,7 +78,7 @@ async def do(
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
         if preview:
             shown = _with(dry_run, gone)
-            output_for(target).answer(shown, lambda: _dry_run_text(shown, variants))
+            output_for(target).page(shown, lambda cells: _page(dry_run, variants, gone, cells))
             return exit_code(shown.results)
         done, end = await _confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
@@ -99,14 +101,14 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
             left = bulk.left
             if not left:
                 say(f"The bulk {name} is complete.")
-                output_for(target).answer(Outcomes(results=found), lambda: tables.results(found))
+                _print(target, Outcomes(results=found))
                 return exit_code(found)
             say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes remain. {head.reason}")
             variants = _variants(reader, head.action, list(left))
             again = await _dry_run_again(workspace, bulk)
             dry_run = bulk_list.remaining(head, again, left)
             if preview:
-                output_for(target).answer(dry_run, lambda: _dry_run_text(dry_run, variants))
+                output_for(target).page(dry_run, lambda cells: _page(dry_run, variants, (), cells))
                 return exit_code(dry_run.results)
             done, end = await _confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, bulk)
             if done is None:
@@ -154,7 +156,7 @@ async def _confirm_and_commit(
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
         or bool(dry_run.wait and dry_run.for_now)
     )
-    if possible and not _go_on(target, workspace, variants, _with(dry_run, gone), yes, confirm):
+    if possible and not _go_on(target, workspace, variants, dry_run, gone, yes, confirm):
         say("Nothing was changed.")
         return None, CommitEnd()
     if not possible:
@@ -173,7 +175,7 @@ def _report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Re
         xid=done.xid,
         audit_log=done.audit_log,
     )
-    output_for(target).answer(outcomes, lambda: tables.results(outcomes.results))
+    _print(target, outcomes)
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if left and end.bulk:
@@ -229,17 +231,14 @@ def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
     return msgspec.structs.replace(dry_run, results=results)
 
 
-def _dry_run_text(dry_run: DryRun, variants: Sequence[Action]) -> Iterator[str]:
-    """Yield the rows that will change, the skipped nodes, and what the engine does."""
-    yield from tables.changes(dry_run.changes)
-    yield from tables.results(dry_run.results, would=True)
-    beyond = len(dry_run.versions) - sum(r.id in dry_run.versions for r in dry_run.results)
-    if beyond > 0:
-        yield f"{beyond} more nodes follow; only the first {perform.CHUNK} were dry-run."
-    if any(result.outcome is Outcome.CHANGED for result in dry_run.results):
-        for action in variants:
-            assumed = " (assumed)" if action.proof == "assumed" else ""
-            yield f"{action.title}: {action.effect} {action.next}{assumed}".rstrip()
+def _page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
+    """Return the lines of a dry run, with all of its rows and nodes."""
+    return dry_run_page(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
+
+
+def _print(target: Target, outcomes: Outcomes) -> None:
+    """Print the outcomes of all nodes."""
+    output_for(target).page(outcomes, lambda cells: result_page(outcomes.results, cells, limit=UNLIMITED))
 
 
 def _could_wait(dry_run: DryRun) -> Iterator[str]:
@@ -254,6 +253,7 @@ def _go_on(
     workspace: Workspace,
     variants: Sequence[Action],
     dry_run: DryRun,
+    gone: Sequence[Result],
     yes: bool,
     confirm: str | None,
 ) -> bool:
@@ -262,11 +262,11 @@ def _go_on(
     Raises UsageError.
     """
     if not target.json:
-        say(*_dry_run_text(dry_run, variants))
+        say(*output_for(target).text(lambda cells: _page(dry_run, variants, gone, cells)))
     server = workspace.server
     place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
-    question = f"{variants[0].title}: {number} of {len(dry_run.results)} nodes on {place}."
+    question = f"{variants[0].title}: {number} of {len(dry_run.results) + len(gone)} nodes on {place}."
     if dry_run.wait and dry_run.for_now:
         question += f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor holds."
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)

@@ -18,12 +18,9 @@ from queries.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from console.target import Target
+    from console.text.spans import Make
 
 _INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
-
-
-class Whole(str):
-    """A line for copying, which is not cropped to the terminal."""
 
 
 class Output:
@@ -41,21 +38,35 @@ class Output:
         else:
             self._write(self._fitting(line) for line in text())
 
+    def page(self, record: object, make: Make) -> None:
+        """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""
+        if self.json:
+            self.answer(record, lambda: ())
+        else:
+            self._write(self.text(make))
+
+    def text(self, make: Make) -> Iterator[str]:
+        """Yield the lines of ``make``, whole if stdout is not a terminal."""
+        from console.text import spans
+
+        for line in make(self.width or spans.UNLIMITED):
+            yield self._plain(spans.text(line).rstrip())
+
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""
         self._write(map(safe_text, text))
 
     def _fitting(self, line: str) -> str:
-        whole, line = isinstance(line, Whole), safe_text(line)
-        if self.ascii and not line.isascii():
-            from console.text.ascii import to_ascii
-
-            line = to_ascii(line).encode("ascii", "backslashreplace").decode()
-        if self.width is None or whole:
-            return line
         from console.text.formatting import crop
 
-        return crop(line, self.width, self.ascii)
+        line = self._plain(line)
+        return line if self.width is None else crop(line, self.width, self.ascii)
+
+    def _plain(self, line: str) -> str:
+        from console.text.ascii import to_ascii
+
+        line = safe_text(line)
+        return to_ascii(line).encode("ascii", "backslashreplace").decode() if self.ascii else line
 
     def _write(self, lines: Iterable[str]) -> None:
         with _closed_pipe_allowed(sys.stdout):

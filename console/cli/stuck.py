@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from console.cli import tables
-from console.cli.output import Whole, output_for, say
+from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
-from console.text import formatting
+from console.text.pages import findings as pages
+from console.text.pages.lines import BLANK, plain
+from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
 from queries.model import Finding, Findings, SkippedFinding
 from queries.read.reader import Reader
@@ -45,7 +47,7 @@ async def stuck(target: Target, *, engine: str | None, limit: int, watch: float 
             code = code or int(bool(lines))
         watched = [finding for reader in readers for finding in reader.watched()]
     answer = _merged(parts, watched, [*failed, *(_unwatched(readers) if watch is None else ())])
-    output_for(target).answer(answer, lambda: _text(answer, [reader.label for reader in readers]))
+    output_for(target).page(answer, lambda cells: _lines(answer, [reader.label for reader in readers], cells))
     return code
 
 
@@ -100,13 +102,13 @@ def _merged(parts: list[Findings], watched: list[Finding], unwatched: Iterable[S
     )
 
 
-def _text(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
-    for finding in answer.found:
-        since = "" if finding.since is None else f"  since {formatting.age(answer.at - finding.since)} ago"
-        yield f"{finding.severity}  {finding.title}{since}  {finding.node_id}"
-        yield f"   {finding.sentence}" + (" (assumed)" if finding.proof == "assumed" else "")
-        if finding.action:
-            yield Whole(f"   → {tables.command(finding)}")
+def _lines(answer: Findings, labels: Sequence[str], cells: int) -> list[Spans]:
+    lines = pages.findings(answer.found, cells, now=answer.at, helps=tables.command, indent=0, ids=True)
+    notes = list(_notes(answer, labels))
+    return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
+
+
+def _notes(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
     if not answer.found:
         complete = all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."

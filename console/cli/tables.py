@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from console.text import formatting, spans
-from console.text.pages import row_diff
-from queries.model import OPEN, AuditLogEntry, Count, Finding, Node, Precision, Result, RowChange
+from console.text import formatting
+from queries.model import OPEN, Count, Finding, Node, Precision
 from queries.safe_text import safe_text
 
 NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
@@ -57,25 +56,3 @@ def command(of: Finding) -> str:
     given = "".join(f" --arg {pair}" for pair in pairs)
     guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
     return f'unstick do {of.action} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
-
-
-def results(of: Iterable[Result], *, would: bool = False) -> Iterator[str]:
-    """Yield outcomes, one node per line. ``would`` is for a dry run."""
-    for result in of:
-        word = "will change" if would and result.outcome == "changed" else result.outcome
-        yield f"{word}  {result.id}" + (f"  {result.why}" if result.why else "")
-
-
-def changes(of: Iterable[RowChange]) -> Iterator[str]:
-    """Yield changed rows with their differing columns, before and after."""
-    rows = list(of)
-    yield from map(spans.text, row_diff.differences(rows, limit=len(rows)))
-
-
-def entry(of: AuditLogEntry) -> str:
-    """Return an audit log entry on one line."""
-    outcome = spans.text(row_diff.tally(of.results)).replace(" · ", ", ")
-    who = f"{of.os_user}@{of.host} as {of.role}"
-    arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in of.arguments.items())
-    at = "" if of.origin is None else f"  on {formatting.place(of.origin)}"
-    return f"{formatting.instant(of.at)}  {of.engine}  {of.action}{arguments}: {outcome}  by {who}: {of.reason}{at}"

@@ -35,7 +35,7 @@ class Rows:
         self.rows: list[Row] = []
         self.at = 0.0
         self.scan_required: dict[tuple[str, str], ScanRequired] = {}  # by engine and kind of parent ("" for the top)
-        self.only: dict[str, str] = {}  # note on a truncated read, by engine
+        self.scope: dict[str, str] = {}  # note on a truncated read, by engine
         self.more: list[str] = []  # places with more nodes than the limit
         self.below: list[str] = []  # nodes with more children than the limit
 
@@ -44,16 +44,16 @@ class Rows:
         self.at = max(self.at, page.at)
         if page.scan_required is not None:
             self.scan_required[label, kind] = page.scan_required
-        if page.only:
-            self.only[label] = formatting.only(page.only)
+        if page.scope:
+            self.scope[label] = formatting.scope_note(page.scope)
 
     def skipped(self) -> Iterator[str]:
         """Yield what was not read and how to read it."""
         for scan_required in dict.fromkeys(self.scan_required.values()):
             yield f"Not read: {scan_required.why}. --allow-scan reads it; this index would make the read cheap:"
             yield f"  {scan_required.ddl}"
-        for label, only in self.only.items():
-            yield f"There may be more in {label}: {only}."
+        for label, scope in self.scope.items():
+            yield f"There may be more in {label}: {scope}."
         below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
         for place in self.more + (below if self.below else []):
             yield f"There is more {place}: --limit shows more."
@@ -83,8 +83,8 @@ async def tree(
             say(*lines)
             code = code or int(bool(lines))
     scan_required = next(iter(found.scan_required.values()), None)
-    only = "; ".join(f"{label}: {what}" for label, what in found.only.items())
-    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, only=only, scan_required=scan_required)
+    scope = "; ".join(f"{label}: {what}" for label, what in found.scope.items())
+    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, scope=scope, scan_required=scan_required)
     output = output_for(target)
     output.answer(page, lambda: _lines(found, output.ascii))
     for line in found.skipped():

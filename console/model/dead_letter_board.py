@@ -46,7 +46,7 @@ class EngineDeadLetters:
         self.read = False  # True once a pass has ended
         self.due = True  # True if a pass should start soon
         self.more = False  # True if there are dead letters beyond the cap
-        self.only = ""  # the part that was read, if not all
+        self.scope = ""  # the part that was read, if not all
         self._cap = CAP
         self._cursor: str | None = None
         self._met: set[str] = set()
@@ -62,7 +62,7 @@ class EngineDeadLetters:
     @property
     def whole(self) -> bool:
         """True if all dead letters of the engine are loaded."""
-        return self.read and not (self.more or self.only)
+        return self.read and not (self.more or self.scope)
 
     async def step(self, reader: Reader) -> None:
         """Read the next page.
@@ -71,7 +71,7 @@ class EngineDeadLetters:
         """
         page = await reader.dead(self._cursor, PAGE)
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
-        self.only = page.only
+        self.scope = page.scope
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
         self._met |= {dead_letter.node.id for dead_letter in page.dead_letters}
         if page.cursor is None or len(self._met) >= self._cap:

@@ -50,7 +50,7 @@ class NodeList:
         self.kind = kind
         self.text = text
         self.at = 0.0  # server time of the last read
-        self.only = ""  # the part of the list that was read, if not all of it
+        self.scope = ""  # the part of the list that was read, if not all of it
         self.read = False  # True once the first page was read
         self.scan_required: dict[str | None, ScanRequired] = {}
         self._reader = reader
@@ -295,7 +295,7 @@ class NodeList:
         if self.kind is ListKind.FOUND:
             return await reader.find(self.text)
         page = await (reader.roots(cursor, PAGE) if self.kind is ListKind.TREE else reader.live(cursor, PAGE))
-        self.only = page.only or self.only if cursor else page.only
+        self.scope = page.scope or self.scope if cursor else page.scope
         return page
 
     async def _children(self, parent_id: str, cursor: str | None, *, allow_scan: bool = False) -> Page | None:

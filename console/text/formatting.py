@@ -229,7 +229,7 @@ def place(of: Origin) -> str:
     return f"{of.host}{port}/{of.database}" + (f" (@{of.context})" if of.context else "")
 
 
-def only(what: str) -> str:
+def scope_note(what: str) -> str:
     """Return the note for a truncated read, which read only ``what``."""
     return f"only {what} were read"
 

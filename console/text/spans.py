@@ -5,12 +5,18 @@ The screen turns them into its own type; the command line joins their text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from console.text import formatting
 
 Spans = list[tuple[str, str]]
 """One line: texts, each with its style. Styles are the screen's theme variables; "" is the default."""
+
+Make = Callable[[int], Sequence[Spans]]
+"""Return the lines of a text for a width in cells."""
+
+UNLIMITED = 1_000_000  # a width for output that is neither wrapped nor cropped
 
 
 def text(spans: Sequence[tuple[str, str]]) -> str:
@@ -21,3 +27,47 @@ def text(spans: Sequence[tuple[str, str]]) -> str:
 def width(spans: Sequence[tuple[str, str]]) -> int:
     """Return the number of cells of a line."""
     return sum(formatting.width(part) for part, _ in spans)
+
+
+def wrap(spans: Spans, cells: int) -> list[Spans]:
+    """Break a line into lines of at most ``cells`` cells, between words if possible."""
+    if width(spans) <= cells:
+        return [spans]
+    lines: list[Spans] = [[]]
+    room = cells
+    for part, style in spans:
+        for word in re.findall(r"\S+\s*|\s+", part):
+            if room < cells and formatting.width(word.rstrip()) > room:
+                lines.append([])
+                room = cells
+            while formatting.width(word.rstrip()) > room:
+                cut = _fitting(word, room)
+                lines[-1].append((word[:cut], style))
+                word = word[cut:]
+                lines.append([])
+                room = cells
+            lines[-1].append((word, style))
+            room -= formatting.width(word)
+    return [_stripped(line) for line in lines]
+
+
+def _fitting(word: str, cells: int) -> int:
+    """Return the number of characters, at least 1, that fit into ``cells`` cells."""
+    if word[:cells].isascii():
+        return cells
+    for number, char in enumerate(word):
+        cells -= formatting.width(char)
+        if cells < 0:
+            return max(number, 1)
+    return len(word)
+
+
+def _stripped(line: Spans) -> Spans:
+    """Join words of one style to one span; drop blanks at the end."""
+    joined: Spans = []
+    for part, style in line:
+        if joined and joined[-1][1] == style:
+            joined[-1] = (joined[-1][0] + part, style)
+        else:
+            joined.append((part, style))
+    return [*joined[:-1], (joined[-1][0].rstrip(), joined[-1][1])] if joined else []

@@ -46,15 +46,15 @@ class Relation(Record):
 class DetectedEngine(Record):
     """An engine in a schema.
 
-    ``label`` includes the schema if several schemas hold the engine. ``have`` are the needs that are met, ``indexed``
-    those met by an index or an object rather than by a small table.
+    ``label`` includes the schema if several schemas hold the engine. ``indexed`` are the met needs that an index or an
+    object meets, rather than a small table.
     """
 
     label: str
     schema: str
     engine: Engine
     relations: Mapping[str, Relation]
-    have: frozenset[str]
+    met_needs: frozenset[str]
     indexed: frozenset[str]
     executable: Mapping[str, bool] = {}  # function that its actions call -> True if this role may execute it
     unsafe: Mapping[str, str] = {}  # table or function ("": any) -> why an action must not change or call it
@@ -231,7 +231,7 @@ def _found(
 ) -> DetectedEngine:
     relations = schemas[schema]
     kept = {name: relations[name] for name in engine.spec.recognise.relations if name in relations}
-    have, indexed, whys = _met(engine, schema, schemas, usable, trust)
+    met_needs, indexed, whys = _met(engine, schema, schemas, usable, trust)
     needs = {
         name: msgspec.structs.replace(need, **whys[name]) if name in whys else need
         for name, need in engine.spec.needs.items()
@@ -243,7 +243,7 @@ def _found(
         schema=schema,
         engine=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
         relations=kept,
-        have=have,
+        met_needs=met_needs,
         indexed=indexed,
         executable={name: usable.get(_qualified(name, schema), False) for name in _called(engine)},
         unsafe=unsafe(engine, schema, trust),
@@ -384,7 +384,7 @@ def _met(
     A need is met firmly if it would be met on a large table, too. A local reason holds fields of Need: a reason and a
     remedy for this schema instead of the general ones.
     """
-    have, indexed = set(), set()
+    met_needs, indexed = set(), set()
     whys: dict[str, dict[str, str]] = {}
     for name, need in engine.spec.needs.items():
         table = schemas.get(schema, {}).get(need.table)
@@ -403,8 +403,8 @@ def _met(
         if firm:
             indexed.add(name)
         if firm or (table and need.whole and not need.column and table.pages <= SMALL):
-            have.add(name)
-    return frozenset(have), frozenset(indexed), whys
+            met_needs.add(name)
+    return frozenset(met_needs), frozenset(indexed), whys
 
 
 def _serves(index: Mapping[str, Any], need: Need) -> bool:

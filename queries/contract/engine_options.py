@@ -21,7 +21,7 @@ def view(engine: Engine | None) -> tuple[str, str]:
     if engine is None:
         return "", ""
     views = (name for name, option in engine.spec.options.items() if option.view)
-    return next(((name, str(engine.limits[name])) for name in views), ("", ""))
+    return next(((name, str(engine.settings[name])) for name in views), ("", ""))
 
 
 def next_view(engine: Engine) -> tuple[str, str]:

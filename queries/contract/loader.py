@@ -26,7 +26,7 @@ class Engine(Record):
 
     name: str
     spec: EngineSpec
-    limits: dict[str, Any]  # thresholds (seconds or counts) and options by name, passed to the statements
+    settings: dict[str, Any]  # thresholds (seconds or counts) and options by name, passed to the statements
     statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
     actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
 
@@ -37,7 +37,7 @@ class Engine(Record):
     @property
     def actions_here(self) -> tuple[Action, ...]:
         """All actions in this variant of the engine."""
-        options = self.limits.items()
+        options = self.settings.items()
         return tuple(v for v in self.spec.actions if v.when.items() <= options)
 
     def actions_of(self, kind: str) -> tuple[Action, ...]:
@@ -47,7 +47,7 @@ class Engine(Record):
     @property
     def variant(self) -> str:
         """Short name of this variant: the values of the options that actions depend on."""
-        return ", ".join(str(self.limits[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
+        return ", ".join(str(self.settings[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
 
     def kind(self, name: str) -> Kind | None:
         """Return the node kind of that name, or None."""
@@ -63,13 +63,13 @@ REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 SECTIONS = ("lock", "refused", "rows", "change")
 
 
-def choose(variants: Iterable[Statement], have: frozenset[str], version: int, kind: str = "") -> Statement | None:
+def choose(variants: Iterable[Statement], met_needs: frozenset[str], version: int, kind: str = "") -> Statement | None:
     """Return the best usable variant of a statement for nodes of ``kind``, or None.
 
-    All its needs must be met (``have``) and the server be new enough (``version``). A variant that names the kind is
-    best, then the one with the most needs, then the one for the newest server.
+    All its needs must be met (``met_needs``) and the server be new enough (``version``). A variant that names the kind
+    is best, then the one with the most needs, then the one for the newest server.
     """
-    usable = [s for s in variants if s.needs <= have and s.server <= version and s.is_for(kind)]
+    usable = [s for s in variants if s.needs <= met_needs and s.server <= version and s.is_for(kind)]
     return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
 
 
@@ -94,11 +94,11 @@ def load(folder: Path, name: str) -> Engine:
         actions = {s: _action(folder / "actions" / f"{s}.sql") for s in {v.script for v in spec.actions if v.writes}}
         for at, message in _guard_faults(spec, actions):
             raise toml.error_at(toml.line(at), message)
-        limits: dict[str, Any] = {key: _limit(value) for key, value in spec.thresholds.items()}
-        limits |= {key: option.default for key, option in spec.options.items()}
+        settings: dict[str, Any] = {key: _setting(value) for key, value in spec.thresholds.items()}
+        settings |= {key: option.default for key, option in spec.options.items()}
     except (strict_toml.TomlError, EngineFileError, OSError, ValueError) as error:
         raise BrokenEngineError(f"{error}\nThe engine {name!r} cannot be used until this is fixed.") from error
-    return Engine(name=name, spec=spec, limits=limits, statements=statements, actions=actions)
+    return Engine(name=name, spec=spec, settings=settings, statements=statements, actions=actions)
 
 
 @cache
@@ -139,7 +139,7 @@ def in_schema(engine: Engine, schema: str) -> Engine:
     )
 
 
-def _limit(value: Any) -> Any:
+def _setting(value: Any) -> Any:
     return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
 
 
@@ -205,7 +205,7 @@ def _threshold_faults(spec: EngineSpec) -> Iterator[Fault]:
     """Yield thresholds that are not durations or numbers."""
     for name, value in spec.thresholds.items():
         try:
-            _limit(value)
+            _setting(value)
         except ValueError as error:
             yield ("thresholds", name), f"thresholds.{name}: {error}"
 
@@ -263,11 +263,15 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
                 )
             for word in sorted(set(rule.symptoms) - symptoms):
                 yield ("findings", n, "explains", m), f"finding {finding.code}: no finding is a symptom {word!r}"
-        if (finding.step is None) != (finding.least is None):
-            yield ("findings", n), f"finding {finding.code}: `step` and `least` require each other"
+        if (finding.counter is None) != (finding.min_increase is None):
+            yield ("findings", n), f"finding {finding.code}: `counter` and `min_increase` require each other"
         if finding.per_minute and not finding.grows:
             yield ("findings", n, "per_minute"), f"finding {finding.code}: `per_minute` requires `grows`"
-        thresholds = (("times", finding.times), ("seconds", finding.seconds), ("per_minute", finding.per_minute))
+        thresholds = (
+            ("min_changes", finding.min_changes),
+            ("seconds", finding.seconds),
+            ("per_minute", finding.per_minute),
+        )
         for field, threshold in thresholds:
             if threshold and threshold not in spec.thresholds:
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
@@ -281,10 +285,10 @@ def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Sta
     for n, finding in enumerate(spec.findings):
         scripts = [actions[v.script] for v in spec.actions if v.name == finding.action and v.writes]
         locks = [part.text for script in scripts for part in script["lock"]]
-        if finding.same and scripts and not any(re.search(r"\bAS same\b", text) for text in locks):
+        if finding.constant and scripts and not any(re.search(r"\bAS unchanged\b", text) for text in locks):
             yield (
-                ("findings", n, "same"),
-                f"finding {finding.code}: the lock section of {finding.action} has no column `same`",
+                ("findings", n, "constant"),
+                f"finding {finding.code}: the lock section of {finding.action} has no column `unchanged`",
             )
 
 
@@ -293,21 +297,21 @@ def _line_with(file: Path, words: str) -> int:
     return next((n for n, row in rows if row.startswith(words)), 1)
 
 
-def with_limits(engine: Engine, overrides: Mapping[str, object]) -> Engine:
+def with_settings(engine: Engine, overrides: Mapping[str, object]) -> Engine:
     """Return the engine with an operator's thresholds and options.
 
     A threshold may be for one kind of task: ``{"starved": 600.0, "SendEmail": {"starved": 60.0}}``.
     """
-    return msgspec.structs.replace(engine, limits=merged(engine.limits, overrides))
+    return msgspec.structs.replace(engine, settings=merged(engine.settings, overrides))
 
 
 def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both sets of limits merged.
+    """Return both sets of settings merged.
 
     The specific value wins; tables are merged key by key.
     """
-    limits = dict(general)
+    settings = dict(general)
     for name, value in specific.items():
-        own = limits.get(name)
-        limits[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
-    return limits
+        own = settings.get(name)
+        settings[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return settings

@@ -25,7 +25,7 @@ class ServerSpec(Record, forbid_unknown_fields=True):
     findings: tuple[FindingSpec, ...] = ()
 
     @property
-    def limits(self) -> dict[str, float]:
+    def settings(self) -> dict[str, float]:
         """Thresholds in seconds, or as numbers."""
         return {name: duration.parse(value) for name, value in self.thresholds.items()}
 

@@ -75,7 +75,7 @@ class Status(Record, forbid_unknown_fields=True):
 
 
 class Explains(Record, forbid_unknown_fields=True):
-    """Symptoms that a finding explains: their codes, or their ``symptom`` words, or both.
+    """Symptoms that a finding explains: codes, ``symptom`` words, or both.
 
     ``matching`` are evidence fields that must be equal in cause and symptom; ``node`` compares the nodes. Without
     ``matching``, it explains them in the whole engine.
@@ -106,11 +106,11 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     action: str | None = None
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
     sample: str | None = None
-    same: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
-    changes: tuple[str, ...] = ()  # sampled fields, any of which must change in each of ``times`` samples
-    step: str | None = None  # sampled number whose increases are counted instead of ``changes``
-    least: str | None = None  # sampled number: the least increase that counts
-    times: str | None = None  # threshold: number of changes
+    constant: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
+    changes: tuple[str, ...] = ()  # sampled fields, any of which must change in each of ``min_changes`` samples
+    counter: str | None = None  # sampled number whose increases are counted instead of ``changes``
+    min_increase: str | None = None  # sampled number: the least increase that counts
+    min_changes: str | None = None  # threshold: number of changes
     grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
@@ -130,7 +130,8 @@ class WorkerIndex(Record, forbid_unknown_fields=True):
 class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
-    The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that do not exist in this variant are skipped.
+    The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that do
+    not exist in this variant are skipped.
     ``path``: its statements use unqualified names, so its search_path must include the schema.
     """
 
@@ -146,8 +147,8 @@ class Worker(Record, forbid_unknown_fields=True):
 class Own(Record, forbid_unknown_fields=True):
     """Objects on the engine's tables that belong to the engine.
 
-    They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are checks, foreign keys (also those of other tables that refer to the
-    engine's) and unique indexes.
+    They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are
+    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes.
     """
 
     triggers: tuple[str, ...] = ()

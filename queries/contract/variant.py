@@ -28,7 +28,7 @@ class EngineVariant:
     def __init__(self, database: Database, found: DetectedEngine, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
-        self.engine = engines.with_limits(found.engine, settings)
+        self.engine = engines.with_settings(found.engine, settings)
         self.label = found.label
         self.session_options: dict[str, str] = {}
         self.unrecognised = ""
@@ -51,7 +51,7 @@ class EngineVariant:
 
         One more line for row-level security, if policies exist.
         """
-        known = tuple(f"{name}: {self.engine.limits[name]} ({why})" for name, why in self._reasons.items())
+        known = tuple(f"{name}: {self.engine.settings[name]} ({why})" for name, why in self._reasons.items())
         if self.found.policies:
             known = (*known, f"row-level security: {self.policies}")
         if self.unrecognised:
@@ -85,7 +85,7 @@ class EngineVariant:
         values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
         reasons = {row["name"]: row["why"] if row["name"] in values else "from the settings" for row in rows}
         self._reasons = {**reasons, **dict.fromkeys(self.session_options, "chosen here")}
-        self.engine = engines.with_limits(self.engine, values)
+        self.engine = engines.with_settings(self.engine, values)
         self._recognised, self.unrecognised = True, ""
 
     def set_option(self, option: str, value: str) -> None:
@@ -96,21 +96,21 @@ class EngineVariant:
         engine_options.check(self.engine, self.label, option, value)
         self.session_options[option] = value
         self._reasons[option] = "chosen here"
-        self.engine = engines.with_limits(self.engine, {option: value})
+        self.engine = engines.with_settings(self.engine, {option: value})
 
     def parameters(self, **more: Any) -> dict[str, Any]:
         """Return the parameters of statements.
 
-        ``have`` are the needs that are met, ``limits`` the thresholds and options.
+        ``settings`` are the thresholds and options.
         """
-        return {"have": sorted(self.found.have), "limits": _json(self.engine.limits), **more}
+        return {"met_needs": sorted(self.found.met_needs), "settings": _json(self.engine.settings), **more}
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
         """Return the best variant of a statement for this schema and server, or None."""
         candidates = self.engine.statements.get(name, ())
-        have = frozenset(self.engine.spec.needs) if allow_scan else self.found.have
+        met_needs = frozenset(self.engine.spec.needs) if allow_scan else self.found.met_needs
         version = self.database.server.version if self.database.server else 0
-        return engines.choose(candidates, have, version, kind)
+        return engines.choose(candidates, met_needs, version, kind)
 
 
 def _json(value: object) -> str:

@@ -27,7 +27,7 @@ def fold(error: str) -> str:
 def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> DeadLetters:
     """Combine a page of nodes with their rows of ``dead.sql``."""
     dead_letters = tuple(_dead_letter(node, rows[node.id]) for node in read.nodes)
-    return DeadLetters(dead_letters=dead_letters, at=read.at, cursor=read.cursor, only=read.only)
+    return DeadLetters(dead_letters=dead_letters, at=read.at, cursor=read.cursor, scope=read.scope)
 
 
 def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:

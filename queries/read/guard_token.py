@@ -1,9 +1,9 @@
 """Guard tokens, for nodes that change all the time.
 
-An action is guarded by what the operator saw: the node's version, or the fields that a finding requires to be constant
-(``same`` in its spec) if that finding suggested the action. A token has the names and values of these fields. The lock
-section of the action's SQL compares them with the row and locks it. The change is then guarded by the version that the
-locked row has. All other code passes the token on without reading it.
+An action is guarded by what the operator saw: the node's version, or the fields that are ``constant`` in
+the spec of the finding that suggested the action. A token has the names and values of these fields. The lock section of
+the action's SQL compares them with the row and locks it. The change is then guarded by the version that the locked row
+has. All other code passes the token on without reading it.
 """
 
 from __future__ import annotations

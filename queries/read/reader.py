@@ -217,7 +217,7 @@ class Reader:
         """Return the findings that the samples so far show."""
         found = []
         for code, watcher in self._watchers.items():
-            for node_id, watch in watcher.shown(self.engine.limits):
+            for node_id, watch in watcher.shown(self.engine.settings):
                 found.append(self._finding(self._codes[code], node_id, watch.since, watch.evidence))
         return tuple(found)
 
@@ -249,7 +249,7 @@ class Reader:
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, read, failed)
-        sections.append(timeline(self._watchers.values(), node_id, self.engine.limits))
+        sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
@@ -281,7 +281,7 @@ class Reader:
             return Availability(ok=False, why=unsafe)
         needs = self.engine.spec.needs
         for name in action.needs:
-            if name not in (self.found.indexed if bulk and action.bulk_needs_index else self.found.have):
+            if name not in (self.found.indexed if bulk and action.bulk_needs_index else self.found.met_needs):
                 return Availability(
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
@@ -320,7 +320,7 @@ class Reader:
     def _scan_required(self, name: str, kind: str = "") -> ScanRequired:
         """Return the first unmet need of a statement, and the cost of a scan."""
         variants = (s for s in self.engine.statements[name] if s.is_for(kind))
-        unmet = next((n for s in variants for n in sorted(s.needs - self.found.have)), "")
+        unmet = next((n for s in variants for n in sorted(s.needs - self.found.met_needs)), "")
         need = self.engine.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
         return ScanRequired(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
@@ -356,8 +356,10 @@ class Reader:
             given = [_decoded(row["node"]) for row in named if row.get("node") is not None]
         read = await self._nodes(source, list(dict.fromkeys(row["id"] for row in named)), given)
         visible = "rows that policies show" if self.found.policies else ""
-        only = "".join(row["cursor"] for row in rows if row["id"] is None) or visible
-        return msgspec.structs.replace(read, cursor=named[-1].get("cursor") if len(named) == page else None, only=only)
+        scope = "".join(row["cursor"] for row in rows if row["id"] is None) or visible
+        return msgspec.structs.replace(
+            read, cursor=named[-1].get("cursor") if len(named) == page else None, scope=scope
+        )
 
     async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
         known = {row["id"] for row in given}
@@ -447,7 +449,7 @@ class Reader:
             return []
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
-            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.have), None)
+            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
             skipped_findings.append(
@@ -498,7 +500,7 @@ class Reader:
             arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()}
             if action
             else {},
-            guard=guard_token.token(spec.same, evidence) if action else "",
+            guard=guard_token.token(spec.constant, evidence) if action else "",
             evidence=evidence,
         )
 

@@ -21,17 +21,17 @@ Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 class Watch(Record):
-    """Samples of one node since ``since``, with the fields ``same`` constant.
+    """Samples of one node since ``since``, during which ``constant`` did not change.
 
-    ``changes`` counts changes of the other fields; ``times`` are the samples that showed the last of them. Times are
-    seconds by the server's clock.
+    ``changes`` counts changes of the other fields; ``changed_at`` are the samples that showed the last of them. Times
+    are seconds by the server's clock.
     """
 
-    same: tuple[Any, ...]
+    constant: tuple[Any, ...]
     since: float
     until: float
     changes: int
-    times: tuple[float, ...]
+    changed_at: tuple[float, ...]
     seen: Mapping[str, Any]
     grown: int | None = None  # growth of the counted number, if the finding counts one
 
@@ -46,7 +46,7 @@ class Watch(Record):
 
         ``first`` is the time of the first change.
         """
-        shown = [clock(at) for at in self.times]
+        shown = [clock(at) for at in self.changed_at]
         growth = {} if self.grown is None else {"grown": self.grown, "per_minute": round(self.per_minute)}
         return {
             **self.seen,
@@ -69,19 +69,21 @@ class Watcher:
         """Add a sample. Nodes that it does not contain are forgotten."""
         now: dict[str, Watch] = {}
         for node_id, seen in rows:
-            same = tuple(seen.get(field) for field in self.spec.same)
+            constant = tuple(seen.get(field) for field in self.spec.constant)
             before = self._watches.get(node_id)
-            if before is None or before.same != same:
+            if before is None or before.constant != constant:
                 grown = 0 if self.spec.grows else None
-                now[node_id] = Watch(same=same, since=at, until=at, changes=0, times=(), seen=seen, grown=grown)
+                now[node_id] = Watch(
+                    constant=constant, since=at, until=at, changes=0, changed_at=(), seen=seen, grown=grown
+                )
                 continue
             changed = self._changed(before, at, seen)
             now[node_id] = Watch(
-                same=same,
+                constant=constant,
                 since=before.since,
                 until=at,
                 changes=before.changes + changed,
-                times=(*before.times, at)[-KEPT:] if changed else before.times,
+                changed_at=(*before.changed_at, at)[-KEPT:] if changed else before.changed_at,
                 seen=seen,
                 grown=self._grown(before, seen),
             )
@@ -101,35 +103,35 @@ class Watcher:
 
         A step counts only if the samples are less than half its length apart: several smaller steps look the same.
         """
-        if self.spec.step is None:
+        if self.spec.counter is None:
             return any(seen.get(field) != before.seen.get(field) for field in self.spec.changes)
-        least = seen[self.spec.least] if self.spec.least else 0
-        return bool(seen[self.spec.step] - before.seen[self.spec.step] >= least > 2 * (at - before.until))
+        min_increase = seen[self.spec.min_increase] if self.spec.min_increase else 0
+        return bool(seen[self.spec.counter] - before.seen[self.spec.counter] >= min_increase > 2 * (at - before.until))
 
-    def shown(self, limits: Mapping[str, Any]) -> Iterable[tuple[str, Watch]]:
+    def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, Watch]]:
         """Yield the nodes that have the finding.
 
-        ``limits`` are thresholds, by name or by kind (``seen["kind"]``) and name.
+        ``settings`` are thresholds, by name or by kind (``seen["kind"]``) and name.
         """
         for node_id, watch in self._watches.items():
-            given = limits.get(str(watch.seen.get("kind")))
+            given = settings.get(str(watch.seen.get("kind")))
             own = given if isinstance(given, Mapping) else {}
-            times, seconds, per_minute = (
-                own.get(name, limits[name]) if name else 0
-                for name in (self.spec.times, self.spec.seconds, self.spec.per_minute)
+            min_changes, seconds, per_minute = (
+                own.get(name, settings[name]) if name else 0
+                for name in (self.spec.min_changes, self.spec.seconds, self.spec.per_minute)
             )
             lasted = watch.until - watch.since
-            if watch.changes >= times and lasted >= seconds and watch.per_minute >= per_minute and lasted > 0:
+            if watch.changes >= min_changes and lasted >= seconds and watch.per_minute >= per_minute and lasted > 0:
                 yield node_id, watch
 
 
-def timeline(watchers: Iterable[Watcher], node_id: str, limits: Mapping[str, Any]) -> Section | None:
+def timeline(watchers: Iterable[Watcher], node_id: str, settings: Mapping[str, Any]) -> Section | None:
     """Return the changes behind a node's findings as a timeline section."""
     rows = []
-    for watcher in (w for w in watchers if w.spec.times):
-        for watch in (w for key, w in watcher.shown(limits) if key == node_id):
-            unseen = watch.changes - len(watch.times)
-            for number, (before, at) in enumerate(pairwise((watch.since, *watch.times)), unseen + 1):
+    for watcher in (w for w in watchers if w.spec.min_changes):
+        for watch in (w for key, w in watcher.shown(settings) if key == node_id):
+            unseen = watch.changes - len(watch.changed_at)
+            for number, (before, at) in enumerate(pairwise((watch.since, *watch.changed_at)), unseen + 1):
                 waited = None if number == 1 + unseen else at - before
                 rows.append((at, watcher.spec.title, f"no. {number}", None, waited, None, None))
     if not rows:

@@ -1,7 +1,7 @@
 """Findings about the server: causes outside of the engines' tables.
 
-They are read once for all engines. Each part is one statement on the catalog and the statistics views. No statement reads an engine's tables, so the cost
-does not depend on their size.
+They are read once for all engines. Each part is one statement on the catalog and the statistics views. No statement
+reads an engine's tables, so the cost does not depend on their size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from queries.read import incidents, sentence
 class ServerFindings:
     """Reader of the findings about one server.
 
-    ``engines`` are the engines of the database; assign it after they were detected again. ``limits`` are the
+    ``engines`` are the engines of the database; assign it after they were detected again. ``settings`` are the
     thresholds, in seconds or as numbers.
     """
 
@@ -33,7 +33,7 @@ class ServerFindings:
         self.database = database
         self.engines: Sequence[DetectedEngine] = tuple(engines)
         self._spec = server_spec()
-        self.limits = dict(self._spec.limits)
+        self.settings = dict(self._spec.settings)
         self._codes = {spec.code: spec for spec in self._spec.findings}
 
     async def findings(self) -> Findings:
@@ -43,7 +43,7 @@ class ServerFindings:
         left = list(self._spec.parts) if self.engines else []
         values = {
             "args": msgspec.json.encode({"engines": [_declared(engine) for engine in self.engines]}).decode(),
-            "limits": msgspec.json.encode(self.limits).decode(),
+            "settings": msgspec.json.encode(self.settings).decode(),
         }
 
         async def read(transaction: Transaction, part: str) -> None:

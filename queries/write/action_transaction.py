@@ -87,7 +87,7 @@ class ActionTransaction:
         self.live = sorted(versions)
         # Nodes with a guard token instead of a version, and those of them whose guarded fields are unchanged.
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
-        self._same: set[str] = set()
+        self._unchanged: set[str] = set()
         self.skipped: dict[str, Result] = {}
         # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
@@ -107,8 +107,8 @@ class ActionTransaction:
             "operator": f"{request.operator.os_user}@{request.operator.host}",
             "reason": request.reason,
             "args": msgspec.json.encode(dict(request.arguments)).decode(),
-            "have": sorted(self.reader.found.have),
-            "limits": msgspec.json.encode(self.reader.engine.limits).decode(),
+            "met_needs": sorted(self.reader.found.met_needs),
+            "settings": msgspec.json.encode(self.reader.engine.settings).decode(),
             "copied": None,
         }
 
@@ -255,7 +255,7 @@ class ActionTransaction:
                 self.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
         awaited = self._awaited
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
-            if node_id in self._same or (awaited is not None and node_id not in self.guarded):
+            if node_id in self._unchanged or (awaited is not None and node_id not in self.guarded):
                 self.versions[node_id] = now[node_id]  # the row is locked, so this version is current until the change
             else:
                 self.skip(node_id, Outcome.STALE, "it was changed since it was shown")
@@ -266,7 +266,7 @@ class ActionTransaction:
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
         """Lock rows that are free. Return the current versions of their nodes.
 
-        A row's ``same`` is true if the fields in the guard of a finding are unchanged.
+        A row's ``unchanged`` is true if the fields in the guard of a finding are unchanged.
         """
         now: dict[str, str] = {}
         prefix = self._full("")
@@ -274,7 +274,7 @@ class ActionTransaction:
             rows = await self._rows(transaction, part)
             now |= {prefix + row["id"]: row["version"] for row in rows}
             self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
-            self._same |= {prefix + row["id"] for row in rows if row.get("same")} & self.guarded
+            self._unchanged |= {prefix + row["id"] for row in rows if row.get("unchanged")} & self.guarded
         return now
 
     async def _hidden(self, transaction: Transaction, ids: list[str]) -> set[str]:
@@ -321,7 +321,7 @@ class ActionTransaction:
         return copied
 
     async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
-        if not self.live or not part.needs <= self.reader.found.have:
+        if not self.live or not part.needs <= self.reader.found.met_needs:
             return []
         self._nodes = self._nodes or {
             "ids": [self.reader.local(i) for i in self.live],

@@ -35,14 +35,14 @@ async def grants(
         spec.needs[need].relation.rpartition(".")[0]
         for action in actions
         for need in action.needs
-        if need in found.have
+        if need in found.met_needs
     }
     options = spec.options.items()
     columns = [
         {"name": name, "type": option.columns}
         for key, option in options
         if option.columns
-        for name in reader.engine.limits[key]
+        for name in reader.engine.settings[key]
     ]
     asked: dict[str, Any] = {
         "schema": found.schema,

@@ -89,7 +89,7 @@ def pg_activity() -> str | None:
     return str(beside) if beside.exists() else shutil.which("pg_activity")
 
 
-class Open:
+class PtyProgram:
     """A program in a pseudo-terminal; its output is counted, and searched for a text."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -153,9 +153,9 @@ class Open:
 
 
 @contextlib.contextmanager
-def opened(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Open]:
+def opened(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[PtyProgram]:
     """A program for as long as the context lasts."""
-    program = Open(command, environment)
+    program = PtyProgram(command, environment)
     try:
         yield program
     finally:
@@ -249,7 +249,7 @@ def idle(dsn: str, environment: Mapping[str, str]) -> list[Idle]:
     return costs
 
 
-def _idle(name: str, console: Open) -> Idle:
+def _idle(name: str, console: PtyProgram) -> Idle:
     cpu, rate, sent = console.watch(WATCHED)
     assert not re.search(rb"\x1b\[(?:[0-9;]*;)?[56]m", re.sub(rb"[34]8;5;\d+", b"", sent)), "something blinks"
     loads = re.findall(rb"load ([0-9.]+%)", CONTROLS.sub(b"", sent))

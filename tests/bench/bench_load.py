@@ -46,7 +46,7 @@ class Consoles:
     """Open consoles on a database. Their output is read, so that no console blocks."""
 
     def __init__(self, number: int, dsn: str, environment: Mapping[str, str]) -> None:
-        self._open = [bench_console.Open([*bench_console.COMMAND, dsn], environment) for _ in range(number)]
+        self._open = [bench_console.PtyProgram([*bench_console.COMMAND, dsn], environment) for _ in range(number)]
         self._end = threading.Event()
         self._readers = [threading.Thread(target=self._read, args=(console,), daemon=True) for console in self._open]
         for reader in self._readers:

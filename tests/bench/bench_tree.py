@@ -75,7 +75,7 @@ class BenchApp(App[None]):
         super()._display(screen, renderable)
 
 
-def our_forest(nodes: list[Node]) -> Forest:
+def make_forest(nodes: list[Node]) -> Forest:
     forest = Forest()
     forest.set_children(None, nodes, complete=True)
     middle = nodes[len(nodes) // 2].id
@@ -84,12 +84,12 @@ def our_forest(nodes: list[Node]) -> Forest:
     return forest
 
 
-def our_tree(nodes: list[Node]) -> TreeTable:
-    return TreeTable(our_forest(nodes))
+def tree_table(nodes: list[Node]) -> TreeTable:
+    return TreeTable(make_forest(nodes))
 
 
-def our_keys(table: TreeTable, nodes: list[Node]) -> dict[str, Key]:
-    forests = [table.forest, our_forest(nodes)]
+def tree_table_keys(table: TreeTable, nodes: list[Node]) -> dict[str, Key]:
+    forests = [table.forest, make_forest(nodes)]
     revisions = iter(range(100, 10**9))
 
     def tick() -> None:
@@ -111,7 +111,7 @@ def our_keys(table: TreeTable, nodes: list[Node]) -> dict[str, Key]:
     }
 
 
-def their_tree(nodes: list[Node]) -> Tree[Node]:
+def textual_tree(nodes: list[Node]) -> Tree[Node]:
     tree: Tree[Node] = Tree("root")
     tree.show_root = False
     tree.root.expand()
@@ -132,7 +132,7 @@ def tree_keys(tree: Tree[Node], nodes: list[Node]) -> dict[str, Key]:
     }
 
 
-def their_table(nodes: list[Node]) -> DataTable[str]:
+def textual_table(nodes: list[Node]) -> DataTable[str]:
     table: DataTable[str] = DataTable(cursor_type="row")
     table.add_columns("task", "status", "rev", "cpu", "poll")
     for item in nodes:
@@ -155,9 +155,9 @@ class Contender(NamedTuple):
 
 
 CONTENDERS = {
-    OURS: Contender(our_tree, our_keys),
-    "Textual's Tree": Contender(their_tree, tree_keys),
-    "Textual's DataTable": Contender(their_table, table_keys),
+    OURS: Contender(tree_table, tree_table_keys),
+    "Textual's Tree": Contender(textual_tree, tree_keys),
+    "Textual's DataTable": Contender(textual_table, table_keys),
 }
 
 

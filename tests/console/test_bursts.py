@@ -88,7 +88,7 @@ class State(NamedTuple):
 
 
 class Console:
-    """A stage with a page to come back to after each burst."""
+    """State with a page to come back to after each burst."""
 
     def __init__(self, tui: TuiDriver, page: str) -> None:
         assert isinstance(tui.app, Counting)

@@ -93,10 +93,15 @@ def test_or_the_context_does(forbidden: str, add: Add, tmp_path: Path) -> None:
     assert do(None, "wake", add(), "--yes", "@prod", "--config", str(settings)).code == 0
 
 
+def changed(node: str) -> str:
+    """Return the text for one changed node."""
+    return f"  1 changed\n    {node}\n"
+
+
 def test_a_wake(eternaltwin: str, add: Add) -> None:
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes")
-    assert (answer.code, answer.out) == (0, f"changed  {node}\n")
+    assert (answer.code, answer.out) == (0, changed(node))
     assert "Blocked → Available" in answer.err
     assert fetch(eternaltwin, STATUS) == [("Available", 3, 0)]
 
@@ -116,8 +121,10 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     before = fetch(eternaltwin, SNAPSHOT)
     answer = do(eternaltwin, "wake", node, other, "--dry-run")
     assert answer.code == 3
-    assert f"will change  {node}" in answer.out
-    assert f"refused  {other}  " in answer.out
+    will_change, skipped = answer.out.split("Skipped")
+    assert "Will change 1 task" in will_change
+    assert skipped.index("1 refused") < skipped.index(other) < skipped.index("Rows before and after")
+    assert skipped.index("Rows before and after") < skipped.index(node)
     exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
     assert do(eternaltwin, "wake", node, "--dry-run").code == 0
@@ -128,13 +135,17 @@ def test_each_node_by_name(eternaltwin: str, add: Add) -> None:
     good, finished, gone = add(), add("Complete"), f"eternaltwin/task:{uuid.uuid4()}"
     answer = do(eternaltwin, "wake", good, finished, gone, "--yes")
     assert answer.code == 3
-    shown = {line.split("  ")[1]: line.split("  ")[0] for line in answer.out.splitlines()}
-    assert shown == {good: "changed", finished: "refused", gone: "gone"}
+    words = [line.split()[-1] if "/task:" in line else line.split()[1].strip(":") for line in answer.out.splitlines()]
+    assert [word for word in words if word in (good, finished, gone, "changed", "refused", "gone")] == [
+        *("refused", finished),
+        *("gone", gone),
+        *("changed", good),
+    ]
 
 
 def test_a_node_twice_is_one(eternaltwin: str, add: Add) -> None:
     node = add()
-    assert do(eternaltwin, "wake", node, node, "--yes").out == f"changed  {node}\n"
+    assert do(eternaltwin, "wake", node, node, "--yes").out == changed(node)
 
 
 def test_what_the_engine_cannot_do(eternaltwin: str, add: Add) -> None:
@@ -280,7 +291,7 @@ async def test_an_interrupted_commit_waits_for_its_outcome(
         assert line, "it ended without a word"
     await connection.execute("SELECT pg_advisory_unlock(1)")
     out, err = process.communicate(timeout=60)
-    assert out == f"changed  {node}\n", err
+    assert out == changed(node), err
     assert process.returncode == 0
     assert await connection.fetchval("SELECT status::text FROM task") == "Available"
     await connection.close()
@@ -314,7 +325,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
     child.expect_exact("[y/N] ")
     child.sendline("y")
-    child.expect_exact(f"changed  {node}")
+    child.expect(rf"1 changed\s+{node}")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0

@@ -96,8 +96,8 @@ def test_only_the_actions_of_this_variant(server: PostgresServer) -> None:
 
 def test_stuck_says_what_helps(demo: str) -> None:
     answer = unstick("stuck", dsn=demo)
-    assert re.search(r'→ unstick do wake eternaltwin/task:[0-9a-f-]{36} --reason "..."', answer.out)
-    assert "(assumed)" in answer.out
+    assert re.search(r'suggested action: unstick do wake eternaltwin/task:[0-9a-f-]{36} --reason "..."', answer.out)
+    assert "behaviour inferred" in answer.out
     assert answer.err == ""
 
 

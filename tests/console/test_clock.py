@@ -18,40 +18,40 @@ class Time:
         return self.now
 
 
-def look(clock: RefreshClock, time: Time, cost: float) -> None:
+def poll(clock: RefreshClock, time: Time, cost: float) -> None:
     clock.begin()
     time.now += cost
     clock.end(cost)
 
 
-def test_the_first_look_is_due_at_once() -> None:
+def test_the_first_poll_is_due_at_once() -> None:
     assert RefreshClock(2.0, 0.05, Time()).wait() == 0
 
 
 def test_cheap_looks_keep_the_interval() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
-    look(clock, time, 0.01)
+    poll(clock, time, 0.01)
     assert clock.pace == 2.0
     assert 1.98 < clock.wait() < 2.0
 
 
-def test_a_dear_look_makes_the_next_one_late_and_that_wears_off() -> None:
+def test_a_dear_poll_makes_the_next_one_late_and_that_wears_off() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
-    look(clock, time, 1.0)
+    poll(clock, time, 1.0)
     assert round(clock.pace, 6) == 20.0
-    look(clock, time, 0.001)
+    poll(clock, time, 0.001)
     assert round(clock.pace, 6) == 10.0
     for _ in range(5):
-        look(clock, time, 0.001)
+        poll(clock, time, 0.001)
     assert clock.pace == 2.0
 
 
 def test_a_requested_refresh_does_not_wait() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
-    look(clock, time, 1.0)
+    poll(clock, time, 1.0)
     clock.run_now()
     assert clock.wait() == 0
 
@@ -63,6 +63,6 @@ def test_looks_never_take_more_than_their_share(costs: list[float]) -> None:
     began = time.now
     for cost in costs:
         time.now += clock.wait()
-        look(clock, time, cost)
+        poll(clock, time, cost)
     time.now += clock.wait()
     assert sum(costs) <= 0.05 * (time.now - began) * 1.000001

@@ -64,7 +64,7 @@ def test_the_commands_say_it_too(jobs: str) -> None:
     asyncio.run(users(jobs, 500))
     answer = unstick("tree", "--live", "--limit", "1000", dsn=jobs)
     assert f"There may be more in agent_jobs: {ONLY}." in answer.err
-    assert unstick("tree", "--live", "--json", dsn=jobs).json["only"] == f"agent_jobs: {ONLY}"
+    assert unstick("tree", "--live", "--json", dsn=jobs).json["scope"] == f"agent_jobs: {ONLY}"
     assert f"There may be more: {ONLY}." in unstick("dead", dsn=jobs).out
 
 
@@ -79,13 +79,13 @@ async def test_a_list_without_an_index_names_its_limit(
     )
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
     page = await workspace.engines["eternaltwin"].live(page=6000)
-    assert (len(page.nodes), page.only) == (5000, "the first 5,000 tasks that were never polled")
+    assert (len(page.nodes), page.scope) == (5000, "the first 5,000 tasks that were never polled")
     await workspace.close()
     dsn = server.fresh("estuary")
     estuary_db = await EstuaryDb.open(dsn)
     await estuary_db.task()
     workspace = await Workspace.open(dsn, file=tmp_path / "audit_log")
-    assert (await workspace.engines["estuary"].live()).only == "tasks with a wake_at"
+    assert (await workspace.engines["estuary"].live()).scope == "tasks with a wake_at"
     await workspace.close()
     await estuary_db.connection.close()
     server.drop(dsn)

@@ -18,7 +18,7 @@ LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
 
 @pytest.fixture
-async def five(server: PostgresServer) -> AsyncIterator[str]:
+async def all_engines(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of all engines; no worker runs."""
     dsn = await all_engines_database(server)
     yield dsn
@@ -31,9 +31,9 @@ def lines(tui: TuiDriver) -> dict[str, str]:
     return {line[3:].split()[0]: line for line in found}
 
 
-async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(five: str, tmp_path: Path) -> None:
-    connection = await connect(five, "agent_jobs")
-    async with run_tui(five, tmp_path, size=(120, 30)) as tui:
+async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(all_engines: str, tmp_path: Path) -> None:
+    connection = await connect(all_engines, "agent_jobs")
+    async with run_tui(all_engines, tmp_path, size=(120, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         before = lines(tui)
         await connection.execute("ALTER TABLE agent_jobs.jobs RENAME status TO state")
@@ -50,8 +50,8 @@ async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(five
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-async def test_each_of_five_engines_has_its_line(five: str, tmp_path: Path, width: int) -> None:
-    async with run_tui(five, tmp_path, size=(width, 30)) as tui:
+async def test_each_of_five_engines_has_its_line(all_engines: str, tmp_path: Path, width: int) -> None:
+    async with run_tui(all_engines, tmp_path, size=(width, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         found = lines(tui)
         assert tuple(found) == LABELS
@@ -65,8 +65,8 @@ async def test_each_of_five_engines_has_its_line(five: str, tmp_path: Path, widt
         assert len({"ready" in line or "blocked" in line for line in found.values()}) == 1, "all in words, or none"
 
 
-async def test_one_key_goes_through_the_engines_and_back(five: str, tmp_path: Path) -> None:
-    async with run_tui(five, tmp_path, size=(100, 30)) as tui:
+async def test_one_key_goes_through_the_engines_and_back(all_engines: str, tmp_path: Path) -> None:
+    async with run_tui(all_engines, tmp_path, size=(100, 30)) as tui:
         await tui.wait_for("live", "tab engine")
         for label in (*LABELS[1:], LABELS[0]):
             await tui.press("tab")
@@ -75,8 +75,10 @@ async def test_one_key_goes_through_the_engines_and_back(five: str, tmp_path: Pa
         await tui.wait_for(f"› {LABELS[-1]} › all jobs")
 
 
-async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_front(five: str, tmp_path: Path) -> None:
-    async with run_tui(five, tmp_path, size=(120, 30)) as tui:
+async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_front(
+    all_engines: str, tmp_path: Path
+) -> None:
+    async with run_tui(all_engines, tmp_path, size=(120, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         await tui.press("3")
         await tui.wait_for("▌tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
@@ -86,8 +88,8 @@ async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_f
         await tui.wait_for(lambda: lines(tui)["eternaltwin"].startswith(" ▸ "))  # without a look at the database
 
 
-async def test_on_a_low_screen_the_current_one_alone_has_a_line(five: str, tmp_path: Path) -> None:
-    async with run_tui(five, tmp_path, size=(48, 10)) as tui:
+async def test_on_a_low_screen_the_current_one_alone_has_a_line(all_engines: str, tmp_path: Path) -> None:
+    async with run_tui(all_engines, tmp_path, size=(48, 10)) as tui:
         await tui.wait_for("live", " 1/5 agent_jobs")
         await tui.press("tab", "tab", "tab")
         text = await tui.wait_for(" 4/5 tasker", "shop")

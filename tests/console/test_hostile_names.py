@@ -114,7 +114,7 @@ def test_nothing_stuck_names_the_schemas_on_one_line(server: PostgresServer, dat
     assert answer.code == 0
     first, *rest = answer.out.splitlines()
     assert first.startswith("Nothing is stuck in eternaltwin")
-    assert all(line.startswith("Not looked for: eternaltwin") for line in rest), rest
+    assert all(line.startswith("Not checked: eternaltwin") for line in rest), rest
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -13,7 +13,7 @@ from tests.servers import PostgresServer, all_engines_database
 
 
 @pytest.fixture
-async def two(server: PostgresServer) -> AsyncIterator[str]:
+async def two_engines(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's agent_jobs and eternaltwin. No worker runs."""
     dsn = await all_engines_database(server, "agent_jobs", "eternaltwin")
     yield dsn
@@ -31,11 +31,11 @@ async def migration(dsn: str, table: str) -> asyncpg.Connection:  # type: ignore
     return connection
 
 
-async def test_a_table_that_is_locked_while_the_console_runs(two: str, tmp_path: Path) -> None:
-    async with run_tui(two, tmp_path, size=(160, 40)) as tui:
+async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, tmp_path: Path) -> None:
+    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 2 and "counting" not in tui.text)
         shown = line(tui, "agent_jobs")
-        holder = await migration(two, "agent_jobs.jobs")
+        holder = await migration(two_engines, "agent_jobs.jobs")
         await tui.wait_for(lambda: "not read" in line(tui, "agent_jobs"))
         await tui.wait_for(f"pid {holder.get_server_pid()} (migrator, role postgres)")
         assert "not read" not in line(tui, "eternaltwin")
@@ -54,9 +54,11 @@ async def test_a_table_that_is_locked_while_the_console_runs(two: str, tmp_path:
         )
 
 
-async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_free(two: str, tmp_path: Path) -> None:
-    holder = await migration(two, "agent_jobs.jobs")
-    async with run_tui(two, tmp_path, size=(160, 40)) as tui:
+async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_free(
+    two_engines: str, tmp_path: Path
+) -> None:
+    holder = await migration(two_engines, "agent_jobs.jobs")
+    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
         await tui.wait_for("eternaltwin", "● live", lambda: not line(tui, "agent_jobs"))
         await tui.press("question_mark")
         await tui.wait_for("Keys everywhere")
@@ -70,11 +72,11 @@ async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_fr
 
 
 @pytest.mark.parametrize("key", ["1", "2"])
-async def test_nothing_is_called_healthy_that_could_not_be_read(two: str, tmp_path: Path, key: str) -> None:
-    holder = await migration(two, "eternaltwin.task")
+async def test_nothing_is_called_healthy_that_could_not_be_read(two_engines: str, tmp_path: Path, key: str) -> None:
+    holder = await migration(two_engines, "eternaltwin.task")
     await holder.execute("DELETE FROM agent_jobs.jobs")
     await holder.execute("COMMIT; BEGIN; LOCK TABLE eternaltwin.task IN ACCESS EXCLUSIVE MODE")
-    async with run_tui(two, tmp_path, size=(160, 40)) as tui:
+    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
         await tui.press(key)
         await tui.wait_for(lambda: tui.app.session.findings_loaded and "stuck" in line(tui, "eternaltwin"))
         await tui.wait_for(lambda: "nothing stuck" in line(tui, "agent_jobs"))

@@ -144,11 +144,11 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
     await tui.press("C")
     await tui.wait_for(lambda: tui.app.session.works and len(tui.app.session.works[0].results) >= 4)
     own_server.halt("immediate")
-    await tui.wait_for("Server lost, retrying in", "stop: s")
+    await tui.wait_for("Server lost, retrying in", "s stops")
 
 
 @pytest.fixture
-async def sixty(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
+async def sixty_tasks(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with 60 tasks; a bulk goes through them two by two."""
     monkeypatch.setattr(perform, "CHUNK", 2)
     dsn = own_server.fresh("eternaltwin")
@@ -159,25 +159,27 @@ async def sixty(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> 
     return dsn
 
 
-async def test_a_bulk_goes_on_when_the_server_is_back(own_server: PostgresServer, tmp_path: Path, sixty: str) -> None:
-    async with run_tui(sixty, tmp_path) as tui:
+async def test_a_bulk_goes_on_when_the_server_is_back(
+    own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
+) -> None:
+    async with run_tui(sixty_tasks, tmp_path) as tui:
         await lose_the_server_in_a_bulk(tui, own_server)
         own_server.start()
         await tui.wait_for("60 changed", "Close")
 
 
 async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_start(
-    own_server: PostgresServer, tmp_path: Path, sixty: str
+    own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
 ) -> None:
-    async with run_tui(sixty, tmp_path) as tui:
+    async with run_tui(sixty_tasks, tmp_path) as tui:
         await lose_the_server_in_a_bulk(tui, own_server)
         await tui.press("s")
         work = tui.app.session.works[0]
-        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Go on")
+        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Resume")
         done = len(work.results) - work.stopped
         assert 0 < done < 60
     own_server.start()
-    async with run_tui(sixty, tmp_path) as tui:
+    async with run_tui(sixty_tasks, tmp_path) as tui:
         await tui.wait_for("Unfinished bulk", f"{60 - done} of 60")
 
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from textual.content import Content
 
-from console.tui.pages import audit_entry, detail, lines, row_diff
+from console.text import spans
+from console.text.pages import audit_entry, detail, lines, row_diff
+from console.text.spans import Spans, wrap
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.text_bar import spread, squeeze
 from queries.model import (
@@ -33,13 +35,13 @@ ROWS = st.none() | st.dictionaries(NASTY, VALUES, max_size=5)
 NOW = 1_700_000_000.0
 
 
-def plain(found: list[Content]) -> str:
-    return "\n".join(line.plain for line in found)
+def plain(found: list[Spans]) -> str:
+    return "\n".join(map(spans.text, found))
 
 
-def harmless(found: list[Content]) -> None:
+def check_no_controls(found: list[Spans]) -> None:
     for line in found:
-        assert not hidden(line.plain), repr(line.plain)
+        assert not hidden(spans.text(line)), line
 
 
 def node(**fields: object) -> Node:
@@ -61,7 +63,7 @@ def test_a_changed_row_shows_only_what_differs() -> None:
 def test_values_too_long_for_a_line_are_below_each_other() -> None:
     row = RowChange(id="n", table="t", key="k", before={"c": "x" * 70}, after={"c": "y" * 70})
     found = row_diff.differences([row], 60)
-    assert max(line.cell_length for line in found) <= 60
+    assert max(map(spans.width, found)) <= 60
     assert "- xxx" in plain(found)
     assert "+ yyy" in plain(found)
 
@@ -82,14 +84,25 @@ def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
 def test_differences_are_harmless(
     before: dict[str, object] | None, after: dict[str, object] | None, width: int
 ) -> None:
-    harmless(row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width))
+    check_no_controls(
+        row_diff.differences([RowChange(id="n", table="\x1bt", key="k\n", before=before, after=after)], width)
+    )
 
 
 @given(NASTY, st.lists(NASTY, min_size=1, max_size=4), st.integers(10, 200))
 def test_pieces_are_harmless(text: str, cells: list[str], width: int) -> None:
-    harmless([lines.heading(text, text), lines.plain(text), *lines.wrapped(text, width)])
-    harmless(lines.pairs([(text, text)], width))
-    harmless(lines.table(cells, [cells, cells], width))
+    check_no_controls([lines.heading(text, text), lines.plain(text), *lines.wrapped(text, width)])
+    check_no_controls(lines.pairs([(text, text)], width))
+    check_no_controls(lines.table(cells, [cells, cells], width))
+
+
+@given(
+    st.lists(st.tuples(st.text(" ab漢é", max_size=40), st.sampled_from(["", "bold"])), max_size=4), st.integers(2, 60)
+)
+def test_a_wrapped_line_keeps_its_words_and_fits(line: Spans, width: int) -> None:
+    found = wrap(line, width)
+    assert all(spans.width(part) <= width for part in found)
+    assert "".join(map(spans.text, found)).replace(" ", "") == spans.text(line).replace(" ", "")
 
 
 @given(NASTY, st.integers(16, 160))
@@ -116,14 +129,14 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     record = AuditLogEntry(
         id="1", at=NOW, role=text, os_user=text, host=text, engine="s", schema=text, action=text, reason=text
     )
-    harmless(detail.detail(page, width, now=NOW, kind=None, status=None, helps={}, entries=[record]))
-    harmless(audit_entry.entry_page(record, width))
+    check_no_controls(detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", entries=[record]))
+    check_no_controls(audit_entry.entry_page(record, width))
 
 
 @pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])
 def test_times_at_the_ends_of_the_range(instant: float) -> None:
     page = Detail(node=node(created_at=instant, changed_at=instant, due_at=instant, cpu=instant, poll=instant), at=NOW)
-    harmless(detail.detail(page, 80, now=NOW, kind=None, status=None, helps={}, entries=[]))
+    check_no_controls(detail.detail(page, 80, now=NOW, engine=None, helps=lambda _: "", entries=[]))
 
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.lists(st.text(max_size=30), max_size=4), st.integers(1, 100))

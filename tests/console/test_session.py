@@ -182,7 +182,7 @@ async def test_children_that_cost_a_scan_are_asked_for(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Hidden v1")
         reader = tui.app.session.engines["eternaltwin"]
-        reader.variant.found = msgspec.structs.replace(reader.found, have=reader.found.have - {"task_by_job"})
+        reader.variant.found = msgspec.structs.replace(reader.found, met_needs=reader.found.met_needs - {"task_by_job"})
         await tui.press("right")
         await tui.wait_for("costly: not read (")
         await tui.press("down", "enter")
@@ -231,7 +231,7 @@ async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, ete
         await tui.press("asterisk")
         await tui.wait_for("600 marked")
         await tui.action("C")
-        await tui.wait_for("The first 500 of 600 nodes were dry-run", "Will change 500")
+        await tui.wait_for("first 500 of 600 nodes", "Will change 500")
         await tui.press("C")
         await tui.wait_for("600 changed", "Close")
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600

@@ -13,7 +13,7 @@ from textual.theme import Theme
 
 from console.model.forest import EdgeRow
 from console.tui import keymap, theme
-from console.tui.widgets.columns import TASKS, Column, layout, recorded
+from console.tui.widgets.columns import TASKS, TreeColumn, layout, recorded
 from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
@@ -31,7 +31,7 @@ def nodes(keys: Iterable[object]) -> list[Node]:
     return [node(key) for key in keys]
 
 
-class Watched(TreeTable):
+class RecordingTable(TreeTable):
     """Remembers which lines were to be sent to the terminal again."""
 
     lines: list[int]
@@ -41,10 +41,10 @@ class Watched(TreeTable):
         return super().refresh(*regions, **what)
 
 
-class Stage(App[None]):
+class TreeTableApp(App[None]):
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__()
-        self.table = Watched(ascii=ascii, id="table")
+        self.table = RecordingTable(ascii=ascii, id="table")
         self.table.lines = []
         self.heard: list[tuple[object, ...]] = []
 
@@ -88,7 +88,7 @@ class Stage(App[None]):
         return [line[:22].rstrip() for line in self.text()[1:]]
 
 
-def fill(app: Stage, roots: Iterable[object] = range(1, 4), complete: bool = True) -> None:
+def fill(app: TreeTableApp, roots: Iterable[object] = range(1, 4), complete: bool = True) -> None:
     app.table.forest.set_children(None, nodes(roots), complete)
     app.table.sync(now=NOW)
 
@@ -117,7 +117,7 @@ def test_long_statuses_have_of_the_room_to_spare_and_short_ones_leave_it() -> No
 
 
 async def test_a_row_says_what_is_known_and_what_is_not() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(130, 10)):
         app.table.forest.set_children(
             None,
@@ -151,7 +151,7 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
 
 
 async def test_ages_change_only_when_the_time_is_set() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(130, 10)):
         app.table.forest.set_children(None, [node(1, created_at=NOW - 5)], complete=True)
         app.table.sync(now=NOW)
@@ -162,7 +162,7 @@ async def test_ages_change_only_when_the_time_is_set() -> None:
 
 
 async def test_guides_show_the_tree() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 12)):
         fill(app)
         forest = app.table.forest
@@ -184,7 +184,7 @@ async def test_guides_show_the_tree() -> None:
 
 
 async def test_ascii_keeps_the_meaning() -> None:
-    app = Stage(ascii=True)
+    app = TreeTableApp(ascii=True)
     async with app.run_test(size=(130, 12)):
         app.table.forest.set_children(
             None, [node(1, Phase.FAILED, cpu=1e-6, poll=1e-6), node(2, title="naïve\n")], complete=False
@@ -201,7 +201,7 @@ async def test_ascii_keeps_the_meaning() -> None:
 
 
 async def test_data_is_text_and_cannot_reach_the_terminal() -> None:
-    app = Stage()
+    app = TreeTableApp()
     nasty = "[bold red]\x1b[2J\x9b31m\u202e\nx[/]日本"
     async with app.run_test(size=(80, 6)):
         app.table.forest.set_children(None, [node(1, title=nasty, status="\x1b]0;owned\a")], complete=True)
@@ -216,7 +216,7 @@ async def test_data_is_text_and_cannot_reach_the_terminal() -> None:
 
 
 async def test_every_width_gives_full_lines() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(80, 6)) as pilot:
         forest = app.table.forest
         fill(app, range(2))
@@ -233,7 +233,7 @@ async def test_every_width_gives_full_lines() -> None:
 
 
 async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(60, 8)) as pilot:
         forest = app.table.forest
         fill(app, [0])
@@ -246,7 +246,7 @@ async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
 
 
 async def test_keys_move_the_cursor_and_say_so() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 6)) as pilot:
         fill(app, range(20))
         await pilot.press("down")
@@ -265,7 +265,7 @@ async def test_keys_move_the_cursor_and_say_so() -> None:
 
 
 async def test_keys_on_an_empty_tree_do_nothing() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 6)) as pilot:
         keys = [key for entry in keymap.LIST for key in entry.keys.split(",")]
         await pilot.press(*keys)
@@ -275,7 +275,7 @@ async def test_keys_on_an_empty_tree_do_nothing() -> None:
 
 
 async def test_unfolding_asks_for_children_that_were_never_read() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 8)) as pilot:
         fill(app)
         await pilot.press("right")
@@ -299,7 +299,7 @@ async def test_unfolding_asks_for_children_that_were_never_read() -> None:
 
 
 async def test_enter_opens_a_node_and_requests_the_rows_of_an_edge_row() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 8)) as pilot:
         fill(app)
         await pilot.press("enter")
@@ -317,7 +317,7 @@ async def test_enter_opens_a_node_and_requests_the_rows_of_an_edge_row() -> None
 
 
 async def test_the_next_page_is_asked_for_once_before_its_end_is_reached() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 11)) as pilot:
         fill(app, range(100), complete=False)
         await pilot.press("pagedown", "pagedown")
@@ -339,7 +339,7 @@ async def test_the_next_page_is_asked_for_once_before_its_end_is_reached() -> No
 
 
 async def test_space_marks_and_goes_on() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 8)) as pilot:
         fill(app)
         await pilot.press("space", "space", "up", "space")
@@ -351,7 +351,7 @@ async def test_space_marks_and_goes_on() -> None:
 
 
 async def test_clicks_choose_fold_and_open() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 8)) as pilot:
         fill(app)
         app.table.forest.set_children("e/task:2", nodes(["a"]), complete=True)
@@ -370,14 +370,14 @@ async def test_clicks_choose_fold_and_open() -> None:
         assert app.heard[-1] == ("Expand", "e/task:1")
 
 
-async def place(pilot: Pilot[None], app: Stage) -> int:
+async def place(pilot: Pilot[None], app: TreeTableApp) -> int:
     """The line of the screen that the cursor is on."""
     await pilot.pause()
     return next(y for y, line in enumerate(app.text()) if line.startswith("▌"))
 
 
 async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_above() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 11)) as pilot:
         fill(app, range(100))
         await pilot.press(*["pagedown"] * 4, *["up"] * 3)
@@ -396,7 +396,7 @@ async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_abov
 
 
 async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 11)) as pilot:
         fill(app, range(100))
         await pilot.pause()
@@ -411,7 +411,7 @@ async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> N
 
 
 async def test_a_tree_that_shrinks_to_nothing_and_grows_again_is_shown() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 11)) as pilot:
         fill(app, range(100))
         await pilot.press("end")
@@ -430,7 +430,7 @@ async def test_a_tree_that_shrinks_to_nothing_and_grows_again_is_shown() -> None
 
 
 async def test_the_cursor_stays_in_sight_when_the_terminal_shrinks() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(100, 21)) as pilot:
         fill(app, range(100))
         await pilot.press("pagedown")
@@ -440,12 +440,12 @@ async def test_the_cursor_stays_in_sight_when_the_terminal_shrinks() -> None:
         assert any(line.startswith("▌ ▸ task 19") for line in app.titles())
 
 
-def backgrounds(app: Stage, y: int) -> set[str]:
+def backgrounds(app: TreeTableApp, y: int) -> set[str]:
     return {str(segment.style.bgcolor) for segment in app.table.render_line(y) if segment.style is not None}
 
 
 async def test_changed_cells_are_shown_until_the_next_update() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(80, 8)) as pilot:
         fill(app)
         plain = backgrounds(app, 2)
@@ -463,7 +463,7 @@ async def test_changed_cells_are_shown_until_the_next_update() -> None:
 
 
 async def test_the_scrollbar_hides_no_text() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(60, 12)) as pilot:
         fill(app, range(3))
         await pilot.pause()
@@ -477,7 +477,7 @@ async def test_the_scrollbar_hides_no_text() -> None:
 
 
 async def test_only_lines_that_differ_are_painted_again() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(130, 24)) as pilot:
         app.table.forest.set_children(None, [node(i, created_at=NOW - 40_000 * i) for i in range(100)], complete=True)
         app.table.sync(now=NOW)
@@ -501,7 +501,7 @@ async def test_only_lines_that_differ_are_painted_again() -> None:
 
 
 async def test_a_cursor_without_focus_looks_different() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 6)) as pilot:
         fill(app)
         focused = backgrounds(app, 1)
@@ -512,7 +512,7 @@ async def test_a_cursor_without_focus_looks_different() -> None:
 
 
 async def test_phases_take_their_colour_from_the_theme() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(60, 6)) as pilot:
         fill(app)
 
@@ -529,7 +529,7 @@ async def test_phases_take_their_colour_from_the_theme() -> None:
 
 
 async def test_go_to_unfolds_the_way() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 6)) as pilot:
         fill(app, range(50))
         app.table.forest.set_children("e/task:30", nodes(["a"]), complete=True)
@@ -541,20 +541,20 @@ async def test_go_to_unfolds_the_way() -> None:
 
 
 async def test_another_forest_and_other_columns_can_be_shown() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(50, 6)) as pilot:
         fill(app, range(50))
         await pilot.press("end", "e")
         other = type(app.table.forest)()
         other.set_children(None, nodes(["x"]), complete=True)
-        only = Column(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
+        only = TreeColumn(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
         app.table.show(other, [only])
         await pilot.pause()
         assert app.text() == ["  entry", "▌ ▸ TASK X"]
 
 
 async def test_a_hundred_thousand_rows_and_depth_ten_thousand() -> None:
-    app = Stage()
+    app = TreeTableApp()
     async with app.run_test(size=(100, 30)) as pilot:
         forest = app.table.forest
         fill(app, range(100_000))

@@ -30,9 +30,7 @@ async def test_a_server_older_than_14(tmp_path: Path) -> None:
 async def test_a_lookalike(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:
     server.sql("ALTER TABLE task ALTER state TYPE text USING ''", eternaltwin)
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for(
-            "No task engine that this console knows", "Declined: eternaltwin in schema public: task.state"
-        )
+        await tui.wait_for("no known task engine", "Declined: eternaltwin in schema public: task.state")
         await tui.press("2", "4", "question_mark", "W")
         await tui.wait_for("Keys everywhere")
 
@@ -129,7 +127,7 @@ async def test_times_at_the_ends_of_the_range(
 
 
 SETTINGS = {
-    "[keys]\n'action.wke' = 'W'": 'config.toml:2: keys."action.wke" is not something a key can do; did you',
+    "[keys]\n'action.wke' = 'W'": 'config.toml:2: keys."action.wke" is not a command; did you mean "action.wake"',
     "theme = 'nihgt'": 'config.toml:1: theme "nihgt" is not a theme',
     "contexts = 3": "config.toml:1: contexts must be",
     "not toml": "config.toml:1: it is not valid TOML",

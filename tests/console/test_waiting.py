@@ -64,7 +64,7 @@ async def expire_heartbeat(estuary_db: EstuaryDb, task: str) -> None:
 async def test_a_suggested_command_runs_as_it_is_printed(estuary_db: EstuaryDb, estuary: str, page: str) -> None:
     task = await estuary_db.task(wake=-900, beat=301, inbox=[GOOD, POISON])
     _, out, _ = await command(page, *([estuary_db.id(task)] if page == "show" else []), dsn=estuary)
-    (line,) = [each.partition("→ ")[2] for each in out.splitlines() if "→ unstick do drop" in each]
+    (line,) = [each.partition("action: ")[2] for each in out.splitlines() if "action: unstick do drop" in each]
     program, *words = shlex.split(line.replace('"..."', "poison"))
     assert program == "unstick"
     code, _, err = await command(*words, "--yes", dsn=estuary)
@@ -75,7 +75,7 @@ async def test_a_suggested_command_runs_as_it_is_printed(estuary_db: EstuaryDb, 
 async def test_what_the_operator_decides_stays_open(server: PostgresServer) -> None:
     dsn = server.fresh("tasker", filled=True)
     _, out, _ = await command("stuck", dsn=dsn)
-    lines = [each for each in out.splitlines() if "→ unstick do resolve" in each]
+    lines = [each for each in out.splitlines() if "action: unstick do resolve" in each]
     assert lines
     assert all("--arg status=..." in line for line in lines)
     server.drop(dsn)
@@ -84,7 +84,7 @@ async def test_what_the_operator_decides_stays_open(server: PostgresServer) -> N
 async def test_do_says_that_waiting_would_help(estuary_db: EstuaryDb, estuary: str) -> None:
     task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON])
     code, out, err = await command("do", "drop", estuary_db.id(task), *DROP, "--yes", dsn=estuary)
-    assert (code, out.startswith("refused")) == (3, True)
+    assert (code, out.startswith("  1 refused")) == (3, True)
     assert "--wait" in err
     code, _, err = await command("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "0.5", dsn=estuary)
     assert code == 3

@@ -26,7 +26,7 @@ async def shown(
     """
     readers = list(workspace.engines.values())
     server = ServerFindings(workspace.database, [reader.found for reader in readers])
-    server.limits |= limits or {}
+    server.settings |= limits or {}
     loop = asyncio.get_running_loop()
     until = loop.time() + watch
     while watch:

@@ -164,7 +164,7 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
     await agent_jobs_db.job(status, started=started, ended=40 if status in ("completed", "failed") else None)
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
-    assert look.engine.limits["profile"] == profile
+    assert look.engine.settings["profile"] == profile
     assert [n for n in look.variant.notes if n.startswith(f"profile: {profile} (")]
     assert any(v.name == "mark_failed" for v in look.actions("job")) == (profile == "mirror")
     await workspace.close()
@@ -190,7 +190,7 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
     assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
     assert "group: user (chosen here)" in reader(workspace).variant.notes
     await workspace.detect()
-    assert reader(workspace).engine.limits["group"] == "user"
+    assert reader(workspace).engine.settings["group"] == "user"
     for option, value in (("group", "planet"), ("colour", "red")):
         with pytest.raises(DatabaseError):
             reader(workspace).variant.set_option(option, value)
@@ -732,7 +732,7 @@ async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     codes = {f.code for f in (await look.findings()).found}
     # The queue continues, and a mirror table has no active jobs.
     assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long"}
-    assert look.engine.limits["profile"] == "mirror"
+    assert look.engine.settings["profile"] == "mirror"
 
 
 def test_the_demo_is_the_same_for_the_same_seed() -> None:

@@ -106,7 +106,7 @@ def message(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def elderly(client: socket.socket) -> None:
+def oldest_protocol(client: socket.socket) -> None:
     """Speak enough of the protocol to report version 13."""
     while True:
         (length,) = struct.unpack("!I", client.recv(4, socket.MSG_WAITALL))
@@ -159,7 +159,7 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[int]:
 
 
 def test_a_server_older_than_14() -> None:
-    with serving(elderly) as port:
+    with serving(oldest_protocol) as port:
         answer = unstick("stuck", dsn=f"postgresql://anna@127.0.0.1:{port}/app")
     assert answer.code == 1
     assert "PostgreSQL 13; unstick needs 14 or newer" in few_lines(answer)

@@ -23,7 +23,7 @@ COMMANDS = ("engines", "tree", "stuck", "dead")
 
 
 @pytest.fixture
-def half(server: PostgresServer, eternaltwin: str) -> str:
+def one_readable_engine(server: PostgresServer, eternaltwin: str) -> str:
     """DSN for a role that may read only one engine of three.
 
     It has no USAGE on the schemas of the other two.
@@ -45,10 +45,10 @@ async def ask(*words: str, dsn: str) -> Answer:
 
 @pytest.mark.parametrize("command", COMMANDS)
 async def test_a_schema_without_usage_costs_its_own_engines_alone(
-    eternaltwin_db: EternaltwinDb, half: str, command: str
+    eternaltwin_db: EternaltwinDb, one_readable_engine: str, command: str
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
-    answer = await ask(command, "--json", dsn=half)
+    answer = await ask(command, "--json", dsn=one_readable_engine)
     assert answer.code == 1
     assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
     if command in ("tree", "stuck"):
@@ -124,7 +124,7 @@ async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: Agen
     await agent_jobs_db.connection.execute("ROLLBACK")
     await jobs.counts()
     assert not jobs.variant.unrecognised
-    assert jobs.engine.limits["profile"] == "table"
+    assert jobs.engine.settings["profile"] == "table"
     await workspace.close()
 
 

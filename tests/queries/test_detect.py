@@ -23,21 +23,21 @@ Open = Callable[..., Awaitable[Workspace]]
 
 
 @pytest.fixture
-async def look(database: str, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Open]:
+async def open_with(database: str, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Open]:
     """Run SQL in an empty database, then open a workspace on it.
 
-    The call is ``await look("SQL", role=...)``.
+    The call is ``await open_with("SQL", role=...)``.
     """
     open_: list[Workspace] = []
 
-    async def look(sql: str = "", role: str | None = None) -> Workspace:
+    async def open_with(sql: str = "", role: str | None = None) -> Workspace:
         if sql:
             server.sql(sql, database)
         dsn = server.dsn(database.rpartition("/")[2], user=role, password="x") if role else database
         open_.append(await opened(dsn, tmp_path))
         return open_[-1]
 
-    yield look
+    yield open_with
     for workspace in open_:
         await workspace.close()
 
@@ -53,9 +53,9 @@ def why(workspace: Workspace) -> list[tuple[str, str]]:
 
 
 @both_versions
-async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database: str) -> None:
+async def test_it_is_found_in_any_schema_and_in_two_at_once(open_with: Open, database: str) -> None:
     odd = 'Größe "x" / y:z'
-    workspace = await look(tables("public") + ";" + tables("games") + ";" + tables(odd.replace('"', '""')))
+    workspace = await open_with(tables("public") + ";" + tables("games") + ";" + tables(odd.replace('"', '""')))
     assert list(workspace.engines) == [
         "eternaltwin@public", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"
     ]  # fmt: skip
@@ -72,13 +72,13 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(look: Open, database
         await eternaltwin_db.connection.close()
 
 
-async def test_it_alone_elsewhere_has_the_plain_name(look: Open) -> None:
-    workspace = await look(tables("games"))
+async def test_it_alone_elsewhere_has_the_plain_name(open_with: Open) -> None:
+    workspace = await open_with(tables("games"))
     assert list(workspace.engines) == ["eternaltwin"]
 
 
-async def test_nothing_is_no_error(look: Open) -> None:
-    workspace = await look("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
+async def test_nothing_is_no_error(open_with: Open) -> None:
+    workspace = await open_with("CREATE TABLE task (id int); CREATE TABLE job (id int, name text)")
     assert workspace.engines == {}
     assert workspace.declined == ()
     assert [line.partition(":")[0] for line in workspace.expected] == [s.name for s in loader.builtin()]
@@ -86,15 +86,15 @@ async def test_nothing_is_no_error(look: Open) -> None:
 
 
 @both_versions
-async def test_extra_columns_and_tables_do_not_matter(look: Open) -> None:
-    workspace = await look(
+async def test_extra_columns_and_tables_do_not_matter(open_with: Open) -> None:
+    workspace = await open_with(
         tables(change="ALTER TABLE task ADD note text; ALTER TABLE job ADD tags text[]; CREATE TABLE zzz (a int)")
     )
     assert list(workspace.engines) == ["eternaltwin"]
 
 
-async def test_dropped_columns_are_not_there(look: Open) -> None:
-    workspace = await look(tables(change="ALTER TABLE task DROP output"))
+async def test_dropped_columns_are_not_there(open_with: Open) -> None:
+    workspace = await open_with(tables(change="ALTER TABLE task DROP output"))
     assert why(workspace) == [("public", "task.output is missing")]
 
 
@@ -131,23 +131,23 @@ async def test_dropped_columns_are_not_there(look: Open) -> None:
         ),
     ],
 )
-async def test_a_lookalike_is_declined_with_the_reason(look: Open, change: str, reason: str) -> None:
-    workspace = await look(tables(change=change))
+async def test_a_lookalike_is_declined_with_the_reason(open_with: Open, change: str, reason: str) -> None:
+    workspace = await open_with(tables(change=change))
     assert workspace.engines == {}
     ((schema, declined),) = why(workspace)
     assert schema == "public"
     assert reason in declined
 
 
-async def test_the_prototype_alone_is_declined(look: Open) -> None:
-    workspace = await look("CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)")
+async def test_the_prototype_alone_is_declined(open_with: Open) -> None:
+    workspace = await open_with("CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)")
     assert workspace.engines == {}
     ((_, reason),) = why(workspace)
     assert "the 2021 prototype" in reason
 
 
-async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
-    workspace = await look(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
+async def test_a_lookalike_beside_the_real_one(open_with: Open) -> None:
+    workspace = await open_with(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
     assert [r.found.schema for r in workspace.engines.values()] == ["b"]
     assert why(workspace) == [("a", "task.state is missing")]
 
@@ -156,13 +156,13 @@ async def test_a_lookalike_beside_the_real_one(look: Open) -> None:
 
 
 @both_versions
-async def test_privileges_make_actions_available_one_by_one(look: Open, server: PostgresServer) -> None:
+async def test_privileges_make_actions_available_one_by_one(open_with: Open, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    workspace = await look(tables(change=f"GRANT SELECT ON job, task, task_timer TO {role}"), role)
+    workspace = await open_with(tables(change=f"GRANT SELECT ON job, task, task_timer TO {role}"), role)
 
     async def available(grant: str = "") -> dict[str, str]:
-        await look(grant) if grant else None
+        await open_with(grant) if grant else None
         await workspace.detect()
         reader_ = reader(workspace)
         return {
@@ -192,11 +192,13 @@ async def test_privileges_make_actions_available_one_by_one(look: Open, server: 
     assert everything == {**ok, "restart job": "", "delete job": ""}
 
 
-async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(look: Open, server: PostgresServer) -> None:
+async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
+    open_with: Open, server: PostgresServer
+) -> None:
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     grants = f"GRANT SELECT ON task TO {role}; GRANT USAGE ON SCHEMA open TO {role}"
-    workspace = await look(
+    workspace = await open_with(
         f"{tables('open', grants)}; {tables('shut', f'GRANT SELECT ON ALL TABLES IN SCHEMA shut TO {role}')}", role
     )
     denied = {r.found.schema: r.found.denied for r in workspace.engines.values()}
@@ -212,9 +214,9 @@ INVALID = (
 NEEDS = {"task_by_job", "timer_by_task", "job_by_created", "task_by_status", "task_scan", "timer_scan"}
 
 
-async def test_a_small_table_meets_every_need(look: Open) -> None:
-    found = reader(await look(tables())).found
-    assert found.have == NEEDS
+async def test_a_small_table_meets_every_need(open_with: Open) -> None:
+    found = reader(await open_with(tables())).found
+    assert found.met_needs == NEEDS
     assert found.indexed == set()
     assert {n.ddl.split()[3] for n in found.missing()} == {
         "task__job_id__created_at__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__status__idx"
@@ -242,11 +244,11 @@ async def test_a_small_table_meets_every_need(look: Open) -> None:
     ],
 )
 async def test_a_large_table_wants_an_index(
-    look: Open, monkeypatch: pytest.MonkeyPatch, index: str, met: set[str]
+    open_with: Open, monkeypatch: pytest.MonkeyPatch, index: str, met: set[str]
 ) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
-    found = reader(await look(tables(change=index))).found
-    assert found.have == found.indexed == met
+    found = reader(await open_with(tables(change=index))).found
+    assert found.met_needs == found.indexed == met
 
 
 @both_versions
@@ -282,22 +284,22 @@ async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
     assert tried
 
 
-async def test_a_partitioned_table_is_as_large_as_its_partitions(look: Open, database: str) -> None:
+async def test_a_partitioned_table_is_as_large_as_its_partitions(open_with: Open, database: str) -> None:
     change = (
         "ALTER TABLE task_timer DROP CONSTRAINT task_timer__task__fk; ALTER TABLE task RENAME TO plain;"
         " CREATE TABLE task (LIKE plain INCLUDING DEFAULTS) PARTITION BY HASH (task_id);"
         " CREATE TABLE part PARTITION OF task FOR VALUES WITH (modulus 1, remainder 0)"
     )
-    await look(tables(change=change))
+    await open_with(tables(change=change))
     eternaltwin_db = await EternaltwinDb.open(database)
     await eternaltwin_db.tasks([await eternaltwin_db.job()] * 300)
     await eternaltwin_db.connection.close()
-    assert reader(await look()).found.relations["task"].pages > 3
+    assert reader(await open_with()).found.relations["task"].pages > 3
 
 
-async def test_actions_say_which_index_they_miss(look: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_actions_say_which_index_they_miss(open_with: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detect, "SMALL", -1)
-    reader_ = reader(await look(tables(change="CREATE INDEX ON task (job_id)")))
+    reader_ = reader(await open_with(tables(change="CREATE INDEX ON task (job_id)")))
     for action in [v for kind in ("job", "task") for v in reader_.actions(kind) if v.writes]:
         available = reader_.availability(action)
         assert not available.ok

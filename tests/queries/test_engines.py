@@ -44,7 +44,7 @@ MAY = {
     "nodes": {"place"},
     "findings": {"suggest", "severity"},
     **{which: {"node"} for which in ("children", "live", "find", "dead")},
-    "lock": {"steady", "same"},
+    "lock": {"steady", "unchanged"},
     "refused": {"for_now"},
     "rows": {"ours"},
 }

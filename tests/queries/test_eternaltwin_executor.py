@@ -122,14 +122,14 @@ async def test_a_woken_task_is_polled_at_the_next_tick(
 # Random actions
 
 
-class Rain:
+class RandomOperator:
     """Operator that applies random actions to random visible nodes."""
 
     def __init__(self, workspace: Workspace, seed: int) -> None:
         self.workspace, self.rng = workspace, Random(seed)
         self.done: list[Outcomes] = []
 
-    async def fall(self, steps: int) -> None:
+    async def act(self, steps: int) -> None:
         for _ in range(steps):
             await self._one()
 
@@ -162,7 +162,7 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
     engine = await asyncpg.connect(eternaltwin_demo, server_settings={"application_name": "runner"})
     polls: list[Polled] = []
     runner = Runner(engine, Random(5), batch=25, on_poll=polls.append)
-    consoles = [Rain(await opened(eternaltwin_demo, tmp_path / str(n)), n) for n in (1, 2)]
+    consoles = [RandomOperator(await opened(eternaltwin_demo, tmp_path / str(n)), n) for n in (1, 2)]
     over = asyncio.Event()
     written = 0
 
@@ -174,7 +174,7 @@ async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_pat
             written += await runner.tick(start + timedelta(seconds=3 * ticks))
 
     running = asyncio.create_task(run())
-    await asyncio.gather(*(console.fall(60) for console in consoles))
+    await asyncio.gather(*(console.act(60) for console in consoles))
     over.set()
     await running
     await engine.close()

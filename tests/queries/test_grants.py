@@ -97,7 +97,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
     try:
         (all_,), (seen,) = mine.engines.values(), theirs.engines.values()
         assert seen.found.denied == ()
-        assert seen.engine.limits == all_.engine.limits
+        assert seen.engine.settings == all_.engine.settings
         known = await nodes(seen)
         assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
         assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0

@@ -50,7 +50,7 @@ def used(name: str) -> list[str]:
     return sorted({word for text in texts for word in re.findall(r"\b([a-z_0-9]+)\(", text)})
 
 
-class Scene:
+class HostileDatabase:
     """A database with one engine in ``schema``, and a hostile role."""
 
     def __init__(self, server: PostgresServer, name: str, placement: str) -> None:
@@ -108,11 +108,11 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(server: PostgresServer, name: str, placement: str) -> AsyncIterator[Scene]:
-    scene = Scene(server, name, placement)
-    await scene.build()
-    yield scene
-    server.drop(scene.dsn)
+async def hostile(server: PostgresServer, name: str, placement: str) -> AsyncIterator[HostileDatabase]:
+    hostile = HostileDatabase(server, name, placement)
+    await hostile.build()
+    yield hostile
+    server.drop(hostile.dsn)
 
 
 async def everything(workspace: Workspace, reader: Reader) -> set[str]:
@@ -144,55 +144,61 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     return changed
 
 
-async def visited(scene: Scene, folder: Path, role: str) -> set[str]:
+async def visited(hostile: HostileDatabase, folder: Path, role: str) -> set[str]:
     """Open the database as that role and do everything.
 
     Returns the actions that changed something.
     """
-    dsn = scene.dsn if role == "superuser" else scene.server.dsn(scene.database, user=scene.operator, password="x")
-    workspace = await opened(dsn, folder, overrides=DEMO.get(scene.name))
+    dsn = (
+        hostile.dsn
+        if role == "superuser"
+        else hostile.server.dsn(hostile.database, user=hostile.operator, password="x")
+    )
+    workspace = await opened(dsn, folder, overrides=DEMO.get(hostile.name))
     try:
-        assert [d.schema for d in workspace.declined if d.engine == scene.name] == ["aaa"]
+        assert [d.schema for d in workspace.declined if d.engine == hostile.name] == ["aaa"]
         (reader,) = workspace.engines.values()
-        assert reader.found.schema == scene.schema
+        assert reader.found.schema == hostile.schema
         return await everything(workspace, reader)
     finally:
         await workspace.close()
 
 
-async def granted(scene: Scene, folder: Path) -> None:
+async def granted(hostile: HostileDatabase, folder: Path) -> None:
     """Give the operator what ``grants`` prints, with nothing from PUBLIC."""
-    workspace = await opened(scene.dsn, folder, overrides=DEMO.get(scene.name))
+    workspace = await opened(hostile.dsn, folder, overrides=DEMO.get(hostile.name))
     (reader,) = workspace.engines.values()
-    statements = await grants(workspace.database, reader, [], [scene.operator])
+    statements = await grants(workspace.database, reader, [], [hostile.operator])
     await workspace.close()
-    scene.server.sql(f"REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA {scene.schema} FROM PUBLIC", scene.dsn)
+    hostile.server.sql(f"REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA {hostile.schema} FROM PUBLIC", hostile.dsn)
     for statement in statements:
-        scene.server.sql(statement, scene.dsn)
+        hostile.server.sql(statement, hostile.dsn)
 
 
 @pytest.mark.parametrize("placement", ["beside", "same"])
 @pytest.mark.parametrize("name", NAMES)
-async def test_no_hostile_object_is_ever_called(scene: Scene, name: str, placement: str, tmp_path: Path) -> None:
-    assert scene.made > 400
-    print(f"{name} {placement}: {scene.made} hostile functions and operators")
-    await granted(scene, tmp_path)
+async def test_no_hostile_object_is_ever_called(
+    hostile: HostileDatabase, name: str, placement: str, tmp_path: Path
+) -> None:
+    assert hostile.made > 400
+    print(f"{name} {placement}: {hostile.made} hostile functions and operators")
+    await granted(hostile, tmp_path)
     for role in ("superuser", "operator"):
-        changed = await visited(scene, tmp_path, role)
+        changed = await visited(hostile, tmp_path, role)
         if (name, placement) != ("tasker", "same"):
             assert changed, role
         else:
             assert not changed, "its own triggers use unqualified names: refused where others may create objects"
-    assert await scene.calls() == {}
+    assert await hostile.calls() == {}
 
 
 @pytest.mark.parametrize("placement", ["same"])
 @pytest.mark.parametrize("name", ["eternaltwin", "agent_jobs"])
 async def test_with_the_schema_on_the_path_they_would_be(
-    scene: Scene, name: str, placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hostile: HostileDatabase, name: str, placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_search_path", lambda schema="": "SET LOCAL search_path = public, pg_temp")
     with contextlib.suppress(DatabaseError):  # what the server's own functions return is nonsense now
-        workspace = await opened(scene.dsn, tmp_path)
+        workspace = await opened(hostile.dsn, tmp_path)
         await workspace.close()
-    assert await scene.calls() != {}
+    assert await hostile.calls() != {}

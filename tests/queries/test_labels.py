@@ -40,7 +40,7 @@ def add(server: PostgresServer, database: str) -> Add:
 
 
 @pytest.fixture
-def two(add: Add, database: str) -> str:
+def two_schemas(add: Add, database: str) -> str:
     """A database in which two schemas hold uni2work, each with a job 5."""
     add("public")
     add("archive")
@@ -60,8 +60,8 @@ def outcome(answer: Answer) -> dict[str, str]:
     return {result["id"]: result["outcome"] for result in answer.json["results"]}
 
 
-async def test_each_label_names_its_schema_where_two_hold_the_engine(two: str, tmp_path: Path) -> None:
-    workspace = await opened(two, tmp_path)
+async def test_each_label_names_its_schema_where_two_hold_the_engine(two_schemas: str, tmp_path: Path) -> None:
+    workspace = await opened(two_schemas, tmp_path)
     assert {label: r.found.schema for label, r in workspace.engines.items()} == {
         "uni2work@public": "public",
         "uni2work@archive": "archive",
@@ -76,8 +76,8 @@ async def test_each_label_names_its_schema_where_two_hold_the_engine(two: str, t
 @pytest.mark.parametrize(
     "command", [["show", "uni2work/job:5"], ["audit", "uni2work/job:5"], ["tree", "--engine", "uni2work"]]
 )
-def test_the_short_form_is_refused_with_both_full_forms(two: str, command: list[str]) -> None:
-    answer = unstick(*command, dsn=two)
+def test_the_short_form_is_refused_with_both_full_forms(two_schemas: str, command: list[str]) -> None:
+    answer = unstick(*command, dsn=two_schemas)
     assert answer.code == 2
     rest = "/job:5" if "--engine" not in command else ""
     assert answer.out == ""
@@ -85,11 +85,11 @@ def test_the_short_form_is_refused_with_both_full_forms(two: str, command: list[
         assert f"uni2work@{schema}{rest}" in answer.err
 
 
-def test_an_action_by_the_short_form_changes_neither(two: str) -> None:
-    assert cancel("uni2work/job:5", two).code == 2
-    assert left(two) == {"public", "archive"}
-    assert outcome(cancel("uni2work@archive/job:5", two)) == {"uni2work@archive/job:5": "changed"}
-    assert left(two) == {"public"}
+def test_an_action_by_the_short_form_changes_neither(two_schemas: str) -> None:
+    assert cancel("uni2work/job:5", two_schemas).code == 2
+    assert left(two_schemas) == {"public", "archive"}
+    assert outcome(cancel("uni2work@archive/job:5", two_schemas)) == {"uni2work@archive/job:5": "changed"}
+    assert left(two_schemas) == {"public"}
 
 
 def test_a_schema_created_later_never_takes_an_id_over(add: Add, database: str) -> None:
@@ -108,17 +108,17 @@ def test_the_full_form_is_good_for_ever(add: Add, database: str, server: Postgre
 
 
 @pytest.mark.parametrize("by", ["option", "context"])
-def test_a_chosen_schema_makes_the_short_form_good(two: str, tmp_path: Path, by: str) -> None:
+def test_a_chosen_schema_makes_the_short_form_good(two_schemas: str, tmp_path: Path, by: str) -> None:
     settings = tmp_path / "config.toml"
-    settings.write_text(f'[contexts.old]\ndsn = "{two}"\nschema = "archive"\n')
+    settings.write_text(f'[contexts.old]\ndsn = "{two_schemas}"\nschema = "archive"\n')
     chosen = ["--schema", "archive"] if by == "option" else ["@old", "--config", str(settings)]
-    dsn = two if by == "option" else None
+    dsn = two_schemas if by == "option" else None
     engines = unstick("engines", "--json", *chosen, dsn=dsn)
     assert [(s["label"], s["schema"]) for s in engines.json["engines"]] == [("uni2work@archive", "archive")]
     assert [d["schema"] for d in engines.json["declined"]] == ["public"], "the other schema is reported as declined"
     answer = unstick("do", "cancel", "uni2work/job:5", "-r", "x", "--yes", "--json", *chosen, dsn=dsn)
     assert outcome(answer) == {"uni2work@archive/job:5": "changed"}
-    assert left(two) == {"public"}
+    assert left(two_schemas) == {"public"}
 
 
 def test_a_chosen_schema_says_nothing_of_an_engine_that_is_elsewhere(add: Add, database: str) -> None:
@@ -163,15 +163,15 @@ silent = "4s"
 """
 
 
-async def test_thresholds_of_a_label_win_over_those_of_the_engine(two: str, add: Add, tmp_path: Path) -> None:
+async def test_thresholds_of_a_label_win_over_those_of_the_engine(two_schemas: str, add: Add, tmp_path: Path) -> None:
     add('"b/c"')
     (tmp_path / "config.toml").write_text(SETTINGS)
-    workspace = await opened(two, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    limits = {r.found.schema: r.engine.limits for r in workspace.engines.values()}
-    assert {(schema, of["stale"], of["silent"]) for schema, of in limits.items()} == {
+    workspace = await opened(two_schemas, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
+    settings = {r.found.schema: r.engine.settings for r in workspace.engines.values()}
+    assert {(schema, of["stale"], of["silent"]) for schema, of in settings.items()} == {
         ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
     }  # fmt: skip
-    assert limits["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
+    assert settings["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
     await workspace.close()
 
 
@@ -181,7 +181,7 @@ async def test_the_settings_of_a_label_also_hold_for_an_engine_that_is_alone(
     add("archive")
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    assert workspace.engines["uni2work"].engine.limits["silent"] == 3.0
+    assert workspace.engines["uni2work"].engine.settings["silent"] == 3.0
     await workspace.close()
 
 
@@ -196,7 +196,7 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
     )
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
     chosen = {
-        r.found.schema: (r.engine.limits["profile"], r.engine.limits["group"]) for r in workspace.engines.values()
+        r.found.schema: (r.engine.settings["profile"], r.engine.settings["group"]) for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
     assert all(any("from the settings" in note for note in r.variant.notes) for r in workspace.engines.values())

@@ -43,7 +43,7 @@ async def lock(server: PostgresServer) -> AsyncIterator[Lock]:
 
 
 @pytest.fixture
-async def five(server: PostgresServer) -> AsyncIterator[str]:
+async def all_engines(server: PostgresServer) -> AsyncIterator[str]:
     """DSN of a database with the demo's data of all engines, without executors."""
     dsn = await all_engines_database(server)
     yield dsn
@@ -150,16 +150,16 @@ async def test_a_table_that_was_never_analyzed_is_not_taken_for_small(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_a_locked_table_costs_its_own_engine_alone(five: str, lock: Lock, command: str) -> None:
-    whole = await ask(command, "--json", dsn=five)
+async def test_a_locked_table_costs_its_own_engine_alone(all_engines: str, lock: Lock, command: str) -> None:
+    whole = await ask(command, "--json", dsn=all_engines)
     assert whole.code == 0
-    await lock(five, "LOCK TABLE estuary.tasks IN ACCESS EXCLUSIVE MODE")
-    part = await ask(command, "--json", dsn=five)
+    await lock(all_engines, "LOCK TABLE estuary.tasks IN ACCESS EXCLUSIVE MODE")
+    part = await ask(command, "--json", dsn=all_engines)
     assert part.code == 1
     assert "estuary" in part.err
     assert "migrator" in part.err
     assert engines(command, part) == engines(command, whole) - {"estuary"}
-    assert "migrator" in (await ask(command, dsn=five)).err, "as text, too"
+    assert "migrator" in (await ask(command, dsn=all_engines)).err, "as text, too"
 
 
 def engines(command: str, answer: Answer) -> set[str]:

@@ -155,7 +155,7 @@ async def test_the_screen_never_calls_it_nothing(eternaltwin_db: EternaltwinDb, 
         await tui.wait_for("policies  0+ stuck", "Only rows that policies show")
         assert "There are no jobs" not in tui.text
         await tui.press("2")
-        await tui.wait_for("Nothing was found where it could be looked for.", "hidden rows")
+        await tui.wait_for("No problems found in the parts", "hidden rows")
         assert "Nothing is stuck" not in tui.text
 
 

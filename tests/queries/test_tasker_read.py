@@ -67,7 +67,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     assert list(workspace.engines) == ["tasker"]
     reader = workspace.engines["tasker"]
     assert reader.found.schema == schema
-    assert reader.engine.limits["queue"] == "elsewhere"
+    assert reader.engine.settings["queue"] == "elsewhere"
     assert (await reader.roots()).nodes == ()
     await workspace.close()
     server.drop(dsn)
@@ -86,7 +86,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
             "tasks.created_at is of type timestamptz, not timestamp",
         ),
         ("ALTER TYPE dlq_reason ADD VALUE 'bored'", "the enum type dlq_reason has"),
-        ("DROP TABLE tasks_dlq CASCADE", "there is no tasks_dlq"),
+        ("DROP TABLE tasks_dlq CASCADE", "but no tasks_dlq"),
         (
             (
                 "ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
@@ -132,7 +132,7 @@ async def test_without_the_queue_in_this_database_messages_are_external(tasker_d
     await tasker_db.write(data)
     await tasker_db.sql(NO_QUEUE)
     await tasker_db.workspace.detect()
-    assert tasker_db.reader.engine.limits["queue"] == "elsewhere"
+    assert tasker_db.reader.engine.settings["queue"] == "elsewhere"
     for action, node in (("resend", tasker_db.step(made, "check_return")), ("restart", tasker_db.task(dead))):
         outcomes = await tasker_db.do(action, node)
         assert outcomes_of(outcomes) == {node: Outcome.REFUSED}
@@ -153,7 +153,7 @@ async def test_a_pgmq_without_the_engine_s_queues_is_not_used(tasker_db: TaskerD
     await tasker_db.sql("UPDATE pgmq.meta SET queue_name = 'other_' || queue_name")
     data.task("refund", ago=900, steps={"check_return": enqueued(900)})
     await tasker_db.write(data)
-    assert tasker_db.reader.engine.limits["queue"] == "elsewhere"
+    assert tasker_db.reader.engine.settings["queue"] == "elsewhere"
     assert "orchestration_step_results" in tasker_db.reader.variant.notes[0]
     assert {f.code for f in (await tasker_db.findings()).found} == set()
 
@@ -219,7 +219,7 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
     workspace = await opened(server.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path / "viewer")
     try:
         reader = workspace.engines["tasker"]
-        assert reader.engine.limits["queue"] == "elsewhere"
+        assert reader.engine.settings["queue"] == "elsewhere"
         assert "privileges" in reader.variant.notes[0]
         found = await reader.findings()
         assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
@@ -598,7 +598,7 @@ async def test_more_failures_than_the_search_limit(
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, number)
     page = await tasker_db.reader.live(page=2)
-    assert ("20,000" in page.only) == truncated
+    assert ("20,000" in page.scope) == truncated
     assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) != truncated
 
 

@@ -13,7 +13,7 @@ from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, seen, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer, both_versions
 
 
@@ -111,9 +111,7 @@ async def test_without_execute_for_a_constraint_the_action_is_denied_by_name(
             server.sql(statement, eternaltwin)
     dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x")
     workspace = await opened(dsn, tmp_path)
-    dry_run = await perform.dry_run(
-        workspace, LABEL, "cancel", await seen(workspace, [eternaltwin_db.id(task)]), "try", {}
-    )
+    dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(dry_run) == {eternaltwin_db.id(task): Outcome.DENIED}
     assert "EXECUTE on public.own_check(bigint)" in why(dry_run, eternaltwin_db.id(task))
     await workspace.close()

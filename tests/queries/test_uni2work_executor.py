@@ -37,7 +37,7 @@ async def connection(uni2work_db: Uni2workDb) -> AsyncIterator[asyncpg.Connectio
     await made.close()
 
 
-class Held:
+class PausedWork:
     """Work that pauses in the middle until ``go`` is set."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ async def test_a_foreign_write_to_its_row_aborts_a_worker(
     uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any], held: float | None
 ) -> None:
     """Show why no action writes to a row that a worker executes."""
-    job, work = await uni2work_db.job(ATOMIC), Held()
+    job, work = await uni2work_db.job(ATOMIC), PausedWork()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
     await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL")
@@ -110,7 +110,7 @@ async def test_a_foreign_write_to_its_row_aborts_a_worker(
     assert instance.aborted == 1
 
 
-async def begun(instance: Instance, job: int, work: Held) -> asyncio.Task[bool]:
+async def begun(instance: Instance, job: int, work: PausedWork) -> asyncio.Task[bool]:
     locked = await instance.lock(job)
     assert locked is not None
     doing = asyncio.create_task(instance.perform(locked))
@@ -123,7 +123,7 @@ async def begun(instance: Instance, job: int, work: Held) -> asyncio.Task[bool]:
 async def test_no_action_touches_a_row_that_is_being_executed(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any], action: str
 ) -> None:
-    job, work = await uni2work_db.job(ATOMIC, cron=True), Held()
+    job, work = await uni2work_db.job(ATOMIC, cron=True), PausedWork()
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
     for node in [uni2work_db.id(job)] + [uni2work_db.id(LIVE, "holder")] * (action == "release"):
@@ -142,7 +142,7 @@ async def test_no_action_touches_a_record_that_a_worker_will_write(
     job, eternaltwin_db, work = (
         await uni2work_db.job(ATOMIC, cron=True),
         await uni2work_db.job(ATOMIC, cron=True),
-        Held(),
+        PausedWork(),
     )
     instance = Instance(connection, LIVE, work=work)
     doing = await begun(instance, job, work)
@@ -198,7 +198,7 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     skipping = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "the skipped row is visible until the commit"
-    eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), Held()
+    eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), PausedWork()
     doing = await begun(Instance(connection, LIVE, work=work), eternaltwin_db, work)
     go.set()
     assert outcomes_of(await skipping) == {uni2work_db.id(job): CHANGED}
@@ -220,7 +220,7 @@ async def test_cron_queues_nothing_twice(uni2work_db: Uni2workDb, connection: as
 async def test_a_dry_run_does_not_abort_a_slow_worker(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, connection: asyncpg.Connection[Any]
 ) -> None:
-    job, work = await uni2work_db.job(ATOMIC), Held()
+    job, work = await uni2work_db.job(ATOMIC), PausedWork()
     instance = Instance(connection, LIVE, work=work)
     locked = await instance.lock(job)
     assert locked is not None

@@ -19,7 +19,7 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
 
 
 def look_around(demo: Terminal) -> None:
-    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "2 what is stuck · enter why")
+    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "2 stuck · enter why")
     first = demo.wait_for(lambda: demo.at > 0).at
     demo.press("down", "down").wait_for(lambda: demo.at == first + 2)
     demo.press("up").wait_for(lambda: demo.at == first + 1)
@@ -41,7 +41,7 @@ def find_the_lost_wake_up(demo: Terminal) -> None:
     while not re.search("lost wakeup +ArchiveHammerfest", demo.under):
         was = demo.under
         demo.press("down").wait_for(lambda was=was: demo.under != was)
-    demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "nothing is left that could wake it")
+    demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "suggested action: W Wake")
 
 
 def wake_it(demo: Terminal) -> None:

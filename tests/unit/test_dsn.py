@@ -156,7 +156,7 @@ def test_several_hosts_sockets_addresses_tls_and_options(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "connection_error"),
     [
         ("mysql://u:p@h/d", "it must begin with postgresql://"),
         ("//u:p@h/d?a=b", "it cannot be read: use key=value words"),
@@ -170,8 +170,8 @@ def test_several_hosts_sockets_addresses_tls_and_options(monkeypatch: pytest.Mon
         ("=", "it cannot be read: use key=value words"),
     ],
 )
-def test_an_error_does_not_repeat_the_string(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(said)) as caught:
+def test_an_error_does_not_repeat_the_string(text: str, connection_error: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(connection_error)) as caught:
         dsn.parse(text)
     assert "cret" not in str(caught.value)
 
@@ -183,7 +183,7 @@ SECRET = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 )
 
 
-def said(text: str) -> str:
+def connection_error(text: str) -> str:
     """Return the error of connecting to ``text``, where nothing listens."""
     try:
         asyncio.run(Database(text).batch(()))
@@ -247,7 +247,7 @@ def test_redacting_takes_anything_and_leaves_what_has_no_secret(text: str) -> No
 @pytest.mark.parametrize("secret", ["Q7secretZ", "Q7it's \\Z", "Q7p@ss/wo:rd?#&=Z", "Q7 % %zz Z"])
 def test_no_error_leaks_either(secret: str) -> None:
     for text in [*written(secret), *broken(secret)]:
-        assert not leaks(secret, said(text)), said(text)
+        assert not leaks(secret, connection_error(text)), connection_error(text)
 
 
 @given(st.text(max_size=40))

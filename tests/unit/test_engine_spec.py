@@ -58,10 +58,11 @@ BROKEN = [
     (change(TOML, 'action = "wake"', 'action = "awake"'), TOML, '"awake"', "there is no action 'awake'"),
     (change(TOML, 'code = "compute_bound"', 'code = "hungry"'), TOML, '"hungry"',
      "finding hungry: findings/hungry.sql is missing"),
-    (change(TOML, 'times = "spinning_polls"', 'times = "spins"'), TOML, '"spins"',
+    (change(TOML, 'min_changes = "spinning_polls"', 'min_changes = "spins"'), TOML, '"spins"',
      "finding spinning: there is no threshold 'spins'"),
-    (change(TOML, 'action = "cancel"\nproof = "assumed"\nsame', 'action = "wake"\nproof = "assumed"\nsame'), TOML,
-     'same = ["kind", "kind_version"', "finding compute_bound: the lock section of wake has no column `same`"),
+    (change(TOML, 'action = "cancel"\nproof = "assumed"\nconstant',
+            'action = "wake"\nproof = "assumed"\nconstant'), TOML,
+     'constant = ["kind", "kind_version"', "finding compute_bound: the lock section of wake has no column `unchanged`"),
     (change(TOML, 'grows = "revision"\nper_minute', "per_minute"), TOML, "per_minute =",
      "`per_minute` requires `grows`"),
     (change(TOML, 'name = "send"', 'name = "release"'), TOML, None, "action release: it is defined twice for a task"),
@@ -129,9 +130,9 @@ def test_text_that_is_not_toml(folder: Path) -> None:
 
 def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
     shipped = next(s for s in loader.builtin() if s.name == "eternaltwin")
-    changed = loader.with_limits(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
-    assert changed.limits == {**shipped.limits, "starved": 1.0, "SendEmail": {"starved": 2.0}}
-    assert shipped.limits["starved"] == 600
+    changed = loader.with_settings(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
+    assert changed.settings == {**shipped.settings, "starved": 1.0, "SendEmail": {"starved": 2.0}}
+    assert shipped.settings["starved"] == 600
 
 
 # What ships

@@ -284,40 +284,40 @@ def test_unfolding_among_a_hundred_thousand_rows_moves_the_rows_below() -> None:
     assert forest.index("s/t:99999") == 100_099
 
 
-class Thing:
+class Item:
     def __init__(self, name: int) -> None:
         self.name = name
         self.chunk: ListChunk | None = None
 
 
 def test_a_splice_leaves_all_but_the_neighbouring_chunks_alone() -> None:
-    chunked: ChunkedList[Thing] = ChunkedList()
-    things = [Thing(number) for number in range(100_000)]
-    chunked.splice(0, 0, things)
-    before = {thing: thing.chunk for thing in things}
-    chunked.splice(50_000, 50_000, [Thing(number) for number in range(100)])
-    assert sum(thing.chunk is not chunk for thing, chunk in before.items()) <= 2 * SIZE
-    assert chunked.index(things[-1]) == 100_099
+    chunked: ChunkedList[Item] = ChunkedList()
+    items = [Item(number) for number in range(100_000)]
+    chunked.splice(0, 0, items)
+    before = {item: item.chunk for item in items}
+    chunked.splice(50_000, 50_000, [Item(number) for number in range(100)])
+    assert sum(item.chunk is not chunk for item, chunk in before.items()) <= 2 * SIZE
+    assert chunked.index(items[-1]) == 100_099
 
 
 @stateful(examples=60, steps=50)
 class ChunkedListLikeAList(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.chunked: ChunkedList[Thing] = ChunkedList()
-        self.list: list[Thing] = []
+        self.chunked: ChunkedList[Item] = ChunkedList()
+        self.list: list[Item] = []
         self.made = 0
 
     @rule(data=st.data(), many=st.integers(0, 3 * SIZE), few=st.integers(0, 3), small=st.booleans())
     def splice(self, data: st.DataObject, many: int, few: int, small: bool) -> None:
         start = data.draw(st.integers(0, len(self.list)))
         stop = data.draw(st.integers(start, len(self.list)))
-        fresh = [Thing(self.made + i) for i in range(few if small else many)]
+        fresh = [Item(self.made + i) for i in range(few if small else many)]
         self.made += len(fresh)
         gone = self.list[start:stop]
         self.list[start:stop] = fresh
         self.chunked.splice(start, stop, fresh)
-        assert all(thing.chunk is None for thing in gone)
+        assert all(item.chunk is None for item in gone)
 
     @invariant()
     def same(self) -> None:

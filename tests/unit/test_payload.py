@@ -20,7 +20,7 @@ def cut(data: str, size: int = 10 * 1024 * 1024) -> Payload:
     return Payload(head=data.encode(), size=size)
 
 
-def steers(text: str) -> list[str]:
+def control_characters(text: str) -> list[str]:
     hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")
     return [hex(ord(c)) for c in text if unicodedata.category(c) in hidden]
 
@@ -51,8 +51,8 @@ def test_no_control_character_gets_out_and_every_cap_holds(head: bytes, width: i
     lines = render(payload, width, limit)
     assert len(lines) <= limit
     assert all(cells(line) <= width for line in lines)
-    assert steers("".join(lines)) == []
-    assert steers(describe(payload)) == []
+    assert control_characters("".join(lines)) == []
+    assert control_characters(describe(payload)) == []
 
 
 def test_json_keeps_its_order_its_numbers_and_its_escapes() -> None:

@@ -11,7 +11,7 @@ from queries.contract.spec import FindingSpec
 from queries.model import Proof
 from queries.read.samples import Watcher
 
-LIMITS = {"polls": 3, "silence": 10.0}
+SETTINGS = {"polls": 3, "silence": 10.0}
 
 
 def watcher(**columns: object) -> Watcher:
@@ -20,12 +20,12 @@ def watcher(**columns: object) -> Watcher:
     )
 
 
-def shown(watcher: Watcher, limits: dict[str, object] | None = None) -> list[str]:
-    return [node for node, _ in watcher.shown(limits or LIMITS)]
+def shown(watcher: Watcher, settings: dict[str, object] | None = None) -> list[str]:
+    return [node for node, _ in watcher.shown(settings or SETTINGS)]
 
 
 def spinning() -> Watcher:
-    return watcher(same=("state",), changes=("revision",), times="polls")
+    return watcher(constant=("state",), changes=("revision",), min_changes="polls")
 
 
 def test_many_changes_while_the_other_fields_stay_the_same() -> None:
@@ -34,7 +34,7 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
         assert shown(spins) == []
         spins.add(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
     assert shown(spins) == ["a"]
-    (watch,) = [watch for _, watch in spins.shown(LIMITS)]
+    (watch,) = [watch for _, watch in spins.shown(SETTINGS)]
     assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
 
 
@@ -53,14 +53,14 @@ def test_a_node_that_goes_away_is_forgotten() -> None:
 
 
 def test_so_long_the_same() -> None:
-    stalled = watcher(same=("newest",), seconds="silence")
+    stalled = watcher(constant=("newest",), seconds="silence")
     for at, newest, found in ((0, 1, []), (9.9, 1, []), (10, 1, ["r"]), (11, 2, []), (20, 2, []), (21, 2, ["r"])):
         stalled.add(at, [("r", {"newest": newest})])
         assert shown(stalled) == found, at
 
 
 def test_one_sample_shows_nothing_at_any_threshold() -> None:
-    stalled = watcher(same=("newest",), seconds="silence")
+    stalled = watcher(constant=("newest",), seconds="silence")
     stalled.add(5, [("r", {"newest": None})])
     assert shown(stalled, {"silence": 0}) == []
 
@@ -69,9 +69,9 @@ def test_thresholds_by_kind() -> None:
     spins = spinning()
     for look in range(3):
         spins.add(look, [(kind, {"kind": kind, "state": 0, "revision": look}) for kind in ("Touchy", "Usual", "polls")])
-    assert shown(spins, {**LIMITS, "Touchy": {"polls": 2}}) == ["Touchy"]
-    assert shown(spins, {**LIMITS, "polls": 2, "Usual": {"polls": 9}}) == ["Touchy", "polls"]
-    assert shown(spins, {**LIMITS, "Touchy": {"silence": 2}}) == []
+    assert shown(spins, {**SETTINGS, "Touchy": {"polls": 2}}) == ["Touchy"]
+    assert shown(spins, {**SETTINGS, "polls": 2, "Usual": {"polls": 9}}) == ["Touchy", "polls"]
+    assert shown(spins, {**SETTINGS, "Touchy": {"silence": 2}}) == []
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.tuples(st.integers(0, 2), st.integers(0, 2))), max_size=12))

@@ -73,8 +73,8 @@ def test_the_variant_with_the_most_needs_and_the_newest_server_is_chosen() -> No
         variant("a.sql"), variant("a@15.sql"), variant("a.i.sql", "x"), variant("a.ij.sql", "x y")
     ]  # fmt: skip
     none, x, xy = frozenset[str](), frozenset({"x"}), frozenset({"x", "y"})
-    for have, version, chosen in (
+    for met_needs, version, chosen in (
         (none, 14, plain), (none, 15, newer), (x, 18, indexed), (xy, 14, both), (frozenset({"y"}), 18, newer)
     ):  # fmt: skip
-        assert choose(variants, have, version) is chosen  # type: ignore[arg-type]
+        assert choose(variants, met_needs, version) is chosen  # type: ignore[arg-type]
     assert choose([indexed], none, 18) is None  # type: ignore[list-item]

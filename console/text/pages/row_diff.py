@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console.text import formatting
-from console.text.spans import Spans, width
+from console.text.pages.lines import plain, wrapped
+from console.text.spans import UNLIMITED, Spans, width
 from queries.model import Outcome, Result, RowChange
 from queries.safe_text import safe_text
 
@@ -37,7 +38,6 @@ MEANINGS = {
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
 ROWS = 200  # most rows shown of one action; the audit log keeps all of them
-UNLIMITED = 1_000_000  # a width for output that is not cropped
 
 
 def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: int = ROWS) -> list[Spans]:
@@ -55,7 +55,7 @@ def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: 
             node = change.id
         lines += _row(change, cells)
     if len(changes) > limit:
-        lines.append([("  ", ""), (f"… and {len(changes) - limit} more rows", "$faint")])
+        lines.append(plain(f"… and {len(changes) - limit} more rows", "$faint"))
     return lines
 
 
@@ -107,3 +107,24 @@ def tally(results: Iterable[Result]) -> Spans:
             spans += [(" · ", "")] if spans else []
             spans.append((f"{counts[outcome]} {outcome.value}", f"bold {STYLES[outcome]}"))
     return spans or [("none", "$faint")]
+
+
+def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS) -> list[Spans]:
+    """Return the nodes grouped by outcome and reason.
+
+    Changed nodes come last because they need no attention.
+    """
+    groups: dict[tuple[Outcome, str], list[str]] = {}
+    for result in results:
+        groups.setdefault((result.outcome, result.why), []).append(result.id)
+    order = list(Outcome)
+    lines: list[Spans] = []
+    for (outcome, why), ids in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
+        style = STYLES[outcome]
+        lines.append([("  ", ""), (f"{len(ids)} ", f"bold {style}"), (MEANINGS[outcome], style)])
+        lines += wrapped(why, cells, "", 4) if why else []
+        lines += [plain(node_id, "$faint", 4) for node_id in ids[:limit]]
+        if len(ids) > limit:
+            lines.append(plain(f"… and {len(ids) - limit} more", "$faint", 4))
+        limit = max(limit - len(ids), 0)
+    return lines

@@ -22,8 +22,8 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
     if filtered and node_list.forest.loaded:
         more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
         return "The filter hides all loaded rows.", f"{node_list.forest.loaded} nodes · esc clears the filter{more}"
-    if node_list.only:
-        note = formatting.only(node_list.only)
+    if node_list.scope:
+        note = formatting.scope_note(node_list.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."
     found = {ListKind.TREE: ("There are no jobs.", ""), ListKind.LIVE: ("Nothing is unfinished.", "esc goes back")}
     return found.get(node_list.kind, (f"Nothing found for {node_list.text!r}.", "esc goes back"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from textual.content import Content
-
 from console.text import formatting
+from console.text.pages.findings import severity_ink
+from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.pages.detail import severity_ink
-from console.tui.pages.lines import BLANK, Line, heading, pairs, plain, wrapped
 from queries.contract.detect import Declined
 from queries.contract.spec import Action, FindingSpec
 from queries.model import Phase, Proof, SkippedFinding
@@ -43,7 +42,7 @@ def help_page(
     declined: Iterable[Declined] = (),
     *,
     ascii: bool = False,
-) -> list[Line]:
+) -> list[Spans]:
     """Return the help page for the engines of this database.
 
     ``shown`` returns the keys of a binding.
@@ -66,10 +65,8 @@ def help_page(
     return lines
 
 
-def _phase(phase: Phase, ascii: bool) -> Line:
-    return Content.assemble(
-        "  ", (formatting.glyph(phase, ascii), f"$phase-{phase}"), " ", (phase.value, f"$phase-{phase}")
-    )
+def _phase(phase: Phase, ascii: bool) -> Spans:
+    return [("  ", ""), (f"{formatting.glyph(phase, ascii)} {phase.value}", f"$phase-{phase}")]
 
 
 def _engine(
@@ -78,7 +75,7 @@ def _engine(
     action_keys: Mapping[str, Iterable[str]],
     skipped_findings: list[SkippedFinding],
     ascii: bool,
-) -> list[Line]:
+) -> list[Spans]:
     spec = reader.engine.spec
     lines = [
         heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
@@ -104,28 +101,26 @@ def _engine(
     return [*lines, BLANK]
 
 
-def _action(action: Action, key: str, width: int) -> list[Line]:
+def _action(action: Action, key: str, width: int) -> list[Spans]:
     marks = [action.support.value] if action.writes else [f"{action.support.value}: not possible in unstick"]
     marks += ["behaviour inferred"] if action.writes and action.proof is Proof.ASSUMED else []
     marks += [f"risk: {action.risk.value}"] if action.writes else []
-    head = Content.assemble(
-        "  ",
+    head = [
+        ("  ", ""),
         (key, "bold $accent" if action.writes else "$faint"),
-        " ",
+        (" ", ""),
         (action.title, "bold" if action.writes else "$faint"),
         (f"  {', '.join(action.kinds)}  ", ""),
         (" · ".join(marks), "$faint"),
-    )
+    ]
     lines = [head]
     for text in (action.effect, action.next):
         lines += wrapped(text, width, "", 4) if text else []
     return [*lines, *(wrapped(f"{action.support}: {action.why}", width, "$faint", 4) if action.why else [])]
 
 
-def _finding(finding: FindingSpec, width: int) -> list[Line]:
+def _finding(finding: FindingSpec, width: int) -> list[Spans]:
     sure = "inferred" if finding.proof is Proof.ASSUMED else "verified"
     helps = f", suggested action: {finding.action}" if finding.action else ""
-    head = Content.assemble(
-        "  ", (finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")
-    )
-    return [head, *wrapped(finding.sentence, width, "", 4)]
+    head = [(finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")]
+    return [[("  ", ""), *head], *wrapped(finding.sentence, width, "", 4)]

@@ -12,9 +12,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
+from console.text.pages import action as pages
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView

@@ -8,9 +8,9 @@ from textual import on
 from textual.content import Content
 
 from console.text import formatting
+from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages.row_diff import tally
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.placeholder import Placeholder
@@ -44,7 +44,7 @@ class AuditLogScreen(PageScreen):
         columns: list[Column[AuditLogEntry]] = [
             Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
             Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
-            Column("outcome", 18, lambda entry: tally(entry.results)),
+            Column("outcome", 18, lambda entry: Content.assemble(*tally(entry.results))),
             Column("who", 18, _who, 80),
             Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 104),
             Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),

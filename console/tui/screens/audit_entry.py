@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from console.text import formatting
+from console.text.pages.audit_entry import entry_page
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages.audit_entry import entry_page
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry

@@ -56,8 +56,11 @@ class PageScreen(Screen[None]):
 
     @property
     def alive(self) -> bool:
-        """True while the page has all its widgets."""
-        return self._ready and self.is_attached and self.app.is_running
+        """True while the page has all its widgets.
+
+        A page that is being closed leaves the stack before it loses its widgets.
+        """
+        return self._ready and self.app.is_running and self in self.app.screen_stack
 
     # what a page says of itself
 

@@ -10,9 +10,9 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button
 
+from console.text.pages import detail
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages import detail
 from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView

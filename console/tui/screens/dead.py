@@ -9,12 +9,13 @@ from textual.content import Content
 
 from console.model.dead_letter_board import DeadLetterBoard, Row, fate, number
 from console.text import formatting
+from console.text.pages.findings import severity_ink
+from console.text.pages.lines import wrapped
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.pages.detail import severity_ink
-from console.tui.pages.lines import Line, wrapped
 from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.placeholder import Placeholder
@@ -202,18 +203,18 @@ class DeadScreen(PageScreen):
         row = self.table.current
         self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
 
-    def _lines(self, row: Row, width: int) -> list[Line]:
+    def _lines(self, row: Row, width: int) -> list[Spans]:
         if row.dead_letter is not None:
             return self._of_dead_letter(row.dead_letter, width)
         if row.group is not None:
             return _of_group(row.group, width)
         part = self._board.parts.get(row.engine)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
-        only = formatting.only(part.only) if part and part.only else ""
+        only = formatting.scope_note(part.scope) if part and part.scope else ""
         lines = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
         return lines + (wrapped(ddl, width, "bold", 0) if ddl else [])
 
-    def _of_dead_letter(self, dead_letter: DeadLetter, width: int) -> list[Line]:
+    def _of_dead_letter(self, dead_letter: DeadLetter, width: int) -> list[Spans]:
         since = f"dead since {formatting.instant(dead_letter.since)}, " if dead_letter.since is not None else ""
         lines = wrapped(f"{dead_letter.node.title}: {since}{fate(dead_letter.was, dead_letter.is_now)}", width, "", 0)
         return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
@@ -282,7 +283,7 @@ def _transition(was: str | None, is_now: str | None) -> Content:
     return Content.assemble((safe_text(was), "$faint"), " → ", (now, "bold"))
 
 
-def _of_group(group: Group, width: int) -> list[Line]:
+def _of_group(group: Group, width: int) -> list[Spans]:
     fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES]]
     more = [f"{sum(each.n for each in group.fates[FATES:])} others"] if len(group.fates) > FATES else []
     return wrapped(group.fingerprint, width, "", 0) + wrapped("; ".join(fates + more), width, "$faint", 0)

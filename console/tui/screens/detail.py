@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from console.text import payload
+from console.text.pages import detail as pages
+from console.text.pages.lines import BLANK, heading, wrapped
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
-from console.tui.pages import detail as pages
-from console.tui.pages.lines import BLANK, Line, heading, wrapped
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry, Detail, Node
@@ -68,23 +69,21 @@ class DetailScreen(PageScreen):
             self.say(f"It no longer exists{seen}.", "warn")
         self.query_one(LineView).put(self._lines)
 
-    def _lines(self, width: int) -> Sequence[Line]:
+    def _lines(self, width: int) -> Sequence[Spans]:
         if self._detail is None:
             text = "It no longer exists." if self._gone else "Reading …"
             return [heading(self._node.title), BLANK, *wrapped(text, width)]
         reader = self.session.reader(self._node.id)
-        spec = reader.engine.spec if reader else None
-        node = self._node
-        statuses = [s for s in spec.statuses if s.native == node.status and s.phase == node.phase] if spec else []
+        helps = self.helps()
         return pages.detail(
             self._detail,
             width,
             now=self.session.at,
-            kind=reader.engine.kind(node.kind) if reader else None,
-            status=statuses[0] if statuses else None,
-            helps=self.helps(),
+            engine=reader.engine if reader else None,
+            helps=lambda finding: helps.get(finding.action or "", finding.action or ""),
             entries=self._entries,
             why_unread=self._unread,
+            more="m loads more",
             ascii=self.host.ascii,
         )
 

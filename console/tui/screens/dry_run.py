@@ -16,9 +16,9 @@ from textual.widgets import Button, Input, Static
 
 from console.config import Context
 from console.text import formatting
+from console.text.pages import action as pages
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages import action as pages
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
@@ -109,7 +109,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if not self.is_current:
             return
         self._say(self._advice())
-        self.query_one(LineView).put(lambda width: pages.dry_run_lines(dry_run, plan.action, plan.skipped, width))
+        self.query_one(LineView).put(lambda width: pages.dry_run_page(dry_run, [plan.action], plan.skipped, width))
         self._renew_buttons()
 
     def _failed(self, error: DatabaseError) -> None:

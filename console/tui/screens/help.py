@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from console.text.spans import Spans
 from console.tui.pages.help import help_page
-from console.tui.pages.lines import Line
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 
@@ -24,7 +24,7 @@ class HelpScreen(PageScreen):
     def show_body(self) -> None:
         self.query_one(LineView).put(self._lines)
 
-    def _lines(self, width: int) -> Sequence[Line]:
+    def _lines(self, width: int) -> Sequence[Spans]:
         return help_page(
             width,
             self.host.keys_shown,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from console.tui.pages.lines import wrapped
+from console.text.pages.lines import wrapped
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 

@@ -10,11 +10,12 @@ from textual.widgets import Button, Static
 
 from console.model.bulk_run import BulkRun
 from console.text import formatting
+from console.text.pages import action as pages
+from console.text.pages.lines import plain
+from console.text.pages.row_diff import tally
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages import action as pages
-from console.tui.pages.lines import Line, plain
-from console.tui.pages.row_diff import tally
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
@@ -55,7 +56,7 @@ class ResultScreen(Dialog[None]):
         work = self._work
         if work.seen:
             return
-        self.query_one("#progress", Static).update(self._progress())
+        self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
         self.query_one("#stop").display = not work.ended and work.total > len(work.results)
         self.query_one("#more").display = bool(work.stopped)
         close = self.query_one("#close", Button)
@@ -65,12 +66,10 @@ class ResultScreen(Dialog[None]):
             work.seen = True
             self.query_one(LineView).put(self._lines)
 
-    def _progress(self) -> Line:
+    def _progress(self) -> Spans:
         work = self._work
         if work.ended and work.stopped and work.bulk:
-            return tally(work.results) + Content.styled(
-                f"  ·  resume the rest: unstick do --resume {work.bulk}", "$faint"
-            )
+            return [*tally(work.results), (f"  ·  resume the rest: unstick do --resume {work.bulk}", "$faint")]
         if work.ended:
             return tally(work.results)
         done = f"{len(work.results)} of {work.total}"
@@ -91,14 +90,12 @@ class ResultScreen(Dialog[None]):
         rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
 
-    def _lines(self, width: int) -> list[Line]:
+    def _lines(self, width: int) -> list[Spans]:
         work, total = self._work, self._work.outcomes
-        place = {None: "none, nothing was changed", "table": "the table in this database"}.get(
-            total.audit_log, f"the file {total.audit_log}"
-        )
-        facts = [("reason", work.dry_run.reason), ("audit log", place)]
+        facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        return pages.result([*work.results, *self._plan.skipped], width, total.changes, facts)
+        results = [*work.results, *self._plan.skipped]
+        return pages.result_page(results, width, changes=total.changes, facts=facts)
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:

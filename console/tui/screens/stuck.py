@@ -8,10 +8,11 @@ from textual import on
 from textual.content import Content
 
 from console.text import formatting
+from console.text.pages.findings import reason, severity_ink
+from console.text.pages.lines import wrapped
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.pages.detail import severity_ink
-from console.tui.pages.lines import Line, wrapped
 from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.placeholder import Placeholder
@@ -137,10 +138,10 @@ class StuckScreen(PageScreen):
         finding = self.table.current
         self.query_one(Preview).put(None if finding is None else lambda width: self._lines(finding, width))
 
-    def _lines(self, finding: Finding, width: int) -> list[Line]:
-        evidence = "  ".join(f"{key}={value}" for key, value in finding.evidence.items())
-        lines = wrapped(finding.sentence, width, "", 0) + wrapped(evidence, width, "$faint", 0)
-        return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if finding.proof is Proof.ASSUMED else [])
+    def _lines(self, finding: Finding, width: int) -> list[Spans]:
+        return reason(finding, width) + (
+            wrapped(ASSUMED, width, "italic $faint", 0) if finding.proof is Proof.ASSUMED else []
+        )
 
     # cells
 

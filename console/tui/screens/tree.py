@@ -17,7 +17,7 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.base import PageScreen
-from console.tui.widgets.columns import TASKS, Column, recorded
+from console.tui.widgets.columns import TASKS, TreeColumn, recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import engine_options
@@ -81,7 +81,7 @@ class TreeScreen(PageScreen):
             return []
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
-        live = formatting.only(node_list.only) if node_list and node_list.only else "most urgent first"
+        live = formatting.scope_note(node_list.scope) if node_list and node_list.scope else "most urgent first"
         kind = {ListKind.TREE: all_jobs, ListKind.LIVE: f"unfinished, {live}"}.get(self._kind)
         found = f"found: {node_list.text}" if node_list else ""
         filtered = [f"filter: {self._filter}"] if self._filter else []
@@ -97,7 +97,7 @@ class TreeScreen(PageScreen):
             return ""
         forest = node_list.forest
         marked = f"{len(forest.marks)} marked  " if forest.marks else ""
-        more = "+" if node_list.has_more(None) or node_list.only else ""
+        more = "+" if node_list.has_more(None) or node_list.scope else ""
         if self._filter:
             return f"{marked}{forest.matched} of {forest.loaded}{more}"
         return f"{marked}{forest.loaded}{more}"
@@ -173,7 +173,7 @@ class TreeScreen(PageScreen):
             self._apply_filter()
             self._codes = None
 
-    def _columns(self) -> Sequence[Column]:
+    def _columns(self) -> Sequence[TreeColumn]:
         engine = self.engine
         return recorded(TASKS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else TASKS
 

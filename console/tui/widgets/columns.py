@@ -25,7 +25,7 @@ class RenderContext(Record):
     codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
 
 
-class Column(Record):
+class TreeColumn(Record):
     """One column."""
 
     key: str
@@ -39,7 +39,7 @@ class Column(Record):
     foreign: bool = False  # the text comes from the database and has to be escaped
 
 
-def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iterable[str] = ()) -> list[Column]:
+def recorded(columns: Sequence[TreeColumn], missing: Collection[str], statuses: Iterable[str] = ()) -> list[TreeColumn]:
     """Return an engine's columns, without the ``missing`` fields it does not record.
 
     The status gets a share of the remaining width if some of the engine's ``statuses`` are long.
@@ -53,10 +53,10 @@ def recorded(columns: Sequence[Column], missing: Collection[str], statuses: Iter
     ]
 
 
-Layout = tuple[tuple[Column, int], ...]
+Layout = tuple[tuple[TreeColumn, int], ...]
 
 
-def layout(columns: Sequence[Column], width: int) -> Layout:
+def layout(columns: Sequence[TreeColumn], width: int) -> Layout:
     """Return the columns that fit into ``width`` cells, each with its width.
 
     The first column is never dropped.
@@ -71,7 +71,7 @@ def layout(columns: Sequence[Column], width: int) -> Layout:
     return tuple(zip(kept, widths, strict=True))
 
 
-def _needed(columns: Sequence[Column]) -> int:
+def _needed(columns: Sequence[TreeColumn]) -> int:
     first, *rest = columns
     return min(first.width, MIN_TITLE) + sum(column.width + GAP for column in rest)
 
@@ -122,9 +122,9 @@ def _findings(node: Node, context: RenderContext) -> Cell:
     return f"{codes[0].replace('_', ' ')}{more}", "finding"
 
 
-TASKS: tuple[Column, ...] = (
-    Column(key="title", title="task", width=24, render=_title, fields=frozenset({"title"}), flex=3, foreign=True),
-    Column(
+TASKS: tuple[TreeColumn, ...] = (
+    TreeColumn(key="title", title="task", width=24, render=_title, fields=frozenset({"title"}), flex=3, foreign=True),
+    TreeColumn(
         key="status",
         title="status",
         width=14,
@@ -133,7 +133,7 @@ TASKS: tuple[Column, ...] = (
         priority=90,
         foreign=True,
     ),
-    Column(
+    TreeColumn(
         key="revision",
         title="rev",
         width=5,
@@ -142,7 +142,7 @@ TASKS: tuple[Column, ...] = (
         align="right",
         priority=40,
     ),
-    Column(
+    TreeColumn(
         key="cpu",
         title="cpu",
         width=6,
@@ -151,7 +151,7 @@ TASKS: tuple[Column, ...] = (
         align="right",
         priority=20,
     ),
-    Column(
+    TreeColumn(
         key="poll",
         title="poll",
         width=6,
@@ -160,8 +160,8 @@ TASKS: tuple[Column, ...] = (
         align="right",
         priority=30,
     ),
-    Column(key="share", title="cpu %", width=6, render=_share, fields=frozenset({"cpu", "poll"}), priority=10),
-    Column(
+    TreeColumn(key="share", title="cpu %", width=6, render=_share, fields=frozenset({"cpu", "poll"}), priority=10),
+    TreeColumn(
         key="age",
         title="age",
         width=6,
@@ -170,7 +170,7 @@ TASKS: tuple[Column, ...] = (
         align="right",
         priority=50,
     ),
-    Column(
+    TreeColumn(
         key="changed",
         title="idle",
         width=6,
@@ -179,8 +179,8 @@ TASKS: tuple[Column, ...] = (
         align="right",
         priority=60,
     ),
-    Column(key="due", title="due", width=9, render=_due, fields=frozenset({"due_at"}), align="right", priority=70),
-    Column(
+    TreeColumn(key="due", title="due", width=9, render=_due, fields=frozenset({"due_at"}), align="right", priority=70),
+    TreeColumn(
         key="findings",
         title="findings",
         width=15,

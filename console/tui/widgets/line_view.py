@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from console.text import spans
+from console.text.spans import Make, Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
-
-Make = Callable[[int], Sequence[Content]]
-"""Return the lines of a text for a width in cells."""
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -28,12 +27,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._make: Make = lambda _: ()
-        self._lines: Sequence[Content] = ()
+        self._lines: Sequence[Spans] = ()
 
     @property
     def text(self) -> str:
         """All lines, without styles."""
-        return "\n".join(line.plain for line in self._lines)
+        return "\n".join(map(spans.text, self._lines))
 
     def put(self, make: Make) -> None:
         """Show other lines. Keep the scroll position as far as possible."""
@@ -43,7 +42,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def _update_lines(self) -> None:
         width = self.scrollable_content_region.width
         lines = list(self._make(width)) if width > 0 else []
-        if len(lines) == len(self._lines) and all(a.is_same(b) for a, b in zip(lines, self._lines, strict=True)):
+        if lines == self._lines:
             return
         self._lines = lines
         self.virtual_size = Size(width, len(lines))
@@ -72,5 +71,5 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if line >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        strip = Strip(self._lines[line].render_segments(self.visual_style))
+        strip = Strip(Content.assemble(*self._lines[line]).render_segments(self.visual_style))
         return strip.adjust_cell_length(width, self.rich_style)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from textual.content import Content
 
+from console.text.spans import Make
 from console.tui.widgets.text_bar import TextBar
-
-Make = Callable[[int], Sequence[Content]]
 
 
 class Preview(TextBar):
@@ -28,4 +25,4 @@ class Preview(TextBar):
 
     def compose_line(self, width: int) -> Content:
         lines = list(self._make(width)) if self._make is not None else []
-        return Content("\n").join(lines[: max(self.content_size.height, 1)])
+        return Content("\n").join(Content.assemble(*line) for line in lines[: max(self.content_size.height, 1)])

@@ -22,7 +22,7 @@ from console.model.forest import EdgeRow, Forest, Row
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.widgets import tree_render
-from console.tui.widgets.columns import TASKS, Column, Layout, RenderContext, layout
+from console.tui.widgets.columns import TASKS, Layout, RenderContext, TreeColumn, layout
 from console.tui.widgets.row_view import RowView
 from queries.model import Phase
 
@@ -136,7 +136,7 @@ class TreeTable(RowView):
     def __init__(
         self,
         forest: Forest | None = None,
-        columns: Sequence[Column] = TASKS,
+        columns: Sequence[TreeColumn] = TASKS,
         *,
         ascii: bool = False,
         id: str | None = None,
@@ -174,7 +174,7 @@ class TreeTable(RowView):
         """The server time from which ages are computed."""
         return self._render_context.now
 
-    def show(self, forest: Forest, columns: Sequence[Column] | None = None) -> None:
+    def show(self, forest: Forest, columns: Sequence[TreeColumn] | None = None) -> None:
         """Paint another forest."""
         self.forest = forest
         self._columns = self._columns if columns is None else columns

@@ -2,7 +2,7 @@
 -- kinds: agent
 -- needs: by_agent
 -- $1 parent text: local id: agent:uuid
--- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $2 settings jsonb: group: agent or user, the grouping of the tree
 -- $3 cursor text: created_at|id of the last row of the previous page, or NULL
 -- $4 page int: maximum number of rows
 SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node

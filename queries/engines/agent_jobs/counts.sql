@@ -1,5 +1,5 @@
 -- Number of jobs in each phase, with the precision of each number.
--- $1 have text[]: needs that are met; small tables are counted in full
+-- $1 met_needs text[]: needs that are met; small tables are counted in full
 -- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without it,
 -- the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the server's
 -- statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.

@@ -1,7 +1,7 @@
 -- Failed jobs, oldest first. The engine does not retry them and has no mark for handled ones.
 -- needs: by_user, failed
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $2 settings jsonb: group: agent or user, the grouping of the tree
 -- $3 cursor text: created_at|id of the last row of the previous page, or NULL
 -- $4 page int: maximum number of rows
 -- Indexes: jobs_pkey; one on jobs(status, created_at) of failed jobs.

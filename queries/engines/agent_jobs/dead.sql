@@ -2,7 +2,7 @@
 -- A row without an id means that there may be more.
 -- needs: by_user
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $2 settings jsonb: group: agent or user, the grouping of the tree
 -- $3 cursor text: created_at|id of the last row of the previous page, or NULL
 -- $4 page int: maximum number of rows
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the

@@ -1,8 +1,8 @@
 -- Jobs by their queue's job id or by id prefix; agents and users by id; jobs also by error text if the table is small.
 -- $1 query text: a number, hexadecimal digits with or without hyphens, or part of a text
--- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $2 settings jsonb: group: agent or user, the grouping of the tree
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: jobs_job_id_key, compared as text because a cast would read the whole table; jobs_pkey, as a range. Ids that do
 -- not exist are removed when the nodes are read. The upper bound of the range is a row constructor: with a plain bound the
 -- planner expects few rows, and reads and sorts them all instead of reading the first ones in order.

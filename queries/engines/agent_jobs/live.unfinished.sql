@@ -1,7 +1,7 @@
 -- Unfinished jobs, oldest first.
 -- needs: by_user, unfinished
 -- $1 cursor text: created_at|id of the last row of the previous page, or NULL
--- $2 limits jsonb: group: agent or user, the grouping of the tree
+-- $2 settings jsonb: group: agent or user, the grouping of the tree
 -- $3 page int: maximum number of rows
 -- Index: one on jobs(status, created_at) of unfinished jobs, read once for each status and merged.
 SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node

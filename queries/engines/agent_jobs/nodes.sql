@@ -1,7 +1,7 @@
 -- Jobs, users and the queue by id, one row for each id that exists.
 -- kinds: job user queue
 -- $1 ids text[]: local ids: job:uuid, user:uuid, queue:all
--- $2 limits jsonb: group: agent or user, the grouping of the tree; profile: mirror or table
+-- $2 settings jsonb: group: agent or user, the grouping of the tree; profile: mirror or table
 -- $3 places text[]: known ctids of jobs, from the last read
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
 WITH wanted AS MATERIALIZED (

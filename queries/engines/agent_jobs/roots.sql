@@ -2,7 +2,7 @@
 -- needs: by_agent, by_user
 -- $1 cursor text: last id of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- $3 limits jsonb: group: agent or user
+-- $3 settings jsonb: group: agent or user
 -- A loose index scan. No ORDER BY at the end, because it would scan all keys first.
 WITH RECURSIVE agents_ AS (
   (SELECT j.agent_id AS key FROM :"schema".jobs j

@@ -1,5 +1,5 @@
 -- Number of tasks in each phase.
--- $1 limits jsonb: heartbeat_timeout by type
+-- $1 settings jsonb: heartbeat_timeout by type
 -- needs: task_scan
 WITH seen AS (
   SELECT CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

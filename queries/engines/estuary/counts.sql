@@ -1,7 +1,7 @@
 -- Number of tasks in each phase, with the precision of each number. Running, held and ready tasks are due, so they are
 -- counted among the first 10,000 due rows. Sleeping and suspended tasks are counted up to 10,000, or estimated if the
 -- server's statistics show more than 50,000.
--- $1 limits jsonb: heartbeat_timeout by type
+-- $1 settings jsonb: heartbeat_timeout by type
 -- Index: idx_tasks_ready_at, on both sides of now() and for NULLs; index-only scans except for due rows.
 WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,

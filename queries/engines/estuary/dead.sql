@@ -2,8 +2,8 @@
 -- and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries without end.
 -- A row without an id means that there may be more.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: messages, names and heartbeat_timeout by type
--- $3 have text[]: in a large table, the last two kinds require an index or are skipped
+-- $2 settings jsonb: messages, names and heartbeat_timeout by type
+-- $3 met_needs text[]: in a large table, the last two kinds require an index or are skipped
 -- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
 -- $5 page int: maximum number of rows
 -- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each kind.

@@ -2,8 +2,8 @@
 -- tasks if the table is small.
 -- $1 query text: hexadecimal digits with or without separators, or part of a type's name, or "type 2"
 -- $2 page int: maximum number of rows
--- $3 have text[]
--- $4 limits jsonb: names
+-- $3 met_needs text[]
+-- $4 settings jsonb: names
 -- Indexes: tasks_pkey, as a range; idx_tasks_ready_at, the first 5,000 rows.
 WITH q AS (
   SELECT CASE WHEN d.digits ~ '^[0-9a-f]{1,16}$' THEN rpad(d.digits, 16, '0')::macaddr8 END AS low,

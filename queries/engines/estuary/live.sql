@@ -2,7 +2,7 @@
 -- table is small. A row without an id means that there may be more.
 -- $1 cursor text: part|wake_at|task_id of the last row of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- Index: idx_tasks_ready_at, in its order; ids only break ties.
 WITH timed AS (
   SELECT t.task_id, t.wake_at

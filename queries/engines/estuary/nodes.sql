@@ -1,6 +1,6 @@
 -- Nodes by id, one row for each id that exists.
 -- $1 ids text[]: local ids, task:xx:xx:xx:xx:xx:xx:xx:xx
--- $2 limits jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names
 -- Index: tasks_pkey, for the tasks and once for all their parents. A task whose parent_id is NULL, all zero or of no row has
 -- no parent.
 WITH seen AS MATERIALIZED (

@@ -1,5 +1,5 @@
 -- Number of tasks in each phase, with the precision of each number.
--- $1 have text[]: needs that are met; small tables are counted in full
+-- $1 met_needs text[]: needs that are met; small tables are counted in full
 -- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped at 10,000. The other numbers come from the
 -- server's statistics.
 WITH known AS (

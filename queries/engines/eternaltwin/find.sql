@@ -1,7 +1,7 @@
 -- Jobs and tasks by id or id prefix; tasks also by kind if the table is small.
 -- $1 query text: hexadecimal digits with or without hyphens, or part of a kind's name
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- Indexes: job_pkey and task_pkey, as ranges of uuid.
 WITH q AS (
   SELECT CASE WHEN $1::text ~* '^[0-9a-f-]{1,36}$' AND length(replace($1::text, '-', '')) BETWEEN 1 AND 32

@@ -3,7 +3,7 @@
 -- first one, if an index finds timers by task.
 -- $1 cursor text: part|position|task_id of the last row of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
 -- Each part is read only if the parts before it do not fill the page. Tasks polled in one tick share their polled_at, and
 -- tasks never polled have none: at most 5,000 of each such group are listed. At most 5,000 timers are read to find

@@ -1,7 +1,7 @@
 -- Nodes by id, one row for each id that exists.
 -- $1 ids text[]: local ids, kind:key
--- $2 have text[]: needs that are met; columns that require another need are NULL
--- $3 limits jsonb: thresholds in seconds
+-- $2 met_needs text[]: needs that are met; columns that require another need are NULL
+-- $3 settings jsonb: thresholds in seconds
 -- Indexes: task_pkey, job_pkey; one on task(job_id) for the sums of a job; one on task_timer(task_id) for due times. If the
 -- last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is known
 -- to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.

@@ -1,6 +1,6 @@
 -- Count tasks by phase. Count open tasks by state: at most 5,000 of each if an index starts with the state, else among the
 -- newest 5,000. Estimate finished tasks from the server's statistics, unless the table is small.
--- $1 have text[]
+-- $1 met_needs text[]
 -- Indexes: one on task_transitions(to_state, created_at), or idx_tasks_active_with_priority_covering and
 -- idx_task_transitions_state_lookup, index-only.
 WITH RECURSIVE

@@ -3,7 +3,7 @@
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 cursor text: severity|time|id of the last row of the previous page, or NULL
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir parts/open_tasks.sql

@@ -3,8 +3,8 @@
 -- $1 parent text: local id: holder:instance (or none, or inconsistent)
 -- $2 cursor text: last kind of the previous page, or NULL
 -- $3 page int: maximum number of rows
--- $4 limits jsonb
--- $5 have text[]
+-- $4 settings jsonb
+-- $5 met_needs text[]
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH seen AS (
   SELECT q.id, q.content, q.lock_instance, q.lock_time

@@ -2,8 +2,8 @@
 -- kinds: queue
 -- $1 cursor text: last holder of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- $3 limits jsonb
--- $4 have text[]
+-- $3 settings jsonb
+-- $4 met_needs text[]
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH head AS MATERIALIZED (
   SELECT q.lock_instance, q.lock_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($3::jsonb ->> 'window')::float8::int

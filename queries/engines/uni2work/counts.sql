@@ -1,5 +1,5 @@
 -- Count queued rows by phase, with the precision of each count. Finished jobs have no row.
--- $1 limits jsonb
+-- $1 settings jsonb
 -- Index: the start of queued_job_pkey; exact if the queue is not longer than the window.
 WITH seen AS (
   SELECT CASE WHEN (w.lock_instance IS NULL) <> (w.lock_time IS NULL) THEN 'unknown'

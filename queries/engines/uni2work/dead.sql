@@ -1,8 +1,8 @@
 -- List jobs that no instance takes by itself: orphaned lock, inconsistent lock, or unrecognised content. The engine
 -- records no dead letters and no errors. A row without an id marks a truncated search.
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
--- $3 have text[]
+-- $2 settings jsonb
+-- $3 met_needs text[]
 -- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
 -- $5 page int: maximum number of rows
 -- Indexes: those of parts/locks.sql; the start of queued_job_pkey.

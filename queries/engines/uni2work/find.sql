@@ -2,7 +2,7 @@
 -- substring of their content.
 -- $1 query text: digits, hexadecimal digits, or a substring
 -- $2 page int: maximum number of rows
--- $3 limits jsonb
+-- $3 settings jsonb
 -- Indexes: queued_job_pkey, cron_last_exec_pkey; ids that do not exist are dropped when nodes are read.
 SELECT f.id
   FROM (SELECT sort || ':' || $1::text AS id, 1 AS place FROM unnest(ARRAY['job', 'cron']) AS sort WHERE $1::text ~ '^\d{1,18}$'

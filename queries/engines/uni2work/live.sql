@@ -2,8 +2,8 @@
 -- the others by id, which is the order of creation.
 -- $1 cursor text: part|lock_time|id of the last row of the previous page, or NULL
 -- $2 page int: maximum number of rows
--- $3 limits jsonb
--- $4 have text[]
+-- $3 settings jsonb
+-- $4 met_needs text[]
 -- Indexes: queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH late AS MATERIALIZED (
   SELECT w.id, w.lock_time

@@ -1,7 +1,7 @@
 -- Return the parent of the cron entries, and cron entries. Unknown ids return no row.
 -- kinds: crontab cron
 -- $1 ids text[]: local ids: crontab:all, cron:id
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: cron_last_exec_pkey.
 SELECT 'cron:' || c.id AS id, 'crontab:all' AS parent_id, NULL::text AS job_id, 'cron' AS kind,
        left(coalesce(CASE WHEN jsonb_typeof(c.job -> 'job') = 'string' THEN nullif(c.job ->> 'job', '') END,

@@ -1,8 +1,8 @@
 -- Return the queue, lock holders, and groups of one job kind. Unknown ids return no row.
 -- kinds: queue holder group
 -- $1 ids text[]: local ids: queue:all, holder:instance (or none, or inconsistent), group:holder|kind
--- $2 limits jsonb: window and head: number of rows to read at each end of the queue
--- $3 have text[]
+-- $2 settings jsonb: window and head: number of rows to read at each end of the queue
+-- $3 met_needs text[]
 -- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; cron_last_exec_pkey.
 -- Rows between the two ends are not read; titles show that. A holder's last change is its last activity.
 WITH wanted AS MATERIALIZED (

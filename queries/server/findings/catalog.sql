@@ -1,6 +1,6 @@
 -- What the catalog says about the server, the database and the roles: new transactions are read-only.
 -- $1 args jsonb: engines: label, schema, tables of each
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: pg_db_role_setting_databaseid_rol_index.
 WITH labels AS (
   SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e

@@ -2,7 +2,7 @@
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
 -- lock has no age.
 -- $1 args jsonb: engines: label, schema, tables of each
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index; pg_locks, pg_stat_activity and pg_prepared_xacts are read once.
 WITH tables AS MATERIALIZED (
   SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name

@@ -323,8 +323,8 @@ async def test_the_timeout_is_the_operators(estuary_db: EstuaryDb, estuary: str,
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
     assert (await apply(workspace, "release", await estuary_db.task(2, wake=-900, beat=21)))[0] is CHANGED
     assert (await apply(workspace, "release", await estuary_db.task(1, wake=-900, beat=999)))[0] is REFUSED
-    limits = workspace.engines[LABEL].engine.limits
-    assert limits["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
+    settings = workspace.engines[LABEL].engine.settings
+    assert settings["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
     await workspace.close()
 
 

@@ -127,7 +127,7 @@ async def test_a_locked_row_is_skipped_by_workers(estuary_db: EstuaryDb, estuary
 
 async def test_states_are_as_the_console_knows_them(workspace: Workspace) -> None:
     """The demo decodes exactly the messages that unstick considers decodable."""
-    limits = reader(workspace, LABEL).engine.limits
-    assert {str(t) for t in kinds.TAKES} <= set(limits["messages"])
-    assert set(limits["messages"]) == set(limits["takes"])
-    assert json.loads(limits["first"]["3"]) == {"type": "queued"}
+    settings = reader(workspace, LABEL).engine.settings
+    assert {str(t) for t in kinds.TAKES} <= set(settings["messages"])
+    assert set(settings["messages"]) == set(settings["takes"])
+    assert json.loads(settings["first"]["3"]) == {"type": "queued"}

@@ -281,7 +281,7 @@ async def test_the_guards_are_in_the_statement_itself(
         "ids": [r.local(node.id)],
         "versions": [node.version],
         "args": json.dumps({"position": 2, "digest": digest('"undecodable_message"'), **given}),
-        "limits": json.dumps(r.engine.limits),
+        "settings": json.dumps(r.engine.settings),
     }
     async with workspace.database.writing() as transaction:
         assert bool(await transaction.rows(change, values)) is changes

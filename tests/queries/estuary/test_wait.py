@@ -29,8 +29,8 @@ POISON = {"position": 1, "digest": digest('"poison"')}
 @pytest.fixture
 async def quick(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     """Workspace with a heartbeat timeout of three seconds."""
-    limits = {"heartbeat_timeout": TIMEOUT, "1": {"heartbeat_timeout": TIMEOUT}}
-    workspace = await opened(estuary, tmp_path, overrides={LABEL: limits})
+    settings = {"heartbeat_timeout": TIMEOUT, "1": {"heartbeat_timeout": TIMEOUT}}
+    workspace = await opened(estuary, tmp_path, overrides={LABEL: settings})
     yield workspace
     await workspace.close()
 

@@ -1,7 +1,7 @@
 -- Set jobs that are active for longer than the threshold to pending and clear their started_at.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw: status, updated_at and xmin
--- $3 limits jsonb
+-- $3 settings jsonb
 -- Index: jobs_pkey.
 
 \ir ../parts/lock.sql

@@ -1,7 +1,7 @@
 -- title: Location of the job
 -- kinds: job queue
 -- $1 id text: local id
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: jobs_pkey.
 SELECT $2::jsonb ->> 'profile' AS profile,
        CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'this table, polled by an executor'

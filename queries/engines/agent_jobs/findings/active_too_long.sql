@@ -3,9 +3,9 @@
 -- 500 users.
 -- needs: by_user
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: one on jobs(status, created_at), or that on jobs(user_id, status, created_at).
 WITH RECURSIVE
 \ir ../parts/users.sql

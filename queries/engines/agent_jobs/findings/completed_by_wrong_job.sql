@@ -1,7 +1,7 @@
 -- Jobs that ended long after their creation: a job of a new queue has the job id of an old row and completed that row.
 -- needs: jobs_scan
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 SELECT 'job:' || j.id AS id, extract(epoch FROM j.completed_at)::float8 AS since,
        jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text,

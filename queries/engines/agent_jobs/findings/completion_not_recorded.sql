@@ -1,9 +1,9 @@
 -- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE at their end is missing.
 -- needs: by_user, by_agent
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part, one on jobs(agent_id, created_at).
 WITH RECURSIVE
 \ir ../parts/late.sql

@@ -3,9 +3,9 @@
 -- Otherwise the queue may be stalled, and the job runs when the queue continues.
 -- needs: by_user, by_agent
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for the
 -- newest 5 completed and 5 failed jobs of each of 500 users.
 WITH RECURSIVE

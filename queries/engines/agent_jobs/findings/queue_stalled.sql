@@ -4,7 +4,7 @@
 -- the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
 -- needs: by_user
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
 WITH RECURSIVE
 \ir ../parts/users.sql

@@ -1,4 +1,4 @@
--- Node columns of a job j. If j is not the table itself, it must include xmin and ctid. $2 is limits.
+-- Node columns of a job j. If j is not the table itself, it must include xmin and ctid. $2 is settings.
        'job:' || j.id AS id,
        CASE $2::jsonb ->> 'group' WHEN 'user' THEN 'user:' || j.user_id ELSE 'agent:' || j.agent_id END AS parent_id,
        NULL::text AS job_id, 'job' AS kind, 'job ' || j.job_id AS title, j.status::text AS status,

@@ -2,10 +2,10 @@
 -- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The parent
 -- is locked together with the task, in id order.
 -- $1 ids text[]: local ids
--- $2 limits jsonb: heartbeat_timeout by type; owners
+-- $2 settings jsonb: heartbeat_timeout by type; owners
 -- $3 args jsonb: owned: also if a row references the task without a foreign key; childless: also if it has children
 -- $4 versions text[]: for each id, the version that the operator saw
--- $5 have text[]
+-- $5 met_needs text[]
 -- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before the change
 -- Indexes: tasks_pkey; one on parent_id; those of the tables that reference tasks.
 

@@ -4,7 +4,7 @@
 -- fails repeatedly is idle only for short times. The operator can wait for such a time, or set early: by the engine's rule,
 -- an executor aborts its poll when the heartbeat is older than 75 % of the timeout.
 -- $1 ids text[]: local ids
--- $2 limits jsonb: messages and heartbeat_timeout by type
+-- $2 settings jsonb: messages and heartbeat_timeout by type
 -- $3 versions text[]: for each id, the version that the operator saw or the guard of a finding
 -- $4 args jsonb: position: from 1; digest; decodable; early: act after 75 % of the timeout
 -- Index: tasks_pkey.
@@ -12,7 +12,7 @@
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
 \ir ../parts/same_message.sql
-       AS same
+       AS unchanged
   FROM :"schema".tasks t
  CROSS JOIN LATERAL (SELECT ($3::text[])[array_position($1::text[], 'task:' || t.task_id)] AS version) AS seen
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))

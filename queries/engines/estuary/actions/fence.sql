@@ -4,7 +4,7 @@
 -- and release is the right action.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
--- $3 limits jsonb: heartbeat_timeout by type
+-- $3 settings jsonb: heartbeat_timeout by type
 -- Index: tasks_pkey.
 
 -- :lock

@@ -4,7 +4,7 @@
 -- if they stayed in inbox_next, later messages would be read first.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
--- $3 limits jsonb: heartbeat_timeout by type
+-- $3 settings jsonb: heartbeat_timeout by type
 -- $4 args jsonb: early: act after 75 % of the timeout
 -- Index: tasks_pkey.
 

@@ -3,7 +3,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: first: the first message; confirm: for guarded types, the id in the task's state
--- $4 limits jsonb: first, guarded, messages, fits and takes, by type; names
+-- $4 settings jsonb: first, guarded, messages, fits and takes, by type; names
 -- Index: tasks_pkey.
 
 -- :lock

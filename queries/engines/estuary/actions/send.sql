@@ -4,7 +4,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: message, or eof; sender; unchecked
--- $4 limits jsonb: messages, fits and takes, by type; names
+-- $4 settings jsonb: messages, fits and takes, by type; names
 -- Index: tasks_pkey.
 
 -- :lock

@@ -2,7 +2,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: regardless: also if a poll without a message fails
--- $4 limits jsonb: bails, by type
+-- $4 settings jsonb: bails, by type
 -- Index: tasks_pkey.
 
 -- :lock

@@ -1,7 +1,7 @@
 -- title: References to the task
 -- kinds: task
 -- $1 id text: local id
--- $2 limits jsonb: owners
+-- $2 settings jsonb: owners
 -- Indexes: those of the tables that reference tasks. ts_stat runs a query that is given as text.
 WITH
 \ir ../parts/pointing.sql

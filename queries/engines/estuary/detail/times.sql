@@ -1,7 +1,7 @@
 -- title: Recorded values
 -- kinds: task
 -- $1 id text: local id
--- $2 limits jsonb: heartbeat_timeout by type
+-- $2 settings jsonb: heartbeat_timeout by type
 -- Index: tasks_pkey, for the task and its parent.
 SELECT t.task_type::text AS type, t.wake_at::text AS wake_at,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'none: idle' ELSE t.heartbeat::text END AS heartbeat,

@@ -1,6 +1,6 @@
 -- Tasks that are due and locked with a heartbeat older than twice the timeout, so no executor has taken them over.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (

@@ -1,8 +1,8 @@
 -- Tasks with a heartbeat more than a minute ahead of the server's clock: a clock was set back, or the row was edited.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey; one on tasks(heartbeat), or a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)

@@ -1,7 +1,7 @@
 -- Tasks with a heartbeat of -infinity, written by a driver that cannot represent the year 1.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey; one on tasks(heartbeat), or a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, wake_at, heartbeat FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)

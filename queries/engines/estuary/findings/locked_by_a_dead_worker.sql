@@ -1,6 +1,6 @@
 -- Tasks with an expired heartbeat that are not due: no executor takes them. Usually caused by a manual change.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names
 -- $3 page int: maximum number of rows
 -- Reads the 5,000 tasks with the oldest heartbeat.
 -- needs: task_by_heartbeat

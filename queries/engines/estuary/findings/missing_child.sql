@@ -1,6 +1,6 @@
 -- Tasks whose state waits for children, while no task has them as parent.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: pending, by type; names
+-- $2 settings jsonb: pending, by type; names
 -- $3 page int: maximum number of rows
 -- needs: task_scan, task_by_parent
 -- needs of ids: task_by_parent

@@ -1,8 +1,8 @@
 -- Tasks of a type that reports to a parent, whose parent does not exist. Other types do not need their parent.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: yields, the types
+-- $2 settings jsonb: yields, the types
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey, once for all parents; a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, parent_id FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)

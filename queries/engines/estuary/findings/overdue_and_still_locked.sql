@@ -1,6 +1,6 @@
 -- Tasks that are locked and due for more than three timeouts: one long poll, or a poll that fails each time.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (

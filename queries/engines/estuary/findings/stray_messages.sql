@@ -1,8 +1,8 @@
 -- Idle tasks with messages in inbox_next, usually the result of a manual release.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: names
+-- $2 settings jsonb: names
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey; a full scan of a small table.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inbox_next FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)

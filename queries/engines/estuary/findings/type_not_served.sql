@@ -2,7 +2,7 @@
 -- it is idle and due for three dequeue intervals, or if its last heartbeat is older than twice the timeout. Heartbeats ahead
 -- of the server's clock are not polls. served_by is the executor process if it polls no type at all, else the type.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: heartbeat_timeout and dequeue_interval by type; names, executors
+-- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names, executors
 -- $3 page int: maximum number of rows
 -- Index: idx_tasks_ready_at, the first 5,000 rows and the last 5,000 before now(): tasks being polled are due, too.
 WITH due AS MATERIALIZED (

@@ -2,7 +2,7 @@
 -- [id, message], or if it is not a known message of the type and the task's last poll ended without a result. Reads locked
 -- and ready tasks, the first 100 messages of each, without messages above 100 kB.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: messages, names and heartbeat_timeout by type
+-- $2 settings jsonb: messages, names and heartbeat_timeout by type
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH

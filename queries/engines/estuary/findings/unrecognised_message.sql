@@ -1,6 +1,6 @@
 -- Tasks with a message that is not a known message of their type, while the task is not failing; the first such message.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb: messages, names and heartbeat_timeout by type
+-- $2 settings jsonb: messages, names and heartbeat_timeout by type
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH

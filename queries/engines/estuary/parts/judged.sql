@@ -4,7 +4,7 @@
 --   unlisted    not a known message of the type; the list of known messages may be incomplete
 --   unknown     the type has no list, or the message is too large to check
 -- An id is parsed like the engine's models::Id: every ":" is removed, the rest is a hexadecimal number of at most 64 bits.
--- $2 limits jsonb: messages, by type
+-- $2 settings jsonb: messages, by type
 judged AS MATERIALIZED (
   SELECT e.*,
          left(encode(sha256(convert_to(coalesce(e.element::text, 'NULL'), 'UTF8')), 'hex'), 16) AS digest,

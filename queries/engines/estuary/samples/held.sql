@@ -1,7 +1,7 @@
 -- title: Heartbeats while unstick was watching
 -- kinds: task
 -- One sample of the locked tasks, earliest wake_at first. The wake_at of a locked task does not change, so the task is due.
--- $1 limits jsonb: heartbeat_timeout by type; names
+-- $1 settings jsonb: heartbeat_timeout by type; names
 -- Index: idx_tasks_ready_at, the first 5,000 rows, of which 500 are kept. The state is sent as a digest.
 SELECT 'task:' || h.task_id AS id,
        json_build_object('heartbeat', h.heartbeat::text, 'step', extract(epoch FROM h.heartbeat)::float8, 'timeout', h.timeout,

@@ -7,7 +7,7 @@
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version,
 \ir ../parts/same.sql
-       AS same
+       AS unchanged
   FROM :"schema".task t
  CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'task:' || t.task_id)] AS version) AS seen
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))

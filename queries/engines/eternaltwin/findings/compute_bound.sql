@@ -1,6 +1,6 @@
 -- Unfinished tasks with long polls that use mostly CPU.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx; reads the 5,000 tasks polled last.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM (t.polled_at).time)::float8 AS since,

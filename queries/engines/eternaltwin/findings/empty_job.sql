@@ -1,8 +1,8 @@
 -- Jobs without a task.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- needs: task_by_job, job_by_created
 -- needs of ids: task_by_job
 -- Indexes: one on job(created_at), for the 5,000 newest jobs older than the threshold; one on task(job_id), once for each

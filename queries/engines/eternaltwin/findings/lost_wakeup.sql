@@ -1,8 +1,8 @@
 -- Blocked tasks without a timer whose job has no other unfinished task that could wake them.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most 1,000

@@ -1,7 +1,7 @@
 -- Blocked tasks of a job whose root task is Complete.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
 -- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows

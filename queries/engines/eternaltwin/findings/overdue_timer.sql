@@ -1,6 +1,6 @@
 -- Blocked tasks whose first timer is overdue, oldest first.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,

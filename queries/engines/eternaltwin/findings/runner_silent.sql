@@ -3,8 +3,8 @@
 -- the runner was idle and is not reported. Polls dated further in the future than clocks differ are ignored: such a poll
 -- would hide every real one until its time.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
--- $3 have text[]
+-- $2 settings jsonb
+-- $3 met_needs text[]
 -- Index: task__available_polled_at__idx, from both ends.
 WITH newest AS (
   SELECT greatest(

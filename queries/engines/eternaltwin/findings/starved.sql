@@ -1,6 +1,6 @@
 -- Tasks that are Available for a long time and were never polled. The partial index sorts such rows last.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx backwards, at most 5,000 rows.
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.created_at)::float8 AS since,

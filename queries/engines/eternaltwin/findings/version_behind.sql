@@ -1,8 +1,8 @@
 -- Available tasks of an older kind_version that are not polled, although a newer version of the kind is.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM :"schema".task

@@ -1,8 +1,8 @@
 -- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index. Polls dated
 -- further in the future than clocks differ are ignored: such a poll would hide every real one until its time. The
 -- runner's own clock may be wrong, so the number of polls is sampled too.
--- $1 have text[]
--- $2 limits jsonb
+-- $1 met_needs text[]
+-- $2 settings jsonb
 -- Index: task__available_polled_at__idx, 100 rows from each end.
 SELECT 'runner:runner' AS id,
        jsonb_build_object('newest_poll', greatest(

@@ -4,7 +4,7 @@
 -- $3 operator text
 -- $4 reason text
 -- $5 args jsonb: not used
--- $6 limits jsonb
+-- $6 settings jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
 -- transitions.
 

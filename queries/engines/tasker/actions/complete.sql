@@ -5,7 +5,7 @@
 -- $3 operator text
 -- $4 reason text
 -- $5 args jsonb: result (any JSON), in_flight, process
--- $6 limits jsonb
+-- $6 settings jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
 -- transitions.
 

@@ -5,7 +5,7 @@
 -- $3 operator text
 -- $4 reason text
 -- $5 args jsonb: in_flight (also a step that a worker may be running)
--- $6 limits jsonb
+-- $6 settings jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
 -- transitions.
 

@@ -3,7 +3,7 @@
 -- $2 versions text[]: version of each node that the operator saw
 -- $3 operator text
 -- $4 reason text
--- $6 limits jsonb
+-- $6 settings jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
 -- transitions.
 

@@ -1,9 +1,9 @@
 -- Find batch steps in progress whose checkpoint is old.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part.
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql

@@ -1,9 +1,9 @@
 -- Find tasks that are blocked because a step permanently failed.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir ../parts/open_tasks.sql

@@ -1,9 +1,9 @@
 -- Find steps in error. The engine never retries them by itself.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
 \ir ../parts/open_steps.sql

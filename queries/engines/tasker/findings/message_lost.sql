@@ -2,9 +2,9 @@
 -- kinds: step
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
 \ir ../parts/open_steps.sql

@@ -4,7 +4,7 @@
 -- 5,000 open tasks and steps.
 -- kinds: step task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Indexes: those of open tasks and steps, the state_lookups, index-only.
 WITH RECURSIVE

@@ -3,7 +3,7 @@
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 200 tasks.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql

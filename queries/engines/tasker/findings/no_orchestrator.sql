@@ -2,7 +2,7 @@
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Indexes: pgmq's primary keys (at most 2,000 messages of each queue).
 WITH queues AS MATERIALIZED (

@@ -2,9 +2,9 @@
 -- poll every few seconds, so none is running or they cannot keep up.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 500 waiting tasks. no_longer_polled finds those that the poller ignores.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql

@@ -1,9 +1,9 @@
 -- Find tasks in steps_in_process without a step in process: the message that would continue them was lost.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql

@@ -2,9 +2,9 @@
 -- Exclude evaluating_results with a step in flight: the engine continues there with the next result.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
 \ir ../parts/open_tasks.sql

@@ -2,9 +2,9 @@
 -- is alive, so compare with the step's usual run time. A running batch writes its checkpoint and thereby updated_at.
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part, idx_workflow_steps_named_step (at most 200 runs of the same step).
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
 \ir ../parts/open_steps.sql

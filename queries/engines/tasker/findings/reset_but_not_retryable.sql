@@ -2,7 +2,7 @@
 -- kinds: step
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_steps.sql

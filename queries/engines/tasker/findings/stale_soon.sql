@@ -3,9 +3,9 @@
 -- run and is not too old.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql

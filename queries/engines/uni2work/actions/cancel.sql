@@ -7,7 +7,7 @@
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
 \ir ../parts/same.sql
-       AS same
+       AS unchanged
   FROM :"schema".queued_job q
  CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'job:' || q.id)] AS version) AS seen
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
@@ -16,7 +16,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
 \ir ../parts/same.sql
-       AS same
+       AS unchanged
   FROM :"schema".queued_job q
  CROSS JOIN LATERAL (SELECT ($2::text[])[array_position($1::text[], 'job:' || q.id)] AS version) AS seen
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))

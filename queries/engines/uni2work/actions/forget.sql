@@ -2,7 +2,7 @@
 -- equal content, because that worker would record it again.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw: time, xmin
--- $3 limits jsonb
+-- $3 settings jsonb
 -- Indexes: cron_last_exec_pkey; the start of queued_job_pkey.
 
 -- :lock

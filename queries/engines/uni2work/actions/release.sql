@@ -6,7 +6,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
 -- $3 args jsonb: gone: the operator confirms that the instance is no longer running
--- $4 limits jsonb
+-- $4 settings jsonb
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to 160 MB, else its newest entries.
 
 -- :lock

@@ -4,8 +4,8 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw: digest of its locks
 -- $3 args jsonb: gone: the operator confirms that the instance is no longer running
--- $4 limits jsonb
--- $5 have text[]
+-- $4 settings jsonb
+-- $5 met_needs text[]
 -- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to
 -- 160 MB, else its newest entries.
 

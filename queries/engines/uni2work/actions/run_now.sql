@@ -4,7 +4,7 @@
 -- still queue it at the same time. The server copies the content, so numbers keep every digit.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw: time, xmin
--- $3 limits jsonb
+-- $3 settings jsonb
 -- Indexes: cron_last_exec_pkey; both ends of queued_job_pkey. Equal content between the two ends is not found.
 
 -- :lock

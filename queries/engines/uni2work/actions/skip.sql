@@ -6,8 +6,8 @@
 -- digit.
 -- $1 ids text[]: local ids
 -- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
--- $3 limits jsonb
--- $4 have text[]
+-- $3 settings jsonb
+-- $4 met_needs text[]
 -- Indexes: queued_job_pkey; unique_cron_last_exec. Content of more than a few kilobytes does not fit into that index and gives a conflict.
 
 -- :lock

@@ -1,7 +1,7 @@
 -- title: Activity of the instance that holds the lock
 -- kinds: job holder
 -- $1 id text: local id
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to cron_whole bytes, else its newest entries.
 WITH holder AS (
   SELECT CASE WHEN $1::text LIKE 'holder:%' THEN substr($1::text, 8)

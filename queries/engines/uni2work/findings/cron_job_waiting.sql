@@ -1,7 +1,7 @@
 -- Find jobs that cron queued long ago. The period of a cron job is not stored, so only the age is known.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- needs: write_last_exec
 -- Indexes: the start of queued_job_pkey; unique_cron_last_exec, one lookup for all found rows.

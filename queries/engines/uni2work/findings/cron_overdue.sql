@@ -1,7 +1,7 @@
 -- Find cron entries not executed within the `period` that the operator configured for the job kind.
 -- kinds: cron
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: cron_last_exec_pkey backwards.
 -- Read all entries if the table has at most cron_whole bytes, else the newest by id. Read nothing if no period is configured.

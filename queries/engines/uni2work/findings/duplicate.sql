@@ -1,7 +1,7 @@
 -- Find content that occurs more than once among the oldest rows. Compare as jsonb, so the order of keys does not matter.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: the start of queued_job_pkey.
 (SELECT 'job:' || q.id AS id, q.since,

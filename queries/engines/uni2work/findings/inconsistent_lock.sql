@@ -2,8 +2,8 @@
 -- clears both.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
--- $3 have text[]
+-- $2 settings jsonb
+-- $3 met_needs text[]
 -- $4 page int: maximum number of rows
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH

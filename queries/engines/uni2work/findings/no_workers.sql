@@ -1,7 +1,7 @@
 -- Report the queue if most of the oldest rows wait longer than the threshold and no lock is newer than the threshold.
 -- kinds: queue
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: both ends of queued_job_pkey.
 WITH
 \ir ../parts/flow.sql

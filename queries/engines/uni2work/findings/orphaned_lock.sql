@@ -1,8 +1,8 @@
 -- Find old locks of instances that show no later activity, or none for a very long time.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
--- $3 have text[]
+-- $2 settings jsonb
+-- $3 met_needs text[]
 -- $4 page int: maximum number of rows
 -- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to
 -- cron_whole bytes, else its newest entries by id, and by time if an index on it exists.

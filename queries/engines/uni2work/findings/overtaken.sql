@@ -1,7 +1,7 @@
 -- Find the oldest row if it is far older than the median of the oldest rows.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: the start of queued_job_pkey.
 WITH head AS MATERIALIZED (
   SELECT q.id, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int

@@ -2,7 +2,7 @@
 -- A throttled job runs after its token bucket has refilled, so do not suggest cancelling it.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- needs: token_bucket
 -- Index: both ends of queued_job_pkey; one lookup per found row. token_bucket has only a few rows.

@@ -1,7 +1,7 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: both ends of queued_job_pkey; one lookup per found row.
 WITH

@@ -1,7 +1,7 @@
 -- Find content that is not an object with a "job" key. The application never deletes a row that it cannot read.
 -- kinds: job
 -- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: the start of queued_job_pkey.
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,

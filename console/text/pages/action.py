@@ -1,0 +1,116 @@
+"""Lines of an action: effect, dry run, result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.pages.row_diff import ROWS, differences, outcomes, tally
+from console.text.spans import Spans
+from queries.actions.plan import count_nodes
+from queries.contract.spec import Action
+from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange
+
+INK = {Risk.LOW: "$success", Risk.MEDIUM: "$warning", Risk.HIGH: "bold $error"}
+
+
+def effect(action: Action, cells: int) -> list[Spans]:
+    """Return the action's effect, its risk, and whether its behaviour was verified."""
+    sure = "behaviour inferred" if action.proof is Proof.ASSUMED else "behaviour verified"
+    marks: Spans = [(f"risk: {action.risk.value}", INK[action.risk]), (f"  ·  {action.support.value}  ·  ", "")]
+    return [*wrapped(action.effect, cells, "", 0), [*marks, (sure, "italic $faint")]]
+
+
+def then(action: Action, cells: int) -> list[Spans]:
+    """Return what the engine will do next, and why the action has this implementation."""
+    lines = wrapped(f"Then: {action.next}", cells, "", 0) if action.next else []
+    return lines + (wrapped(f"{action.support.value}: {action.why}", cells, "$faint", 0) if action.why else [])
+
+
+def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cells: int) -> list[Spans]:
+    """Return the effect of an action, and which of the selected nodes can take it."""
+    lines = [*effect(action, cells), *then(action, cells), BLANK]
+    if len(nodes) == 1 and not skipped:
+        return [*lines, plain(nodes[0].id, "$faint", 0)]
+    total = len(nodes) + len(skipped)
+    kinds = ", ".join(f"{number} {kind}" for kind, number in Counter(node.kind for node in nodes).items())
+    lines.append([(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")])
+    for why, number in Counter(result.why for result in skipped).most_common(5):
+        lines += wrapped(f"{number} skipped: {why}", cells, "$warning", 2)
+    return lines
+
+
+def dry_run_page(
+    dry_run: DryRun,
+    actions: Sequence[Action],
+    skipped: Sequence[Result],
+    cells: int,
+    *,
+    limit: int = ROWS,
+    skipped_limit: int = 20,
+) -> list[Spans]:
+    """Return the result of a dry run as lines.
+
+    They show what changes, what is skipped and why, and every row before and after.
+    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run.
+    """
+    others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
+    changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
+    verdict: Spans = [(f"Will change {count_nodes(changed, dry_run.versions)}", f"bold {_ink(changed)}")]
+    lines: list[Spans] = [[*verdict, ("  ·  skipped: ", ""), *tally(others)] if others else verdict]
+    lines += [line for action in actions for line in effect(action, cells)]
+    lines.append(BLANK)
+    seen = sum(result.id in dry_run.versions for result in dry_run.results)
+    if seen < total:
+        note = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
+        lines += [*wrapped(note, cells), BLANK]
+    if others or skipped:
+        lines += [heading("Skipped"), *outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
+    lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))
+    lines += [*(differences(dry_run.changes, cells, limit=limit) or [plain("none", "$faint")]), BLANK]
+    if following := [line for action in actions for line in then(action, cells)]:
+        lines += [*following, BLANK]
+    return lines + _audit_log(dry_run, cells)
+
+
+def _ink(changed: int) -> str:
+    return "$success" if changed else "$warning"
+
+
+def _audit_log(dry_run: DryRun, cells: int) -> list[Spans]:
+    missing = "" if dry_run.audit_log == "table" else " (`unstick init` creates a table for it)"
+    arguments = [(name, str(value)) for name, value in dry_run.arguments.items()]
+    facts = [("reason", dry_run.reason), *arguments, ("written to", f"{audit_log_place(dry_run.audit_log)}{missing}")]
+    return [heading("Audit log entry"), *pairs(facts, cells)]
+
+
+def audit_log_place(place: str | None) -> str:
+    """Return where an entry is written; None if nothing was changed."""
+    if place is None:
+        return "none, nothing was changed"
+    return "the table in this database" if place == "table" else f"the file {place}"
+
+
+UNKNOWN = (
+    "The connection broke during COMMIT, and the server cannot say whether the transaction was committed. The console "
+    "did not try again. Look at the nodes: if they are unchanged, nothing was committed and you can repeat the action; "
+    "if they are changed, the commit succeeded. The audit log shows the outcome as unknown."
+)
+
+
+def result_page(
+    results: Sequence[Result],
+    cells: int,
+    *,
+    changes: Sequence[RowChange] = (),
+    facts: Sequence[tuple[str, str]] = (),
+    limit: int = ROWS,
+) -> list[Spans]:
+    """Return the outcome of each node, the changed rows, and the audit log entry."""
+    lines = outcomes(results, cells, limit=limit)
+    if any(each.outcome is Outcome.UNKNOWN for each in results):
+        lines += [BLANK, heading("Unknown outcome: what to do"), *wrapped(UNKNOWN, cells)]
+    if changes:
+        lines += [BLANK, heading("Rows before and after"), *differences(changes, cells)]
+    return lines + ([BLANK, heading("Audit log entry"), *pairs(facts, cells)] if facts else [])

@@ -1,0 +1,51 @@
+"""Lines of one audit log entry."""
+
+from __future__ import annotations
+
+from console.text import formatting
+from console.text.pages.lines import BLANK, heading, pairs, plain
+from console.text.pages.row_diff import ROWS, STYLES, differences, outcomes, tally
+from console.text.spans import Spans
+from queries.model import AuditLogEntry
+from queries.safe_text import safe_text
+
+
+def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
+    """Return an entry on one line, with the outcome of one node or of all."""
+    result = next((each for each in entry.results if each.id == node_id), None)
+    arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in entry.arguments.items())
+    return [
+        (formatting.instant(entry.at), "$faint"),
+        (f"  {safe_text(entry.engine)}  ", ""),
+        (safe_text(entry.action), "bold $accent"),
+        (safe_text(f"{arguments}: "), ""),
+        *(tally(entry.results) if result is None else [(result.outcome.value, f"bold {STYLES[result.outcome]}")]),
+        (safe_text(f"  by {_who(entry)}: {entry.reason}"), "$faint"),
+        (f"  on {safe_text(formatting.place(entry.origin))}" if entry.origin else "", "$faint"),
+    ]
+
+
+def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: int = ROWS) -> list[Spans]:
+    """Return who, when, why, the outcomes, and the rows before and after.
+
+    ``node_id`` leaves only one node's outcome and rows.
+    """
+    facts = [
+        ("when", formatting.instant(entry.at)),
+        ("who", _who(entry)),
+        *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
+        ("engine", f"{entry.engine} in schema {entry.schema}"),
+        ("reason", entry.reason),
+        *((name, formatting.scalar(value)) for name, value in entry.arguments.items()),
+        ("transaction", entry.xid or formatting.NONE),
+    ]
+    results = [result for result in entry.results if node_id in ("", result.id)]
+    changes = [change for change in entry.changes if node_id in ("", change.id)]
+    lines = [heading(entry.action), *pairs(facts, cells), BLANK]
+    lines += [heading("Outcome"), *outcomes(results, cells, limit=limit), BLANK]
+    lines.append(heading("Rows before and after"))
+    return lines + (differences(changes, cells, limit=limit) or [plain("none", "$faint")])
+
+
+def _who(entry: AuditLogEntry) -> str:
+    return f"{entry.role} ({entry.os_user}@{entry.host})"

@@ -1,0 +1,148 @@
+"""Lines of a node's page: findings, fields, stored values, actions, audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from console.text import drawings, formatting, payload
+from console.text.pages.audit_entry import summary
+from console.text.pages.findings import findings
+from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
+from console.text.spans import UNLIMITED, Spans, wrap
+from queries.contract.loader import Engine
+from queries.model import AuditLogEntry, Detail, Finding, Node, ScanRequired, Section
+from queries.safe_text import safe_text
+
+MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
+VALUES = 100  # cells of drawings and stored values where lines have no limit
+
+
+def detail(
+    page: Detail,
+    cells: int,
+    *,
+    now: float,
+    engine: Engine | None,
+    helps: Callable[[Finding], str],
+    entries: Sequence[AuditLogEntry],
+    why_unread: str = "",
+    actions: Sequence[tuple[str, str]] = (),
+    more: str = "",
+    ascii: bool = False,
+) -> list[Spans]:
+    """Return the lines of a detail page.
+
+    ``actions``: names, and effects or why they are not available. ``more``: how to load more of a stored value.
+    """
+    lines = [*_title(page.node, engine, cells, ascii), BLANK]
+    if page.findings:
+        lines += [heading("Why it is stuck"), *findings(page.findings, cells, now=now, helps=helps), BLANK]
+    else:
+        lines += [plain("No problems detected.", "$faint", 0), BLANK]
+    for section in filter(_graph, page.sections):
+        lines += [*_section(section, cells, now, more, ascii), BLANK]
+    lines += [heading("Recorded"), *pairs(_columns(page.node, now, engine), cells), BLANK]
+    for section in (s for s in page.sections if not _graph(s)):
+        lines += [*_section(section, cells, now, more, ascii), BLANK]
+    if actions:
+        lines += [heading("Actions"), *pairs(actions, cells), BLANK]
+    lines.append(heading("Audit log", why_unread or ("" if entries else "no changes made with unstick")))
+    return lines + [[("  ", ""), *line] for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2)]
+
+
+def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[Spans]:
+    ink = f"$phase-{node.phase}"
+    first: Spans = [
+        (formatting.glyph(node.phase, ascii), ink),
+        (" ", ""),
+        (safe_text(node.title), "bold"),
+        ("  ", ""),
+        (node.phase.value, f"bold {ink}"),
+        (f"  {safe_text(node.status)}" if node.status else "", "$faint"),
+    ]
+    lines = [first, plain(node.id, "$faint", 0)]
+    statuses = engine.spec.statuses if engine else ()
+    status = next((s for s in statuses if s.native == node.status and s.phase == node.phase), None)
+    if status is not None and status.means:
+        lines += wrapped(f"{status.native}: {status.means}", cells, "$faint", 0)
+    return lines
+
+
+NAMES = {
+    "kind": "kind",
+    "status": "status",
+    "revision": "revision",
+    "cpu": "CPU time",
+    "poll": "poll time",
+    "created_at": "created",
+    "changed_at": "last changed",
+    "due_at": "due",
+    "owner": "owner",
+    "heartbeat_at": "heartbeat",
+    "attempts": "attempts",
+    "error": "error",
+    "parent_id": "parent",
+    "job_id": "job",
+}
+
+
+def _columns(node: Node, now: float, engine: Engine | None) -> Iterable[tuple[str, Spans]]:
+    kind = engine.kind(node.kind) if engine else None
+    missing = set(kind.not_recorded) if kind else set()
+    for field, name in NAMES.items():
+        if field not in missing or field == "kind":
+            yield name, _value(node, field, now)
+    if missing:
+        names = ", ".join(NAMES[field] for field in NAMES if field in missing)
+        yield "not recorded", [(f"{names}: not kept by this engine", "$faint")]
+
+
+def _value(node: Node, field: str, now: float) -> Spans:
+    value = getattr(node, field)
+    if value is None:
+        return [(formatting.NONE, "$faint")]
+    if field in ("created_at", "changed_at", "heartbeat_at"):
+        return [(formatting.instant(value), ""), (f"  {formatting.age(now - value)} ago", "$faint")]
+    if field == "due_at":
+        return [(formatting.instant(value), ""), (f"  {formatting.due(value - now)}", "$faint")]
+    if field == "poll":
+        return [(formatting.duration(value), "")]
+    if field == "cpu":
+        note = f"  {value / node.poll:.0%} of its poll time" if node.poll else ""
+        return [(formatting.duration(value), ""), (note, "$faint")]
+    if field == "attempts" and node.max_attempts is not None:
+        return [(f"{value} of {node.max_attempts}", "")]
+    return [(safe_text(str(value)), "")]
+
+
+def _graph(section: Section) -> bool:
+    return section.drawn == "graph"
+
+
+def _section(section: Section, cells: int, now: float, more: str, ascii: bool) -> list[Spans]:
+    if section.scan_required is not None:
+        return [heading(section.title), *scan_required(section.scan_required, cells)]
+    room = cells if cells < UNLIMITED else VALUES
+    if section.payload is not None:
+        stored, room = section.payload, max(room - 2, 8)
+        body = payload.render(stored, room)
+        cut = more and len(stored.head) < min(stored.size, MOST)
+        note = payload.describe(stored, room) + (f"; {more}" if cut else "")
+        return [heading(section.title, note), *(plain(line) for line in body)]
+    if section.drawn:
+        note, drawn = drawings.draw(section, room, now, ascii=ascii)
+        return [heading(section.title, note), *drawn]
+    return [heading(section.title), *table(section.columns, section.rows, cells)]
+
+
+def scan_required(need: ScanRequired, cells: int) -> list[Spans]:
+    """Return why something was not read and what a scan would cost.
+
+    Names the index that would avoid the scan.
+    """
+    size = payload.size(need.pages * 8192)
+    lines = wrapped(f"Not read: {need.why}.", cells, "$warning")
+    if not need.ddl:
+        return lines
+    cost = f"A scan would read about {size}. This index would avoid the scan. The console never creates an index:"
+    return [*lines, *wrapped(cost, cells), *wrapped(need.ddl, cells, "bold", 4)]

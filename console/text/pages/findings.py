@@ -1,0 +1,60 @@
+"""Findings: what is wrong, since when, the evidence and the suggested action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from console.text import formatting
+from console.text.pages.lines import BLANK, wrapped
+from console.text.spans import Spans
+from queries.model import Finding, Proof
+from queries.safe_text import safe_text
+
+SEVERITIES = ((8, "$phase-failed"), (5, "$phase-blocked"), (0, "$phase-scheduled"))
+
+
+def severity_ink(severity: int) -> str:
+    """Return the colour of a finding."""
+    return next(ink for least, ink in SEVERITIES if severity >= least)
+
+
+def findings(
+    found: Iterable[Finding],
+    cells: int,
+    *,
+    now: float,
+    helps: Callable[[Finding], str],
+    indent: int = 2,
+    ids: bool = False,
+) -> list[Spans]:
+    """Return each finding with its age, sentence, evidence and suggested action.
+
+    ``helps`` returns how to run the suggested action. ``ids`` adds the id of the node.
+    """
+    lines: list[Spans] = []
+    for finding in found:
+        since = f"for {formatting.age(now - finding.since)}" if finding.since is not None else "start not recorded"
+        inferred = "  behaviour inferred" if finding.proof is Proof.ASSUMED else ""
+        lines += [
+            *([BLANK] if lines else []),
+            [
+                (" " * indent, ""),
+                (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
+                (f"  {since}", ""),
+                (f"  severity {finding.severity}", "$faint"),
+                (inferred, "italic $faint"),
+                (f"  {safe_text(finding.node_id)}" if ids else "", ""),
+            ],
+            *reason(finding, cells, indent + 2),
+        ]
+        if finding.action is not None:
+            label: Spans = [(" " * (indent + 2), ""), ("suggested action: ", "$faint")]
+            lines.append([*label, (safe_text(helps(finding)), "bold $accent")])
+    return lines
+
+
+def reason(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
+    """Return the sentence and the evidence of a finding."""
+    lines = wrapped(finding.sentence, cells, "", indent)
+    evidence = "  ".join(f"{key}={value}" for key, value in finding.evidence.items())
+    return lines + (wrapped(evidence, cells, "$faint", indent) if evidence else [])

@@ -1,0 +1,56 @@
+"""Building blocks of all pages. They escape text from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.text import formatting
+from console.text.spans import Spans, width, wrap
+from queries.safe_text import safe_text
+
+BLANK: Spans = []
+
+
+def heading(text: str, note: str = "") -> Spans:
+    """Return the title of a section."""
+    return [(safe_text(text), "bold $primary"), *([(f"  {safe_text(note)}", "$faint")] if note else [])]
+
+
+def plain(text: str, style: str = "", indent: int = 2) -> Spans:
+    """Return one line of text."""
+    return [(" " * indent, ""), (safe_text(text), style)]
+
+
+def wrapped(text: str, cells: int, style: str = "", indent: int = 2) -> list[Spans]:
+    """Wrap text to lines of at most ``cells`` cells, between words if possible."""
+    return [[(" " * indent, ""), *line] for line in wrap([(safe_text(text), style)], max(cells - indent, 8))]
+
+
+def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) -> list[Spans]:
+    """Return names and values in two columns; long values continue on the next lines."""
+    items = list(rows)
+    room = min(max((formatting.width(name) for name, _ in items), default=0), max(cells // 3, 6))
+    lines: list[Spans] = []
+    for name, value in items:
+        left: Spans = [(" " * indent, ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
+        shown = [(safe_text(value), "")] if isinstance(value, str) else value
+        for part in wrap(shown, max(cells - width(left), 8)):
+            lines.append([*left, *part])
+            left = [(" " * (indent + room + 2), "")]
+    return lines
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, indent: int = 2) -> list[Spans]:
+    """Return a table with fitted columns; if it is too wide, every row as pairs."""
+    texts = [[formatting.scalar(value) for value in row] for row in rows]
+    widths = [
+        max(formatting.width(column), *(formatting.width(row[i]) for row in texts)) for i, column in enumerate(columns)
+    ]
+    if indent + sum(widths) + 2 * len(widths) > cells:
+        lines: list[Spans] = []
+        for row in texts:
+            lines += [*pairs(zip(columns, row, strict=True), cells, indent), BLANK]
+        return lines[:-1]
+    head = "  ".join(formatting.fit(safe_text(c), w) for c, w in zip(columns, widths, strict=True))
+    body = ["  ".join(formatting.fit(cell, w) for cell, w in zip(row, widths, strict=True)) for row in texts]
+    return [plain(head, "$faint", indent), *(plain(line, "", indent) for line in body)]
