@@ -1,4 +1,4 @@
-"""Load the findings about the server: ``queries/server/server.toml`` and its statements."""
+"""Load the findings about the server: ``server.toml`` and its statements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queries.contract.spec import FindingSpec
 from queries.model import Record
 from queries.statement import PARAMETERS, Statement, parse_statement
 
-LABEL = "server"  # stands for the server where a finding names its engine
+LABEL = "server"  # for the server, where a finding names its engine
 FOLDER = Path(__file__).parents[1] / LABEL
 
 

@@ -1,4 +1,4 @@
-"""Group findings into incidents: one for each cause, with the symptoms that the cause explains. No I/O."""
+"""Group findings by cause into incidents, with the symptoms of each cause. No I/O."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 
 
 def _absorbed(groups: list[Group]) -> Owners:
-    """Return what explains each finding. The first group that explains a finding keeps it."""
+    """Return what explains each finding.
+
+    The first group that explains a finding keeps it.
+    """
     owners: Owners = {}
     parents: dict[int, set[int]] = {}
     for place, group in enumerate(groups):
@@ -107,7 +110,10 @@ def _names(rule: Explains, spec: FindingSpec) -> bool:
 
 
 def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
-    """Return the values of the matching fields. A field that is missing matches nothing."""
+    """Return the values of the matching fields.
+
+    A field that is missing matches nothing.
+    """
     ids = {"node": finding.node_id}
     return tuple(
         str(ids.get(field, finding.evidence.get(field, f"no {field} of {finding.node_id} {finding.code}")))
@@ -127,7 +133,10 @@ def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
 
 
 def _root(owners: Owners, place: int, finding: Finding) -> int:
-    """Return the group that a finding is shown in: the one that explains it, and that nothing else explains."""
+    """Return the group that a finding is shown in.
+
+    That is the group that explains it and that nothing else explains.
+    """
     while (place, finding.node_id) in owners:
         place, causes = owners[place, finding.node_id]
         finding = next((f for f in causes if (place, f.node_id) not in owners), causes[0])
