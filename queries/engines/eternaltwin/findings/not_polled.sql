@@ -1,0 +1,61 @@
+-- Available tasks that were polled before, but not for long, while the runner polls other tasks. A task that a timer made
+-- Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other ticks were
+-- written since its row changed: the runner polls the task that waits longest first. The age of a row is that of its xmin.
+-- $1 ids text[]: local ids to check, or NULL for all
+-- $2 limits jsonb
+-- $3 page int: maximum number of rows
+-- $4 have text[]
+-- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are any: the
+-- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 300 timers. A small table is
+-- scanned instead.
+WITH old AS MATERIALIZED (
+  SELECT task_id, kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
+    FROM :"schema".task
+   WHERE status = 'Available'
+     AND polled_at < row(now() - make_interval(secs => ($2::jsonb ->> 'not_polled')::float8), 0):::"schema".job_tick
+   ORDER BY polled_at
+   LIMIT 2000
+),
+recent AS MATERIALIZED (
+  SELECT kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
+    FROM :"schema".task
+   WHERE EXISTS (SELECT FROM old) AND status = 'Available' AND polled_at IS DISTINCT FROM NULL
+   ORDER BY polled_at DESC
+   LIMIT 2000
+),
+idle AS MATERIALIZED (
+  SELECT t.kind, t.kind_version, (t.polled_at).time AS polled, age(t.xmin) AS changed
+    FROM :"schema".task t
+   WHERE EXISTS (SELECT FROM old) AND 'task_scan' = ANY ($4::text[]) AND t.status <> 'Available'
+  UNION ALL
+  SELECT t.*
+    FROM (SELECT task_id FROM :"schema".task_timer
+           WHERE EXISTS (SELECT FROM old) AND NOT 'task_scan' = ANY ($4::text[]) AND deadline > now()
+           ORDER BY deadline LIMIT 300) AS m
+   CROSS JOIN LATERAL (SELECT o.kind, o.kind_version, (o.polled_at).time AS polled, age(o.xmin) AS changed
+                         FROM :"schema".task o WHERE o.task_id = m.task_id AND o.status = 'Blocked' LIMIT 1) AS t
+),
+polls AS MATERIALIZED (
+  SELECT r.* FROM (SELECT * FROM recent UNION ALL SELECT * FROM idle) AS r
+   WHERE r.polled > now() - make_interval(secs => ($2::jsonb ->> 'not_polled')::float8)
+     AND r.polled < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
+),
+settled AS (
+  SELECT k.changed FROM (SELECT min(p.changed) AS changed FROM polls p GROUP BY p.polled) AS k ORDER BY k.changed OFFSET 2 LIMIT 1
+)
+(SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.polled) THEN extract(epoch FROM t.polled)::float8 END AS since,
+        jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'polled_at', date_trunc('second', t.polled)::text,
+                           'look', CASE WHEN EXISTS (SELECT FROM polls p WHERE p.kind = t.kind AND p.kind_version = t.kind_version)
+                                        THEN 'Other tasks of its kind and version are polled: its row may be locked, or its polls end without a result'
+                                        WHEN EXISTS (SELECT FROM polls p WHERE p.kind = t.kind)
+                                        THEN 'Only other versions of its kind are polled: the runner may not support this version'
+                                        ELSE 'No task of its kind is polled: the runner may not support it, or its polls end without a result' END) AS evidence
+   FROM old t CROSS JOIN settled s
+  WHERE t.changed >= s.changed
+    AND t.polled < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'not_polled', $2::jsonb ->> 'not_polled')::float8)
+    AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8))
+    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+  ORDER BY t.polled, t.task_id
+  LIMIT $3::int)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM old) = 2000

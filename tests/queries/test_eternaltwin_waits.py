@@ -1,0 +1,188 @@
+"""Findings of eternaltwin about times, skipped tasks and deadlocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.contract import detect
+from queries.model import Finding
+from queries.workspace import Workspace
+from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import opened, reader
+from tests.queries.incident_groups import incidents_of
+from tests.servers import both_versions
+
+HOUR = 3600
+RUNNER = f"{LABEL}/runner:runner"
+
+
+async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]]:
+    findings = await reader(workspace).findings(**options)
+    assert findings.skipped_findings == ()
+    codes: dict[str, list[Finding]] = {}
+    for finding in findings.found:
+        assert "?" not in finding.sentence, finding.sentence
+        codes.setdefault(finding.code, []).append(finding)
+    return codes
+
+
+# Times
+
+
+@both_versions
+async def test_a_runner_whose_clock_is_ahead(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    for n in range(4):
+        await eternaltwin_db.task(polled=n - 2 * HOUR)
+    (finding,) = (await found(workspace))["runner_clock_ahead"]
+    assert (finding.node_id, finding.action) == (RUNNER, None)
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("runner_clock_ahead")
+    assert not shown, "the clock explains the silence and the times"
+    assert {s.code for s in incident.symptoms} == {"runner_silent", "impossible_times"}
+
+
+async def test_one_poll_ahead_is_not_the_runners_clock(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    odd = await eternaltwin_db.task(polled=-2 * HOUR)
+    for n in range(4):
+        await eternaltwin_db.task(polled=n)
+    codes = await found(workspace)
+    assert set(codes) == {"impossible_times"}
+    assert [f.node_id for f in codes["impossible_times"]] == [eternaltwin_db.id(odd)]
+
+
+@both_versions
+async def test_times_that_cannot_be(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    await eternaltwin_db.task(polled=1)
+    created = await eternaltwin_db.task(polled=None, revision=0, age=-HOUR)
+    negative = await eternaltwin_db.task(polled=1, cpu=-3, poll=-2)
+    await eternaltwin_db.task(polled=None, revision=0, age=-60)  # clocks differ by so much
+    codes = await found(workspace)
+    assert set(codes) == {"impossible_times"}
+    ids = {f.node_id for f in codes["impossible_times"]}
+    assert ids == {eternaltwin_db.id(created), eternaltwin_db.id(negative)}
+    assert set(await found(workspace, ids=ids)) == {"impossible_times"}
+
+
+@both_versions
+async def test_a_timer_far_beyond_those_of_its_kind(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    await eternaltwin_db.task()
+    far = await eternaltwin_db.task(status="Blocked", timer=3e9)
+    for n in range(5):
+        await eternaltwin_db.task(status="Blocked", timer=60 + n)
+        await eternaltwin_db.task(kind="Yearly", status="Blocked", timer=(20 + n) * 86400)
+    await eternaltwin_db.task(kind="Yearly", status="Blocked", timer=300 * 86400)
+    twice = await eternaltwin_db.task(status="Blocked", timer=90)
+    await eternaltwin_db.timers([twice], 3e9)  # it has an earlier timer
+    endless = await eternaltwin_db.task(kind="Other", status="Blocked")
+    await eternaltwin_db.sql("INSERT INTO task_timer VALUES ('infinity', $1)", endless)
+    codes = await found(workspace)
+    assert set(codes) == {"due_far_ahead"}
+    assert {f.node_id for f in codes["due_far_ahead"]} == {eternaltwin_db.id(far), eternaltwin_db.id(endless)}
+    assert {f.action for f in codes["due_far_ahead"]} == {"wake"}
+
+
+# Due and skipped
+
+
+async def ticks(eternaltwin_db: EternaltwinDb) -> None:
+    """Write tasks that were polled in three ticks and did not change since."""
+    for age in (30, 20, 10):
+        await eternaltwin_db.task(kind="Sleep", status="Blocked", timer=HOUR, age=2 * age, polled=age)
+
+
+@both_versions
+async def test_tasks_that_the_runner_no_longer_polls(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    lone = await eternaltwin_db.task(kind="SendEmail", polled=HOUR, age=2 * HOUR)
+    unknown = [await eternaltwin_db.task(kind="Gone", polled=HOUR + n, age=2 * HOUR) for n in range(3)]
+    await ticks(eternaltwin_db)
+    await eternaltwin_db.task(kind="SendEmail", polled=1)
+    codes = await found(workspace)
+    assert set(codes) == {"not_polled"}
+    looks = {f.node_id: f.evidence["look"] for f in codes["not_polled"]}
+    assert set(looks) == {eternaltwin_db.id(task) for task in (lone, *unknown)}
+    assert looks[eternaltwin_db.id(lone)].startswith("Other tasks of its kind and version are polled")
+    assert looks[eternaltwin_db.id(unknown[0])].startswith("No task of its kind is polled")
+    assert len((await incidents_of(workspace, LABEL))["not_polled"]) == 2
+
+
+@both_versions
+async def test_a_task_that_was_just_woken_is_not_skipped(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    woken = await eternaltwin_db.task(status="Blocked", polled=HOUR, age=2 * HOUR)
+    await ticks(eternaltwin_db)
+    await eternaltwin_db.sql("UPDATE task SET status = 'Available' WHERE task_id = $1", woken)
+    await eternaltwin_db.task(polled=1)
+    assert await found(workspace) == {}
+    await ticks(eternaltwin_db)
+    assert set(await found(workspace)) == {"not_polled"}, "three ticks later it is"
+
+
+async def test_a_silent_runner_skips_no_single_task(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    await eternaltwin_db.task(polled=HOUR, age=2 * HOUR)
+    for age in (70, 80, 90):
+        await eternaltwin_db.task(kind="Sleep", status="Blocked", timer=HOUR, age=HOUR, polled=age)
+    assert set(await found(workspace)) == {"runner_silent"}
+
+
+async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    skipped = await eternaltwin_db.task(polled=HOUR, age=2 * HOUR)
+    await ticks(eternaltwin_db)
+    await eternaltwin_db.task(polled=1)
+    workspace = await opened(eternaltwin, tmp_path)
+    findings = (await reader(workspace).findings()).found
+    assert [(f.code, f.node_id) for f in findings] == [("not_polled", eternaltwin_db.id(skipped))]
+    await workspace.close()
+
+
+# Nothing can continue
+
+
+@both_versions
+async def test_a_job_whose_tasks_all_wait(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    await eternaltwin_db.task()
+    job, other, timed = [await eternaltwin_db.job() for _ in range(3)]
+    root = await eternaltwin_db.task(job, kind="Root", status="Blocked", age=2 * HOUR, polled=700)
+    leaf = await eternaltwin_db.task(job, kind="Leaf", status="Blocked", age=HOUR, polled=600)
+    await eternaltwin_db.task(job, kind="Leaf", status="Complete", age=HOUR, polled=800)
+    await eternaltwin_db.task(other, status="Blocked", age=2 * HOUR, polled=700)
+    await eternaltwin_db.task(other, status="Available", age=HOUR)
+    await eternaltwin_db.task(timed, status="Blocked", age=2 * HOUR, polled=700)
+    await eternaltwin_db.task(timed, status="Blocked", age=HOUR, polled=700, timer=60)
+    codes = await found(workspace)
+    assert set(codes) == {"deadlocked"}
+    (finding,) = codes["deadlocked"]
+    assert (finding.node_id, finding.action, finding.arguments) == (
+        eternaltwin_db.id(leaf),
+        "wake",
+        {"untimed": "true"},
+    )
+    assert set(await found(workspace, ids=[eternaltwin_db.id(root)])) == {"deadlocked"}
+
+
+# Schedules
+
+
+async def jobs_of(eternaltwin_db: EternaltwinDb, kind: str, ages: list[float]) -> None:
+    for age in ages:
+        job = await eternaltwin_db.job(age=age)
+        await eternaltwin_db.task(job, kind=kind, status="Complete", age=age, polled=age - 5)
+
+
+@both_versions
+async def test_a_kind_that_was_created_regularly_and_is_no_longer(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.task()
+    await jobs_of(eternaltwin_db, "Stopped", [(n + 5) * HOUR + (n % 3) * 60 for n in range(12)])
+    await jobs_of(eternaltwin_db, "Hourly", [(n + 0.5) * HOUR for n in range(12)])
+    await jobs_of(eternaltwin_db, "Sometimes", [(n * n + 5) * HOUR for n in range(12)])
+    await jobs_of(eternaltwin_db, "Retired", [(n + 60) * HOUR for n in range(12)])
+    await jobs_of(eternaltwin_db, "Few", [(n + 5) * HOUR for n in range(5)])
+    codes = await found(workspace)
+    assert set(codes) == {"schedule_missed"}
+    assert [f.evidence["kind"] for f in codes["schedule_missed"]] == ["Stopped"]
