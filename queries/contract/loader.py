@@ -87,6 +87,7 @@ def load(folder: Path, name: str) -> Engine:
             _option_faults(spec),
             _action_faults(spec),
             _finding_faults(spec, statements),
+            _worker_faults(spec),
         ):
             for at, message in faults:
                 raise toml.error_at(toml.line(at), message)
@@ -275,6 +276,24 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
         for field, threshold in thresholds:
             if threshold and threshold not in spec.thresholds:
                 yield ("findings", n, field), f"finding {finding.code}: there is no threshold {threshold!r}"
+
+
+def _worker_faults(spec: EngineSpec) -> Iterator[Fault]:
+    """Yield workers with unreadable privileges or indexes of unknown tables."""
+    words = ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "USAGE")
+    for n, worker in enumerate(spec.workers):
+        for privilege in worker.privileges:
+            word, _, name = privilege.partition(" ")
+            if word not in words or not name:
+                yield ("workers", n, "privileges"), f"worker {worker.title}: {privilege!r} is not a privilege"
+        for m, index in enumerate(worker.indexes):
+            if index.table not in spec.recognise.relations:
+                at = ("workers", n, "indexes", m, "table")
+                yield at, f"worker {worker.title}: there is no table {index.table!r}"
+    for field, names in (("triggers", spec.own.triggers), ("constraints", spec.own.constraints)):
+        for name in names:
+            if "." not in name:
+                yield ("own", field), f"own.{field}: {name!r} must be written table.name"
 
 
 def _guard_faults(spec: EngineSpec, actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> Iterator[Fault]:

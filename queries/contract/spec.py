@@ -131,8 +131,8 @@ class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
-    do not exist in this variant are skipped.
-    ``path``: its statements use unqualified names, so its search_path must include the schema.
+    do not exist in this variant are skipped. ``path``: its statements use unqualified names, so its search_path must
+    include the schema.
     """
 
     title: str

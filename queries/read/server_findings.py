@@ -14,12 +14,50 @@ import msgspec
 from queries.contract.detect import DetectedEngine
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import FindingSpec
-from queries.db.database import Database, Transaction
+from queries.db.database import APPLICATION, Database, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
 from queries.errors import readable
-from queries.model import Finding, Findings, SkippedFinding
+from queries.model import Finding, Findings, Record, SkippedFinding
 from queries.read import incidents, sentence
+
+# Application names, as patterns for LIKE, of sessions that are no workers.
+TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
+
+
+class WorkerSessions(Record):
+    """Sessions of one role and application that may be workers of ``engines``.
+
+    ``state``, ``since`` and ``wait`` are those of the session whose state changed last; None if hidden.
+    """
+
+    role: str
+    application: str
+    n: int
+    engines: tuple[str, ...]
+    state: str | None = None
+    since: float | None = None
+    wait: str | None = None
+
+    @property
+    def who(self) -> str:
+        """Role and application name."""
+        return f"role {self.role}" + (f" ({self.application})" if self.application else "")
+
+    def doing(self, at: float) -> str:
+        """Return the state of the newest session at a time, as the end of a sentence."""
+        if self.state is None or self.since is None:
+            return "does something hidden (GRANT pg_monitor shows it)"
+        wait = f", waiting for {self.wait}" if self.wait else ""
+        return f"is {self.state} for {max(at - self.since, 0):.0f} s{wait}"
+
+
+class Counters(Record):
+    """Counters of the database. ``reset``: when they began at 0."""
+
+    deadlocks: int
+    reset: str | None
+    labels: tuple[str, ...]
 
 
 class ServerFindings:
@@ -34,6 +72,10 @@ class ServerFindings:
         self.engines: Sequence[DetectedEngine] = tuple(engines)
         self._spec = server_spec()
         self.settings = dict(self._spec.settings)
+        self._read = 0.0  # time of the last read by the server's clock
+        self._sessions: list[WorkerSessions] = []
+        self._counters: list[Counters] = []  # not yet in the history
+        self._history: list[tuple[float, Counters]] = []
         self._codes = {spec.code: spec for spec in self._spec.findings}
 
     async def findings(self) -> Findings:
@@ -42,30 +84,61 @@ class ServerFindings:
         skipped: list[SkippedFinding] = []
         left = list(self._spec.parts) if self.engines else []
         values = {
-            "args": msgspec.json.encode({"engines": [_declared(engine) for engine in self.engines]}).decode(),
+            "args": msgspec.json.encode({"engines": [*map(_declared, self.engines)], "tools": TOOLS}).decode(),
             "settings": msgspec.json.encode(self.settings).decode(),
         }
 
         async def read(transaction: Transaction, part: str) -> None:
             rows = await transaction.rows(server_statement(part), values)
             with readable(f"{part}.sql"):
-                found.extend(self._finding(self._codes[row["code"]], row) for row in rows)
+                for row in rows:
+                    self._take(row, found, skipped)
 
         def failed(part: str, why: str) -> None:
             skipped.extend(
                 SkippedFinding(engine=LABEL, code=code, why=why, failed=True) for code in self._spec.parts[part]
             )
 
+        self._sessions, self._counters = [], []
         async with self.database.reading() as transaction:
             at = float((await transaction.rows(statement("now"), {}))[0]["now"])
             await in_turn(transaction, left, read, failed)
         while left:
             async with self.database.reading() as transaction:
                 await in_turn(transaction, left, read, failed)
+        found += self._counted(at)
         return Findings(found=tuple(sorted(found, key=incidents.rank)), at=at, skipped_findings=tuple(skipped))
 
-    def _finding(self, spec: FindingSpec, row: Mapping[str, Any]) -> Finding:
+    def sessions(self, label: str) -> tuple[WorkerSessions, ...]:
+        """Return the sessions that may be workers of an engine, as of the last read."""
+        return tuple(each for each in self._sessions if label in each.engines)
+
+    def doing(self, label: str) -> str:
+        """Return a sentence about these sessions, or "" before the first read."""
+        if not self._read:
+            return ""
+        sessions = self.sessions(label)
+        if not sessions:
+            return "No session that may be a worker is connected."
+        n = sum(each.n for each in sessions)
+        newest = max(sessions, key=lambda each: each.since or 0.0)
+        roles = " and ".join(dict.fromkeys(each.who for each in sessions))
+        connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
+        return f"{connected}; {'the newest' if n > 1 else 'it'} {newest.doing(self._read)} (inferred)."
+
+    def _take(self, row: Mapping[str, Any], found: list[Finding], skipped: list[SkippedFinding]) -> None:
+        """Add a row to the findings, the sessions, or the counters."""
         evidence = msgspec.json.decode(row["evidence"])
+        if row["code"] == "worker_session":
+            self._sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
+        elif row["code"] == "counters":
+            self._counters.append(Counters(**evidence, labels=tuple(row["affects"] or ())))
+        elif row["id"] is None:
+            skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
+        else:
+            found.append(self._finding(self._codes[row["code"]], row, evidence))
+
+    def _finding(self, spec: FindingSpec, row: Mapping[str, Any], evidence: dict[str, Any]) -> Finding:
         return Finding(
             engine=LABEL,
             node_id=f"{LABEL}/{row['id']}",
@@ -80,7 +153,32 @@ class ServerFindings:
             suspected=row["suspected"],
         )
 
+    def _counted(self, at: float) -> list[Finding]:
+        """Compare the counters with those of earlier reads and return what has risen."""
+        self._read = at
+        for now in self._counters:
+            self._history = [
+                (then, each)
+                for then, each in self._history
+                if each.reset == now.reset and at - self.settings["deadlock_window"] <= then < at
+            ]
+            self._history.append((at, now))
+            since, first = self._history[0]
+            n = now.deadlocks - first.deadlocks
+            if n >= self.settings["deadlocks"]:
+                evidence = {"n": n, "window": f"{at - since:.0f} s"}
+                row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
+                return [self._finding(self._codes["deadlocks"], row, evidence)]
+        return []
+
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:
     """Return what the statements need to know about an engine."""
-    return {"label": engine.label, "schema": engine.schema, "tables": sorted(engine.relations)}
+    spec = engine.engine.spec
+    return {
+        "label": engine.label,
+        "schema": engine.schema,
+        "tables": sorted(engine.relations),
+        "workers": msgspec.to_builtins(spec.workers),
+        "own": msgspec.to_builtins(spec.own),
+    }

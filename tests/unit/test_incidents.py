@@ -29,7 +29,15 @@ SPECS = {
 }
 
 
-def found(code: str, node: int, *, engine: str = "engine", affects: tuple[str, ...] = (), **evidence: Any) -> Finding:
+def found(
+    code: str,
+    node: int,
+    *,
+    engine: str = "engine",
+    affects: tuple[str, ...] = (),
+    suspected: bool = False,
+    **evidence: Any,
+) -> Finding:
     return Finding(
         engine=engine,
         node_id=f"{engine}/task:{node}",
@@ -40,6 +48,7 @@ def found(code: str, node: int, *, engine: str = "engine", affects: tuple[str, .
         proof=Proof.VERIFIED,
         evidence=evidence,
         affects=affects,
+        suspected=suspected,
         since=float(node),
     )
 
@@ -81,6 +90,14 @@ def test_the_server_explains_symptoms_of_the_engines_it_affects() -> None:
     assert shown(lock, found("late", 1), found("late", 2)) == [("lock", 2, {"late": 2})]
     elsewhere = found("lock", 0, engine="server", affects=("other",), pid=1)
     assert sorted(shown(elsewhere, found("late", 1))) == [("late", 1, {}), ("lock", 0, {})]
+
+
+def test_a_suspected_cause_is_shown_only_with_symptoms_that_nothing_else_explains() -> None:
+    suspect = found("lock", 0, engine="server", affects=("engine",), suspected=True, pid=1)
+    assert shown(suspect) == []
+    assert shown(suspect, found("late", 1)) == [("lock", 1, {"late": 1})]
+    owner, late = found("dead_owner", 1, worker="a"), found("late", 3, worker="a")
+    assert shown(suspect, owner, late) == [("dead_owner", 2, {"late": 1})]
 
 
 def test_findings_that_explain_each_other_are_shown_once() -> None:

@@ -1,29 +1,283 @@
--- What the catalog says about the server, the database and the roles: new transactions are read-only.
--- $1 args jsonb: engines: label, schema, tables of each
+-- What the catalog says about the server, the roles of workers, and objects on the engines' tables that stop writes.
+-- Roles that may be workers (inferred): those with a session here, and those that own or may write an engine's table.
+-- A role is taken for a worker if it holds at least half of a worker's write privileges, or if its last statement, where
+-- visible, names a table. A problem of a role without a session counts only if no sound worker is connected.
+-- $1 args jsonb: engines: label, schema, tables, workers, own of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
--- Index: pg_db_role_setting_databaseid_rol_index.
-WITH labels AS (
-  SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+-- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
+-- pg_index_indrelid_index, pg_db_role_setting_databaseid_rol_index; pg_roles, pg_stat_activity and pg_settings are read once.
+WITH engines AS MATERIALIZED (
+  SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own
+    FROM jsonb_array_elements($1::jsonb -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
+),
+labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
+tables AS MATERIALIZED (
+  SELECT e.label, c.oid, c.relname::text AS name, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relpages,
+         e.schema, e.own
+    FROM engines e
+    JOIN pg_class c ON c.relnamespace = e.schema AND c.relkind IN ('r', 'p')
+     AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e.tables)))
+),
+workers AS MATERIALIZED (
+  SELECT e.label, e.schema, e.nspname, w ->> 'title' AS kind, (w ->> 'path')::bool AS path, w -> 'privileges' AS privileges,
+         w -> 'indexes' AS indexes
+    FROM engines e CROSS JOIN jsonb_array_elements(e.workers) AS w
+),
+asked AS MATERIALIZED (
+  SELECT w.label, w.kind, w.schema, split_part(p, ' ', 1) AS word, split_part(p, ' ', 2) AS name
+    FROM workers w CROSS JOIN jsonb_array_elements_text(w.privileges) AS p
+),
+needed AS MATERIALIZED (
+  SELECT a.label, a.kind, a.word, c.oid, a.name, 'table' AS sort
+    FROM asked a JOIN pg_class c ON c.relnamespace = a.schema AND c.relname = a.name AND c.relkind IN ('r', 'p')
+   WHERE a.word NOT IN ('EXECUTE', 'USAGE')
+  UNION ALL
+  SELECT a.label, a.kind, a.word, p.oid, a.name, 'function'
+    FROM asked a JOIN pg_proc p ON p.pronamespace = a.schema AND p.proname = a.name WHERE a.word = 'EXECUTE'
+  UNION ALL
+  SELECT a.label, a.kind, a.word, n.oid, 'schema ' || a.name, 'schema'
+    FROM asked a JOIN pg_namespace n ON n.nspname = a.name WHERE a.word = 'USAGE'
+  UNION ALL
+  SELECT w.label, w.kind, 'USAGE', w.schema, 'schema ' || w.nspname, 'schema' FROM workers w
+  UNION ALL
+  SELECT a.label, a.kind, 'USAGE', s.oid, 'sequence ' || s.relname, 'sequence'
+    FROM asked a JOIN pg_class c ON c.relnamespace = a.schema AND c.relname = a.name
+    JOIN pg_attrdef f ON f.adrelid = c.oid
+    JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
+   WHERE a.word = 'INSERT'
+),
+sessions AS MATERIALIZED (
+  SELECT a.usesysid, a.query, a.state, a.state_change
+    FROM pg_stat_activity a
+   WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.usesysid IS NOT NULL
+     AND coalesce(a.backend_type, 'client backend') = 'client backend'
+     AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb -> 'tools')))
+),
+connected AS MATERIALIZED (
+  SELECT s.usesysid, count(*) AS n,
+         (array_agg(s.state || ' since ' || date_trunc('second', s.state_change) ORDER BY s.state_change DESC)
+            FILTER (WHERE s.state IS NOT NULL))[1] AS newest
+    FROM sessions s GROUP BY s.usesysid
+),
+roles AS MATERIALIZED (
+  SELECT r.oid, r.rolname, r.rolsuper, r.rolbypassrls, r.rolcanlogin, r.rolconnlimit, r.rolvaliduntil,
+         coalesce(c.n, 0) AS n, c.newest
+    FROM pg_roles r LEFT JOIN connected c ON c.usesysid = r.oid
+   WHERE c.n > 0
+      OR NOT r.rolsuper AND r.oid IN (
+           SELECT x.grantee FROM tables t CROSS JOIN LATERAL aclexplode(coalesce(t.relacl, acldefault('r', t.relowner))) AS x
+            WHERE x.privilege_type IN ('INSERT', 'UPDATE', 'DELETE'))
+   ORDER BY c.n DESC NULLS LAST, r.oid LIMIT 50
+),
+fits AS MATERIALIZED (
+  SELECT h.label, h.kind, h.role,
+         count(*) FILTER (WHERE h.word IN ('INSERT', 'UPDATE', 'DELETE')) AS writes,
+         count(*) FILTER (WHERE h.word IN ('INSERT', 'UPDATE', 'DELETE') AND h.ok) AS held,
+         string_agg(DISTINCT h.word || ' on ' || h.name, ', ') FILTER (WHERE NOT h.ok) AS lacks
+    FROM (SELECT n.label, n.kind, r.oid AS role, n.word, n.name,
+                 CASE n.sort WHEN 'function' THEN has_function_privilege(r.oid, n.oid, n.word)
+                             WHEN 'schema' THEN has_schema_privilege(r.oid, n.oid, n.word)
+                             WHEN 'sequence' THEN has_sequence_privilege(r.oid, n.oid, n.word)
+                             ELSE has_table_privilege(r.oid, n.oid, n.word)
+                                  OR n.word IN ('SELECT', 'INSERT', 'UPDATE') AND has_any_column_privilege(r.oid, n.oid, n.word) END AS ok
+            FROM needed n CROSS JOIN roles r) AS h
+   GROUP BY h.label, h.kind, h.role
+),
+likely AS MATERIALIZED (
+  SELECT f.label, f.kind, f.role, f.lacks, r.rolname, r.rolsuper, r.rolbypassrls, r.n > 0 AS live, r.n,
+         CASE WHEN r.n = 0 THEN 'It has no session here.'
+              ELSE format('It has %s session%s here%s.', r.n, CASE WHEN r.n > 1 THEN 's' END,
+                          CASE WHEN r.n > 1 THEN ', the newest ' || r.newest ELSE ', ' || r.newest END) END AS doing
+    FROM fits f JOIN roles r ON r.oid = f.role
+   WHERE (r.rolcanlogin OR r.n > 0)
+     AND (NOT r.rolsuper AND f.held > 0 AND f.held * 2 >= f.writes
+          OR r.n > 0 AND EXISTS (
+               SELECT FROM sessions s JOIN tables t ON t.label = f.label
+                WHERE s.usesysid = r.oid AND s.query ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M')))
+),
+hidden AS MATERIALIZED (
+  -- Row-level security that a role does not bypass. `hard`: no policy lets it do what it must.
+  SELECT k.label, k.kind, k.role, string_agg(DISTINCT t.name, ', ') AS names, bool_or(p.names IS NULL) AS hard,
+         string_agg(DISTINCT p.names, ', ') AS policies
+    FROM likely k
+    JOIN tables t ON t.label = k.label AND t.relrowsecurity
+    JOIN needed n ON n.label = k.label AND n.kind = k.kind AND n.sort = 'table' AND n.oid = t.oid
+   CROSS JOIN LATERAL (
+     SELECT string_agg(quote_ident(p.polname), ', ') AS names FROM pg_policy p
+      WHERE p.polrelid = t.oid AND p.polpermissive
+        AND p.polcmd IN ('*', CASE n.word WHEN 'SELECT' THEN 'r' WHEN 'INSERT' THEN 'a' WHEN 'UPDATE' THEN 'w' ELSE 'd' END)
+        AND EXISTS (SELECT FROM unnest(p.polroles) AS o(oid) WHERE CASE WHEN o.oid = 0 THEN true ELSE pg_has_role(k.role, o.oid, 'USAGE') END)) AS p
+   WHERE NOT k.rolsuper AND NOT k.rolbypassrls
+     AND (t.relforcerowsecurity OR NOT pg_has_role(k.role, t.relowner, 'USAGE'))
+   GROUP BY k.label, k.kind, k.role
 ),
 settings AS MATERIALIZED (
   SELECT s.setrole, s.setdatabase, split_part(c.setting, '=', 1) AS name, substr(c.setting, strpos(c.setting, '=') + 1) AS value
     FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) AS c(setting)
    WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
-),
-everywhere AS (
+  UNION ALL
   -- A setting of the role or the database of this session hides that of the configuration file.
-  SELECT p.name, p.reset_val AS value FROM pg_settings p
-   WHERE p.name = 'default_transaction_read_only' AND p.source NOT IN ('database', 'user', 'database user', 'client', 'session')
+  SELECT 0, NULL, p.name, p.reset_val FROM pg_settings p
+   WHERE p.name IN ('default_transaction_read_only', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
+     AND p.source NOT IN ('default', 'database', 'user', 'database user', 'client', 'session') AND p.reset_val NOT IN ('0', 'off')
+),
+timed AS (
+  SELECT s.*, (regexp_match(s.value, '^(\d+(?:\.\d+)?)'))[1]::float8
+              * CASE substring(s.value FROM '[a-z]+$') WHEN 'us' THEN 0.001 WHEN 's' THEN 1000 WHEN 'min' THEN 60000
+                     WHEN 'h' THEN 3600000 WHEN 'd' THEN 86400000 ELSE 1 END AS ms
+    FROM settings s WHERE s.value ~ '^\d+(\.\d+)? *(us|ms|s|min|h|d)?$'
+),
+harmful AS MATERIALIZED (
+  -- `hard`: no usual statement of a worker is as short. A longer timeout is only suspected.
+  SELECT t.setrole, t.setdatabase, t.name, t.value, t.ms < m.hard AS hard, m.effect
+    FROM timed t
+    JOIN (VALUES ('statement_timeout', 100, 5000, 'the server cancels its statements'),
+                 ('transaction_timeout', 100, 5000, 'the server ends its transactions'),
+                 ('idle_in_transaction_session_timeout', 50, 5000, 'the server ends its sessions between two statements'),
+                 ('idle_session_timeout', 50, 10000, 'the server ends its idle sessions'),
+                 ('lock_timeout', 5, 500, 'its statements fail when they wait for a lock')) AS m(name, hard, soft, effect) ON m.name = t.name
+   WHERE t.ms > 0 AND t.ms < m.soft
+  UNION ALL
+  SELECT s.setrole, s.setdatabase, s.name, s.value, true, 'it cannot write'
+    FROM settings s
+   WHERE s.name = 'default_transaction_read_only' AND s.setrole <> 0 AND lower(s.value) IN ('on', 'true', 'yes', '1')
+  UNION ALL
+  SELECT s.setrole, s.setdatabase, s.name, s.value, false,
+         CASE s.name WHEN 'role' THEN 'it has the privileges of that role only' ELSE 'triggers of the engine do not run' END
+    FROM settings s
+   WHERE s.name = 'role' AND s.value <> 'none' OR s.name = 'session_replication_role' AND s.value <> 'origin'
+),
+settled AS MATERIALIZED (
+  SELECT k.label, k.kind, k.role, h.name, h.value, h.hard, h.effect FROM likely k JOIN harmful h ON h.setrole = k.role
+  UNION ALL
+  SELECT k.label, k.kind, k.role, s.name, s.value, false, format('it does not find tables in the schema %s', w.nspname)
+    FROM likely k JOIN workers w ON w.label = k.label AND w.kind = k.kind AND w.path
+    JOIN settings s ON s.name = 'search_path' AND s.setrole IN (0, k.role)
+   WHERE NOT w.nspname = ANY (ARRAY(SELECT trim(trim(x), '"') FROM unnest(string_to_array(s.value, ',')) AS x))
+     AND NOT (s.value LIKE '%$user%' AND k.rolname = w.nspname)
+),
+sound AS MATERIALIZED (
+  SELECT DISTINCT k.label, k.kind FROM likely k
+   WHERE k.live AND NOT k.rolsuper AND k.lacks IS NULL
+     AND NOT EXISTS (SELECT FROM hidden h WHERE (h.label, h.kind, h.role) = (k.label, k.kind, k.role) AND h.hard)
+     AND NOT EXISTS (SELECT FROM settled s WHERE (s.label, s.kind, s.role) = (k.label, k.kind, k.role) AND s.hard)
+),
+judged AS MATERIALIZED (
+  SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind)) AS others FROM likely k
+),
+foreign_objects AS MATERIALIZED (
+  SELECT t.label, g.oid, format('trigger %s on %s (function %s of %s)', quote_ident(g.tgname), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner)) AS what
+    FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')
+    JOIN pg_proc p ON p.oid = g.tgfoid
+   WHERE NOT t.own -> 'triggers' ? (t.name || '.' || g.tgname)
+  UNION ALL
+  SELECT t.label, k.oid, format('%s %s on %s', CASE k.contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion constraint' END,
+                                quote_ident(k.conname), t.name)
+    FROM tables t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype IN ('c', 'f', 'x')
+   WHERE NOT t.own -> 'constraints' ? (t.name || '.' || k.conname)
+     AND NOT (k.contype = 'f' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema))
+  UNION ALL
+  SELECT t.label, k.oid, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
+    FROM tables t JOIN pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.confdeltype IN ('a', 'r')
+    JOIN pg_class c ON c.oid = k.conrelid
+   WHERE EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
+     AND NOT t.own -> 'constraints' ? (c.relname || '.' || k.conname)
+  UNION ALL
+  SELECT t.label, i.indexrelid, format('unique index %s on %s', quote_ident(c.relname), t.name)
+    FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
+   WHERE NOT t.own -> 'constraints' ? (t.name || '.' || c.relname)
+  UNION ALL
+  SELECT t.label, w.oid, format('rule %s on %s', quote_ident(w.rulename), t.name)
+    FROM tables t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
+),
+-- A valid index that starts with the columns, and the state of those that are not valid.
+wanted AS (
+  SELECT w.label, w.kind, t.oid, t.name, t.relpages, x ->> 'ddl' AS ddl,
+         ARRAY(SELECT a.attnum FROM jsonb_array_elements_text(x -> 'columns') WITH ORDINALITY AS k(name, n)
+                 JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = k.name ORDER BY k.n) AS columns
+    FROM workers w CROSS JOIN jsonb_array_elements(w.indexes) AS x
+    JOIN tables t ON t.label = w.label AND t.name = x ->> 'table'
+),
+indexed AS (
+  SELECT w.*, i.indexrelid, coalesce(i.indisvalid AND i.indisready, false) AS valid
+    FROM wanted w
+    LEFT JOIN pg_index i ON i.indrelid = w.oid
+     AND (SELECT array_agg(k.attnum ORDER BY k.n) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) WHERE k.n <= cardinality(w.columns)) = w.columns
 )
 SELECT 'read_only_default' AS code, 'setting:' || r.scope AS id, NULL::float8 AS since,
-       jsonb_build_object('scope', r.scope, 'remedy', r.remedy) AS evidence, l.labels AS affects, false AS suspected
-  FROM (SELECT 'the server' AS scope, 'ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf()' AS remedy
-          FROM everywhere e WHERE e.value = 'on'
-        UNION ALL
-        SELECT 'the database ' || current_database(),
-               format('ALTER DATABASE %I RESET default_transaction_read_only', current_database())
+       jsonb_build_object('scope', r.scope) AS evidence, l.labels AS affects, false AS suspected
+  FROM (SELECT CASE WHEN s.setdatabase IS NULL THEN 'the server' ELSE 'the database ' || current_database() END AS scope
           FROM settings s
-         WHERE s.name = 'default_transaction_read_only' AND s.setrole = 0 AND s.setdatabase <> 0
-           AND lower(s.value) IN ('on', 'true', 'yes', '1')) AS r
+         WHERE s.name = 'default_transaction_read_only' AND s.setrole = 0 AND lower(s.value) IN ('on', 'true', 'yes', '1')) AS r
  CROSS JOIN labels l
  WHERE NOT pg_is_in_recovery()
+UNION ALL
+SELECT 'standby', 'server:standby', extract(epoch FROM pg_last_xact_replay_timestamp())::float8,
+       jsonb_build_object('behind', coalesce(' Its data is from ' || date_trunc('second', pg_last_xact_replay_timestamp()) || '.', '')),
+       l.labels, true
+  FROM labels l WHERE pg_is_in_recovery()
+UNION ALL
+SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
+       jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
+         'lacks', string_agg(DISTINCT format('%s (%s of %s)', j.lacks, j.kind, j.label), '; ')),
+       array_agg(DISTINCT j.label), bool_and(NOT j.live OR j.others)
+  FROM judged j WHERE j.lacks IS NOT NULL AND (j.live OR NOT j.others)
+ GROUP BY j.rolname, j.n, j.doing
+UNION ALL
+SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
+       jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
+         'tables', string_agg(DISTINCT h.names || ' of ' || j.label, '; '),
+         'policies', CASE WHEN bool_or(h.hard) THEN 'no policy admits it' ELSE 'policies: ' || string_agg(DISTINCT h.policies, ', ') END),
+       array_agg(DISTINCT j.label), NOT bool_or(h.hard AND j.live AND NOT j.others)
+  FROM judged j JOIN hidden h ON (h.label, h.kind, h.role) = (j.label, j.kind, j.role)
+ WHERE j.live OR NOT j.others
+ GROUP BY j.rolname, j.n, j.doing
+UNION ALL
+SELECT 'role_setting', 'role:' || j.rolname, NULL,
+       jsonb_build_object('scope', 'the role ' || j.rolname, 'role', j.rolname, 'sessions', j.n, 'doing', j.doing,
+         'setting', s.name || ' = ' || s.value, 'effect', s.effect),
+       array_agg(DISTINCT j.label), NOT bool_or(s.hard AND j.live AND NOT j.others)
+  FROM judged j JOIN settled s ON (s.label, s.kind, s.role) = (j.label, j.kind, j.role)
+ WHERE j.live OR NOT j.others
+ GROUP BY j.rolname, j.n, j.doing, s.name, s.value, s.effect
+UNION ALL
+SELECT 'role_setting', 'setting:' || h.name, NULL,
+       jsonb_build_object('scope', s.scope, 'setting', h.name || ' = ' || h.value, 'effect', h.effect, 'doing', ''),
+       l.labels, NOT h.hard
+  FROM harmful h CROSS JOIN labels l
+ CROSS JOIN LATERAL (SELECT CASE WHEN h.setdatabase IS NULL THEN 'the server' WHEN h.setdatabase = 0 THEN 'all roles'
+                                 ELSE 'the database ' || current_database() END AS scope) AS s
+ WHERE h.setrole = 0
+UNION ALL
+SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil)::float8,
+       jsonb_build_object('role', r.rolname, 'why', w.why), w.labels, true
+  FROM (SELECT f.role, array_agg(DISTINCT f.label) AS labels
+          FROM fits f WHERE f.held > 0 AND f.held * 2 >= f.writes
+           AND NOT EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (f.label, f.kind))
+         GROUP BY f.role) AS c
+  JOIN roles r ON r.oid = c.role AND r.n = 0 AND NOT r.rolsuper
+ CROSS JOIN LATERAL (
+   SELECT c.labels, CASE
+     WHEN r.rolvaliduntil < now() THEN format('its password expired at %s', date_trunc('second', r.rolvaliduntil))
+     WHEN r.rolconnlimit = 0 THEN 'its connection limit is 0'
+     WHEN NOT has_database_privilege(r.oid, current_database(), 'CONNECT') THEN format('it lacks CONNECT on the database %s', current_database())
+     WHEN NOT r.rolcanlogin AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.roleid = r.oid) THEN 'it has no LOGIN' END AS why) AS w
+ WHERE w.why IS NOT NULL
+UNION ALL
+SELECT 'foreign_objects', 'engine:' || f.label, NULL, jsonb_build_object('label', f.label, 'what', string_agg(DISTINCT f.what, '; ')), ARRAY[f.label], true
+  FROM foreign_objects f GROUP BY f.label
+UNION ALL
+SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
+       jsonb_build_object('trigger', g.tgname, 'table', t.name, 'label', t.label), ARRAY[t.label], false
+  FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgenabled IN ('D', 'R') AND t.own -> 'triggers' ? (t.name || '.' || g.tgname)
+UNION ALL
+-- In a small table a scan is as fast, so there the missing index explains no symptom.
+SELECT 'index_missing', 'table:' || i.label || '.' || i.name, NULL,
+       jsonb_build_object('label', i.label, 'table', i.name, 'kind', i.kind, 'ddl', i.ddl,
+         'state', CASE WHEN bool_or(i.indexrelid IS NOT NULL) THEN 'is not valid (' || string_agg(DISTINCT i.indexrelid::regclass::text, ', ') || ')'
+                       ELSE 'does not exist' END),
+       CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN ARRAY[i.label] ELSE '{}' END, false
+  FROM indexed i
+ GROUP BY i.label, i.kind, i.name, i.ddl, i.relpages, i.columns
+HAVING NOT bool_or(i.valid)

@@ -1,7 +1,9 @@
--- What sessions do to the engines' tables: table locks, and migrations that wait for one.
+-- What sessions do to the engines' tables: table locks, migrations that wait for one, idle transactions, COMMITs that wait
+-- for a standby, advisory locks, and the number of connections. A row `worker_session` is no finding: it describes the
+-- sessions of one role and application that may be workers of these engines.
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
--- lock has no age.
--- $1 args jsonb: engines: label, schema, tables of each
+-- lock has no age, and a row without id says so.
+-- $1 args jsonb: engines: label, schema, tables of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index; pg_locks, pg_stat_activity and pg_prepared_xacts are read once.
 WITH tables AS MATERIALIZED (
@@ -12,12 +14,16 @@ WITH tables AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
   SELECT l.* FROM pg_locks l
-   WHERE l.locktype IN ('relation', 'transactionid') AND l.pid IS DISTINCT FROM pg_backend_pid()
+   WHERE l.locktype IN ('relation', 'transactionid', 'advisory') AND l.pid IS DISTINCT FROM pg_backend_pid()
      AND (l.database IS NULL OR l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
 ),
 activity AS MATERIALIZED (
-  SELECT a.*, a.query = '<insufficient privilege>' AS hidden FROM pg_stat_activity a
+  SELECT a.*, a.query = '<insufficient privilege>' AS hidden, a.datname IS NOT DISTINCT FROM current_database() AS here,
+         coalesce(a.backend_type, 'client backend') = 'client backend' AND a.usesysid IS NOT NULL AS client,
+         format('pid %s (%s, role %s)', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')) AS who
+    FROM pg_stat_activity a WHERE a.pid <> pg_backend_pid()
 ),
+labels AS (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e),
 locks AS MATERIALIZED (
   SELECT l.pid, l.virtualtransaction, l.mode, l.granted, l.waitstart, t.label, t.name,
          l.mode IN ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock') AS strong
@@ -75,3 +81,82 @@ UNION ALL
       FROM (SELECT DISTINCT u.pid FROM unnest(pg_blocking_pids(w.pid)) AS u(pid)) AS p LEFT JOIN activity s ON s.pid = p.pid) AS b
   WHERE clock_timestamp() - w.since >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
     AND b.known IS NOT TRUE)
+UNION ALL
+-- Row locks of a transaction that does nothing. A short one is only suspected.
+(SELECT 'idle_transaction', coalesce('backend:' || l.pid, 'prepared:' || p.gid), extract(epoch FROM coalesce(a.xact_start, p.prepared))::float8,
+        jsonb_build_object('holder', coalesce(a.who, 'the prepared transaction ' || p.gid), 'pid', l.pid, 'role', a.usename, 'backend_start', a.backend_start,
+          'tables', string_agg(DISTINCT l.name, ', '),
+          'age', date_trunc('second', clock_timestamp() - coalesce(a.state_change, p.prepared))::text),
+        array_agg(DISTINCT l.label),
+        clock_timestamp() - coalesce(a.state_change, p.prepared) < make_interval(secs => ($2::jsonb ->> 'idle_transaction')::float8)
+   FROM locks l
+   LEFT JOIN activity a ON a.pid = l.pid
+   LEFT JOIN prepared p ON l.pid IS NULL AND p.virtualtransaction = l.virtualtransaction
+  WHERE l.granted AND NOT l.strong AND l.mode IN ('RowShareLock', 'RowExclusiveLock')
+    AND (a.state LIKE 'idle in%' OR p.gid IS NOT NULL)
+    AND clock_timestamp() - coalesce(a.state_change, p.prepared) >= make_interval(secs => ($2::jsonb ->> 'idle_suspected')::float8)
+    AND NOT EXISTS (SELECT FROM lockers k WHERE k.virtualtransaction = l.virtualtransaction)
+  GROUP BY l.pid, p.gid, p.prepared, a.who, a.usename, a.backend_start, a.xact_start, a.state_change
+  ORDER BY 3 LIMIT 5)
+UNION ALL
+SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.since)::float8,
+       jsonb_build_object('n', w.n, 'names', current_setting('synchronous_standby_names'), 'since', date_trunc('second', w.since)::text,
+         'role', w.roles),
+       l.labels, false
+  FROM (SELECT count(*) AS n, min(a.query_start) AS since, string_agg(DISTINCT a.usename::text, ', ') AS roles
+          FROM activity a WHERE a.here AND a.wait_event = 'SyncRep') AS w CROSS JOIN labels l
+ WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => ($2::jsonb ->> 'commit_waits')::float8)
+UNION ALL
+(SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
+        jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start,
+          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', w.n),
+        l.labels, w.n = 0
+   FROM (SELECT DISTINCT h.pid, h.classid, h.objid, h.objsubid FROM held h WHERE h.locktype = 'advisory' AND h.granted) AS h
+   JOIN activity a ON a.pid = h.pid
+  CROSS JOIN labels l
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS n FROM held w
+     WHERE w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
+       AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)) AS w
+  WHERE w.n > 0
+     OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => ($2::jsonb ->> 'advisory_idle')::float8)
+  ORDER BY w.n DESC, a.state_change LIMIT 3)
+UNION ALL
+SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', u.used, 'limit', u.most), l.labels, u.suspected
+  FROM (SELECT 'server:connections' AS id, 'the server' AS scope, count(*) + 1 AS used,
+               current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+               - coalesce(current_setting('reserved_connections', true)::int, 0) AS most, false AS suspected
+          FROM activity a WHERE a.client
+        UNION ALL
+        SELECT 'server:database', 'the database ' || d.datname, (SELECT count(*) + 1 FROM activity a WHERE a.here AND a.client), d.datconnlimit, true
+          FROM pg_database d WHERE d.datname = current_database() AND d.datconnlimit >= 0
+        UNION ALL
+        SELECT 'role:' || r.rolname, 'the role ' || r.rolname, count(*), r.rolconnlimit, true
+          FROM activity a JOIN pg_roles r ON r.oid = a.usesysid AND r.rolconnlimit >= 0 AND NOT r.rolsuper
+         WHERE a.client GROUP BY r.rolname, r.rolconnlimit) AS u
+ CROSS JOIN labels l
+ WHERE u.used >= u.most * CASE WHEN u.suspected THEN 1 ELSE ($2::jsonb ->> 'connections')::float8 END
+UNION ALL
+(SELECT 'worker_session', r.usename || '/' || r.application_name, NULL,
+        jsonb_build_object('role', r.usename, 'application', r.application_name, 'n', r.n, 'state', r.state, 'since', r.since, 'wait', r.wait),
+        r.labels, false
+   FROM (SELECT s.usename, s.application_name, s.n, s.newest[1] AS state, s.newest[2]::float8 AS since, s.newest[3] AS wait,
+                ARRAY(SELECT DISTINCT t.label FROM tables t
+                       WHERE s.application_name ILIKE '%' || t.label || '%'
+                          OR NOT EXISTS (SELECT FROM tables o WHERE s.application_name ILIKE '%' || o.label || '%')
+                             AND (s.queries ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M')
+                                  OR NOT s.rolsuper AND has_table_privilege(s.usesysid, t.oid, 'INSERT, UPDATE, DELETE'))) AS labels
+           FROM (SELECT a.usename, a.usesysid, a.application_name, o.rolsuper, count(*) AS n,
+                        (array_agg(ARRAY[a.state, extract(epoch FROM a.state_change)::text, CASE WHEN a.state = 'active' THEN a.wait_event END]
+                                   ORDER BY a.state_change DESC NULLS LAST))[1:1][1:3] AS pair,
+                        string_agg(left(a.query, 2000), ' ') AS queries
+                   FROM activity a JOIN pg_roles o ON o.oid = a.usesysid
+                  WHERE a.here AND a.client AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb -> 'tools')))
+                  GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s0
+          CROSS JOIN LATERAL (SELECT s0.*, ARRAY[s0.pair[1][1], s0.pair[1][2], s0.pair[1][3]] AS newest) AS s) AS r
+  WHERE r.labels <> '{}')
+UNION ALL
+SELECT 'idle_transaction', NULL, NULL,
+       jsonb_build_object('unread', format('what %s sessions do is hidden from the role %s: GRANT pg_monitor TO %s', count(*), current_user, quote_ident(current_user))),
+       NULL, false
+  FROM activity a WHERE a.here AND a.client AND a.hidden HAVING count(*) > 0

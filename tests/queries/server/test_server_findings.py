@@ -10,13 +10,17 @@ from typing import Any
 import asyncpg
 import pytest
 
+from console.demo.engine import run_worker
+from console.demo.run import ENGINES
 from queries.model import Finding
 from queries.read.server_findings import ServerFindings
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
+from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened
-from tests.servers import PostgresServer, both_versions
+from tests.servers import PostgresServer, all_engines_database, both_versions
 
+REFUSE = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"
 Session = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
 
 
@@ -38,7 +42,7 @@ async def session() -> AsyncIterator[Session]:
 
 def server_findings(workspace: Workspace, **limits: float) -> ServerFindings:
     reader = ServerFindings(workspace.database, [reader.found for reader in workspace.engines.values()])
-    reader.limits |= limits
+    reader.settings |= limits
     return reader
 
 
@@ -114,3 +118,397 @@ async def test_a_read_only_default_of_the_server(own_server: PostgresServer, tmp
             await asyncio.sleep(0.05)
     assert "on for the server" in read["read_only_default"].sentence
     await workspace.close()
+
+
+async def test_a_standby_is_suspected_only(own_server: PostgresServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    own_server.standby()
+    workspace = await opened(dsn, tmp_path)
+    assert (await found(workspace))["standby"].suspected
+    await workspace.close()
+
+
+@both_versions
+async def test_an_idle_transaction_with_row_locks(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    await eternaltwin_db.task()
+    holder = await session(eternaltwin, "BEGIN; SELECT FROM task FOR UPDATE", "app")
+    assert await found(workspace) == {}, "a short one is normal"
+    idle = (await found(workspace, idle_suspected=0))["idle_transaction"]
+    assert f"pid {holder.get_server_pid()} (app, role postgres) is idle in a transaction" in idle.sentence
+    assert idle.suspected
+    assert not (await found(workspace, idle_suspected=0, idle_transaction=0))["idle_transaction"].suspected
+
+
+async def test_commits_that_wait_for_a_standby(own_server: PostgresServer, session: Session, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    workspace = await opened(dsn, tmp_path)
+    writer = await session(dsn)
+    own_server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'")
+    own_server.sql("SELECT pg_reload_conf()")
+    async with asyncio.timeout(10):
+        while await writer.fetchval("SHOW synchronous_standby_names") != "nowhere":
+            await asyncio.sleep(0.05)
+    commit = asyncio.create_task(writer.execute("INSERT INTO users VALUES (gen_random_uuid(), now())"))
+    async with asyncio.timeout(10):
+        while "commit_waits" not in (read := await found(workspace, commit_waits=0)):
+            await asyncio.sleep(0.05)
+    assert "synchronous standby (nowhere)" in read["commit_waits"].sentence
+    commit.cancel()
+    await workspace.close()
+
+
+async def test_an_advisory_lock_that_others_wait_for(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    holder = await session(eternaltwin, "SELECT pg_advisory_lock(7)", "leader")
+    assert (await found(workspace, advisory_idle=0))["advisory_lock"].suspected, "a leader holds one for ever"
+    waiter = await session(eternaltwin)
+    waiting = asyncio.create_task(waiter.execute("SELECT pg_advisory_lock(7)"))
+    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        await asyncio.sleep(0.01)
+    lock = (await found(workspace, lock_queue=0))["advisory_lock"]
+    assert f"pid {holder.get_server_pid()} (leader, role postgres) holds an advisory lock and is idle" in lock.sentence
+    assert not lock.suspected
+    holder.terminate()
+    await waiting
+
+
+async def test_connections_that_are_used_up(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    used = (await found(workspace, connections=0.01))["connections_used"]
+    assert "of the server are in use" in used.sentence
+    role = login(server)
+    server.sql(f"ALTER ROLE {role} CONNECTION LIMIT 1")
+    await session(as_role(server, eternaltwin, role))
+    used = (await found(workspace))["connections_used"]
+    assert f"1 of the 1 connections of the role {role}" in used.sentence
+    assert used.suspected, "a pool of exactly that size is healthy"
+
+
+def login(server: PostgresServer, dsn: str | None = None, schema: str = "public") -> str:
+    """Create a role that may do everything in a schema."""
+    role = server.unique("app")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    if dsn:
+        server.sql(
+            f"GRANT USAGE ON SCHEMA {schema} TO {role}; GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}", dsn
+        )
+        server.sql(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}", dsn)
+    return role
+
+
+def as_role(server: PostgresServer, dsn: str, role: str) -> str:
+    return server.dsn(dsn.rpartition("/")[2], user=role, password="x")
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("revoke", "lacks"),
+    [
+        ("REVOKE UPDATE ON task FROM {role}", "UPDATE on task"),
+        ("REVOKE DELETE ON task_timer FROM {role}", "DELETE on task_timer"),
+        ("REVOKE USAGE ON SCHEMA public FROM {role}, PUBLIC", "USAGE on schema public"),
+    ],
+)
+async def test_a_worker_that_lost_a_privilege(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session, revoke: str, lacks: str
+) -> None:
+    role = login(server, eternaltwin)
+    await session(as_role(server, eternaltwin, role), name="runner")
+    assert await found(workspace) == {}
+    server.sql(revoke.format(role=role), eternaltwin)
+    missing = (await found(workspace))["privilege_missing"]
+    assert f"The role {role} lacks {lacks} (runner of eternaltwin). It has 1 session here, idle" in missing.sentence
+    assert not missing.suspected
+    assert missing.proof == "assumed"
+
+
+async def test_a_privilege_on_a_sequence(
+    server: PostgresServer, uni2work_workspace: Workspace, session: Session
+) -> None:
+    dsn = uni2work_workspace.database.text
+    role = login(server, dsn)
+    await session(as_role(server, dsn, role), name="instance")
+    assert await found(uni2work_workspace) == {}
+    server.sql(f"REVOKE USAGE ON SEQUENCE queued_job_id_seq FROM {role}", dsn)
+    assert (
+        "lacks USAGE on sequence queued_job_id_seq" in (await found(uni2work_workspace))["privilege_missing"].sentence
+    )
+
+
+async def test_roles_that_are_no_workers_lack_nothing(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    """An operator and a reader are healthy beside a sound worker."""
+    worker, reader, operator = login(server, eternaltwin), login(server), login(server)
+    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}, {operator}", eternaltwin)
+    server.sql(f"GRANT UPDATE, DELETE, INSERT ON task, job TO {operator}", eternaltwin)
+    for role in (worker, reader):
+        await session(as_role(server, eternaltwin, role), name="")
+    await session(as_role(server, eternaltwin, operator), name="psql")
+    assert await found(workspace) == {}
+
+
+@both_versions
+async def test_row_level_security_hides_the_rows(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    role = login(server, eternaltwin)
+    await session(as_role(server, eternaltwin, role), name="runner")
+    server.sql("ALTER TABLE task ENABLE ROW LEVEL SECURITY", eternaltwin)
+    hidden = (await found(workspace))["rows_hidden"]
+    assert f"applies to the role {role} on task of eternaltwin (no policy admits it)" in hidden.sentence
+    assert not hidden.suspected
+    server.sql("CREATE POLICY mine ON task USING (true)", eternaltwin)
+    assert (await found(workspace))["rows_hidden"].suspected, "a policy may admit all rows"
+    server.sql(f"ALTER ROLE {role} BYPASSRLS")
+    assert await found(workspace) == {}
+
+
+@pytest.mark.parametrize(
+    ("setting", "effect", "suspected"),
+    [
+        ("statement_timeout = '5ms'", "cancels its statements", False),
+        ("statement_timeout = '2s'", "cancels its statements", True),
+        ("idle_in_transaction_session_timeout = 10", "ends its sessions", False),
+        ("lock_timeout = 1", "fail when they wait for a lock", False),
+        ("default_transaction_read_only = on", "it cannot write", False),
+        ("search_path = elsewhere", "does not find tables in the schema public", True),
+    ],
+)
+async def test_a_setting_that_stops_workers(
+    server: PostgresServer,
+    workspace: Workspace,
+    eternaltwin: str,
+    session: Session,
+    setting: str,
+    effect: str,
+    suspected: bool,
+) -> None:
+    role = login(server, eternaltwin)
+    await session(as_role(server, eternaltwin, role), name="runner")
+    server.sql(f"ALTER ROLE {role} SET {setting}")
+    stops = (await found(workspace))["role_setting"]
+    assert effect in stops.sentence
+    assert f"for the role {role}" in stops.sentence
+    assert stops.suspected is suspected
+
+
+async def test_a_setting_of_the_database(server: PostgresServer, workspace: Workspace, eternaltwin: str) -> None:
+    name = eternaltwin.rpartition("/")[2]
+    server.sql(f"ALTER DATABASE {name} SET statement_timeout = '1ms'; ALTER DATABASE {name} SET work_mem = '8MB'")
+    stops = (await found(workspace))["role_setting"]
+    assert f"statement_timeout = 1ms is set for the database {name}, so the server cancels" in stops.sentence
+    server.sql(f"ALTER DATABASE {name} SET statement_timeout = '30s'")
+    assert await found(workspace) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("ALTER ROLE {role} CONNECTION LIMIT 0", "connection limit is 0"),
+        ("ALTER ROLE {role} VALID UNTIL '2001-01-01'", "its password expired"),
+        ("ALTER ROLE {role} NOLOGIN", "no LOGIN"),
+        ("REVOKE CONNECT ON DATABASE {database} FROM PUBLIC", "lacks CONNECT"),
+    ],
+)
+async def test_a_worker_that_cannot_connect(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, change: str, why: str
+) -> None:
+    role = login(server, eternaltwin)
+    assert await found(workspace) == {}
+    server.sql(change.format(role=role, database=eternaltwin.rpartition("/")[2]))
+    out = (await found(workspace))["role_kept_out"]
+    assert why in out.sentence
+    assert out.suspected
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("ddl", "what"),
+    [
+        (
+            f"{REFUSE}; CREATE TRIGGER guard BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()",
+            "trigger guard on task (function refuse of postgres)",
+        ),
+        ("ALTER TABLE task ADD CONSTRAINT few CHECK (revision < 5) NOT VALID", "check few on task"),
+        ("CREATE RULE quiet AS ON UPDATE TO task DO INSTEAD NOTHING", "rule quiet on task"),
+        ("CREATE UNIQUE INDEX one ON task (kind)", "unique index one on task"),
+        (
+            "CREATE TABLE note (at timestamptz, id uuid, FOREIGN KEY (at, id) REFERENCES task_timer)",
+            "of public.note, which refers to task_timer",
+        ),
+    ],
+)
+async def test_a_foreign_object_is_suspected(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, ddl: str, what: str
+) -> None:
+    server.sql(ddl, eternaltwin)
+    foreign = (await found(workspace))["foreign_objects"]
+    assert what in foreign.sentence
+    assert foreign.suspected, "a trigger may be a harmless audit"
+
+
+async def test_a_disabled_trigger_of_the_engine(tasker_db: TaskerDb, server: PostgresServer) -> None:
+    workspace = tasker_db.workspace
+    assert await found(workspace) == {}
+    server.sql("ALTER TABLE workflow_step_transitions DISABLE TRIGGER trg_step_result_audit", workspace.database.text)
+    assert "trigger trg_step_result_audit on workflow_step" in (await found(workspace))["trigger_disabled"].sentence
+
+
+@both_versions
+async def test_a_missing_or_invalid_index(server: PostgresServer, workspace: Workspace, eternaltwin: str) -> None:
+    server.sql(
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'task__available_polled_at__idx'::regclass",
+        eternaltwin,
+    )
+    invalid = (await found(workspace))["index_missing"]
+    assert "is not valid (public.task__available_polled_at__idx)" in invalid.sentence
+    assert invalid.affects == (), "a scan of a small table is as fast"
+    server.sql("DROP INDEX task__available_polled_at__idx", eternaltwin)
+    missing = (await found(workspace, large_pages=0))["index_missing"]
+    assert "does not exist" in missing.sentence
+    assert missing.affects == ("eternaltwin",)
+
+
+DEAD = {"old_transaction": 0, "dead_rows": 10}
+
+
+@both_versions
+async def test_a_transaction_that_holds_back_vacuum(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    holder = await session(eternaltwin, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM users", "report")
+    await dead_rows(eternaltwin_db)
+    held = (await found(workspace, **DEAD))["vacuum_held_back"]
+    assert f"pid {holder.get_server_pid()} (report, role postgres, idle in transaction) keeps vacuum" in held.sentence
+    assert "of job" in held.sentence
+    assert await found(workspace) == {}, "a young transaction is normal"
+
+
+async def dead_rows(db: EternaltwinDb) -> None:
+    await db.sql("INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 50)")
+    await db.sql("DELETE FROM job")
+    async with asyncio.timeout(20):
+        while not await db.value("SELECT pg_stat_get_dead_tuples('job'::regclass)"):
+            await asyncio.sleep(0.1)
+
+
+@both_versions
+async def test_autovacuum_that_is_off(server: PostgresServer, workspace: Workspace, eternaltwin: str) -> None:
+    server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
+    assert "off for the table task" in (await found(workspace))["autovacuum_off"].sentence
+
+
+async def test_a_table_that_was_not_vacuumed_for_long(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
+    await eternaltwin_db.sql("ALTER TABLE task SET (autovacuum_enabled = true)")
+    await eternaltwin_db.task()
+    await eternaltwin_db.sql("DELETE FROM task")
+    async with asyncio.timeout(20):
+        while "vacuum_late" not in (read := await found(workspace, late_rows=1)):
+            await asyncio.sleep(0.1)
+    assert "it was vacuumed never" in read["vacuum_late"].sentence
+
+
+async def test_a_sequence_near_its_end(server: PostgresServer, uni2work_workspace: Workspace) -> None:
+    dsn = uni2work_workspace.database.text
+    server.sql("SELECT setval('queued_job_id_seq', 9223372036854775806)", dsn)
+    near = (await found(uni2work_workspace))["sequence_end"]
+    assert "queued_job_id_seq has 1 values left" in near.sentence
+    assert near.affects == (), "INSERTs still work"
+    server.sql("SELECT setval('queued_job_id_seq', 9223372036854775807)", dsn)
+    assert (await found(uni2work_workspace))["sequence_end"].affects == ("uni2work",)
+
+
+async def test_a_notify_queue_that_fills(own_server: PostgresServer, session: Session, tmp_path: Path) -> None:
+    own_server.sql("ALTER SYSTEM SET max_notify_queue_pages = 64")
+    own_server.halt()
+    own_server.start()
+    dsn = own_server.fresh("tasker")
+    workspace = await opened(dsn, tmp_path)
+    await session(dsn, "LISTEN pgmq_message_ready")
+    idle = await session(dsn, "LISTEN pgmq_message_ready")
+    await idle.execute("BEGIN")
+    notifier = await session(dsn)
+    for n in range(45):
+        await notifier.execute("SELECT pg_notify('pgmq_message_ready', repeat($1, 7900))", str(n % 10))
+    full = (await found(workspace))["notify_queue"]
+    assert full.affects == ("tasker",)
+    assert not full.suspected
+    await workspace.close()
+
+
+async def test_deadlocks_are_counted_between_two_reads(
+    workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    reader = server_findings(workspace)
+    assert (await reader.findings()).found == ()
+    one, other = await session(eternaltwin, "SET deadlock_timeout = '10ms'"), await session(eternaltwin)
+    for _ in range(2):
+        await one.execute("BEGIN; SELECT pg_advisory_xact_lock(1)")
+        await other.execute("BEGIN; SELECT pg_advisory_xact_lock(2)")
+        waits = asyncio.create_task(other.execute("SELECT pg_advisory_xact_lock(1)"))
+        with pytest.raises(asyncpg.DeadlockDetectedError):
+            await one.execute("SELECT pg_advisory_xact_lock(2)")
+        await one.execute("ROLLBACK")
+        await waits
+        await other.execute("ROLLBACK")
+    await one.execute("SELECT pg_stat_force_next_flush()")
+    async with asyncio.timeout(10):
+        while not (read := (await reader.findings()).found):
+            await asyncio.sleep(0.1)
+    assert [each.code for each in read] == ["deadlocks"]
+    assert read[0].sentence.startswith("2 deadlocks in ")
+
+
+async def test_hidden_activity_is_not_checked_and_names_the_grant(
+    server: PostgresServer, eternaltwin: str, session: Session, tmp_path: Path
+) -> None:
+    role = login(server, eternaltwin)
+    workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
+    await session(eternaltwin)
+    read = await server_findings(workspace).findings()
+    assert [s.code for s in read.skipped_findings] == ["idle_transaction"]
+    assert f"GRANT pg_monitor TO {role}" in read.skipped_findings[0].why
+    assert read.found == ()
+    await workspace.close()
+
+
+async def test_a_worker_says_what_it_does(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    role = login(server, eternaltwin)
+    reader = server_findings(workspace)
+    assert reader.doing("eternaltwin") == "", "nothing was read yet"
+    await reader.findings()
+    assert reader.doing("eternaltwin") == "No session that may be a worker is connected."
+    await session(as_role(server, eternaltwin, role), name="runner")
+    await reader.findings()
+    assert (
+        reader.doing("eternaltwin") == f"A session of role {role} (runner) is connected; it is idle for 0 s (inferred)."
+    )
+
+
+@pytest.mark.slow
+@both_versions
+async def test_all_engines_at_work_have_no_server_finding(
+    server: PostgresServer, session: Session, tmp_path: Path
+) -> None:
+    dsn = await all_engines_database(server)
+    running = asyncio.Event()
+    running.set()
+    workers = [asyncio.create_task(run_worker(engine(), dsn, 1, running)) for engine in ENGINES]
+    workspace = await opened(dsn, tmp_path)
+    reader = server_findings(workspace)
+    for _ in range(12):
+        assert (await reader.findings()).found == ()
+        await asyncio.sleep(0.25)
+    for label in workspace.engines:
+        assert "is connected" in reader.doing(label), reader.doing(label)
+    for worker in workers:
+        worker.cancel()
+    await workspace.close()
+    server.drop(dsn)

@@ -1,0 +1,97 @@
+-- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, deadlocks.
+-- A row `counters` is no finding: its numbers are compared with those of later reads.
+-- $1 args jsonb: engines: label, schema, tables, workers of each
+-- $2 settings jsonb
+-- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
+-- the last value of a sequence are read by oid.
+WITH tables AS MATERIALIZED (
+  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions,
+         pg_stat_get_dead_tuples(c.oid) AS dead, pg_stat_get_live_tuples(c.oid) AS live,
+         greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed
+    FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+    JOIN pg_namespace n ON n.nspname = e ->> 'schema'
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
+     AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e -> 'tables')))
+),
+labels AS (SELECT array_agg(DISTINCT t.label) AS labels FROM tables t),
+bloated AS (
+  SELECT array_agg(DISTINCT t.label) AS labels, string_agg(format('%s of %s (%s live)', t.dead, t.name, t.live), ', ' ORDER BY t.dead DESC) AS dead
+    FROM tables t
+   WHERE t.dead >= ($2::jsonb ->> 'dead_rows')::float8 AND t.dead >= t.live * ($2::jsonb ->> 'dead_share')::float8
+),
+holders AS (
+  SELECT 'backend:' || a.pid AS id, age(a.backend_xmin) AS xids, a.xact_start AS since, a.pid, a.backend_start,
+         format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) AS who
+    FROM pg_stat_activity a
+   WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+     AND (a.datname = current_database() OR a.backend_type = 'walsender')
+     AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
+     AND clock_timestamp() - coalesce(a.xact_start, a.backend_start) >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
+  UNION ALL
+  SELECT 'prepared:' || x.gid, age(x.transaction), x.prepared, NULL, NULL, 'the prepared transaction ' || x.gid
+    FROM pg_prepared_xacts x
+   WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
+  UNION ALL
+  SELECT 'slot:' || s.slot_name, age(s.xmin), NULL, s.active_pid, NULL,
+         format('the replication slot %s (%s)', s.slot_name, CASE WHEN s.active THEN 'in use' ELSE 'not in use' END)
+    FROM pg_replication_slots s WHERE age(s.xmin) >= ($2::jsonb ->> 'old_xids')::float8
+),
+sequences AS (
+  SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name, a.atttypid
+    FROM tables t
+    JOIN pg_attrdef f ON f.adrelid = t.oid
+    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = f.adnum
+    JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
+  UNION
+  SELECT t.label, t.name, s.oid, s.relname::text, a.atttypid
+    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attidentity <> ''
+    JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
+     AND d.refobjsubid = a.attnum AND d.deptype = 'i'
+    JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+),
+used AS (
+  SELECT q.*, v.last, m.most
+    FROM sequences q JOIN pg_sequence p ON p.seqrelid = q.oid AND NOT p.seqcycle AND p.seqincrement > 0
+   CROSS JOIN LATERAL (SELECT CASE WHEN has_sequence_privilege(q.oid, 'USAGE, SELECT') THEN pg_sequence_last_value(q.oid) END AS last) AS v
+   CROSS JOIN LATERAL (SELECT least(p.seqmax, CASE q.atttypid WHEN 'int4'::regtype THEN 2147483647 WHEN 'int2'::regtype THEN 32767 END) AS most) AS m
+)
+(SELECT 'vacuum_held_back' AS code, h.id, extract(epoch FROM h.since)::float8 AS since,
+        jsonb_build_object('holder', h.who, 'pid', h.pid, 'backend_start', h.backend_start, 'dead', b.dead,
+          'age', coalesce('for ' || date_trunc('second', clock_timestamp() - h.since), 'for ' || h.xids || ' transactions')) AS evidence,
+        b.labels AS affects, false AS suspected
+   FROM holders h JOIN bloated b ON b.dead IS NOT NULL
+  ORDER BY h.xids DESC LIMIT 1)
+UNION ALL
+SELECT 'autovacuum_off', 'table:' || t.label || '.' || t.name, NULL,
+       jsonb_build_object('label', t.label, 'table', t.name, 'scope', 'the table ' || t.name, 'dead', t.dead, 'live', t.live), ARRAY[t.label], false
+  FROM tables t CROSS JOIN unnest(t.reloptions) AS o(setting)
+ WHERE o.setting ~* '^autovacuum_enabled=(off|false|no|0|f)$'
+UNION ALL
+SELECT 'autovacuum_off', 'server:autovacuum', NULL,
+       jsonb_build_object('scope', 'the server (' || s.name || ' = off)', 'dead', (SELECT sum(t.dead) FROM tables t), 'live', (SELECT sum(t.live) FROM tables t)),
+       l.labels, false
+  FROM pg_settings s CROSS JOIN labels l WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
+UNION ALL
+SELECT 'vacuum_late', 'table:' || t.label || '.' || t.name, extract(epoch FROM t.vacuumed)::float8,
+       jsonb_build_object('label', t.label, 'table', t.name, 'dead', t.dead, 'live', t.live,
+         'last', coalesce('last at ' || date_trunc('second', t.vacuumed), 'never')), ARRAY[t.label], false
+  FROM tables t
+ WHERE t.dead >= ($2::jsonb ->> 'late_rows')::float8 AND t.dead > t.live
+   AND coalesce(t.vacuumed, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'vacuum_late')::float8)
+   AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.relid = t.oid)
+UNION ALL
+SELECT 'sequence_end', 'sequence:' || u.label || '.' || u.name, NULL,
+       jsonb_build_object('label', u.label, 'sequence', u.name, 'table', u."table", 'left', greatest(u.most - u.last, 0)),
+       CASE WHEN u.last >= u.most THEN ARRAY[u.label] ELSE '{}' END, false
+  FROM used u WHERE u.last >= u.most * ($2::jsonb ->> 'sequence_used')::numeric
+UNION ALL
+SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %'), l.labels,
+       q.used < ($2::jsonb ->> 'notify_full')::float8
+  FROM (SELECT pg_notification_queue_usage() AS used OFFSET 0) AS q
+ CROSS JOIN (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+              WHERE EXISTS (SELECT FROM jsonb_array_elements(e -> 'workers') AS w WHERE w -> 'channels' <> '[]')) AS l
+ WHERE l.labels IS NOT NULL AND q.used >= ($2::jsonb ->> 'notify_used')::float8
+UNION ALL
+SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'reset', d.stats_reset), l.labels, false
+  FROM pg_stat_database d CROSS JOIN labels l WHERE d.datname = current_database()
