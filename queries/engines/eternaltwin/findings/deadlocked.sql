@@ -1,9 +1,9 @@
 -- Jobs with several unfinished tasks, all of them Blocked and without a timer: nothing can wake them. Reported at the task
 -- that was created last, because the others may wait for it; with ids, at each of the given tasks.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: those of the included part; one on task(job_id), at most 1,000 tasks of a job if the table is large: larger jobs

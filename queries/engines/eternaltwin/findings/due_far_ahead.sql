@@ -1,7 +1,7 @@
 -- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
 -- more than 20 times the usual distance of the kind's next timers. An overflowed delay looks so.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers, too.
 WITH far AS MATERIALIZED (

@@ -1,7 +1,7 @@
 -- Available tasks that were created or polled ahead of the server's clock, or that have a negative duration. A task that was
 -- never polled and created ahead hides that it is starved. The runner polls a task with a poll ahead of the clock last.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx backwards: 2,000 tasks that were never polled, and the 2,000 polled last.
 WITH seen AS MATERIALIZED (

@@ -2,9 +2,9 @@
 -- Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other ticks were
 -- written since its row changed: the runner polls the task that waits longest first. The age of a row is that of its xmin.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- $3 page int: maximum number of rows
--- $4 have text[]
+-- $4 met_needs text[]
 -- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are any: the
 -- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 300 timers. A small table is
 -- scanned instead.

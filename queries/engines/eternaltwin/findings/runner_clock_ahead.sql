@@ -1,7 +1,7 @@
 -- The runner, if it dates its polls ahead of the server's clock: at least three tasks have such polls, and no poll is dated
 -- within the threshold clock_ahead. One such poll is an edited row, not a clock.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 limits jsonb
+-- $2 settings jsonb
 -- Index: task__available_polled_at__idx backwards, the 200 tasks polled last.
 WITH newest AS MATERIALIZED (
   SELECT (polled_at).time AS polled

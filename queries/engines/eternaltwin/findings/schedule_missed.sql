@@ -2,7 +2,7 @@
 -- It counts as regular if at least eight gaps are between half and one and a half of it. Reported at the kind's last job.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 page int: maximum number of rows
--- $3 have text[]
+-- $3 met_needs text[]
 -- needs: job_by_created, task_by_job
 -- Indexes: one on job(created_at), the newest 1,000 jobs; one on task(job_id), once for each job. If created_at follows job_id
 -- in that index, one row of each job is read, else the whole job.
