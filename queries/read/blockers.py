@@ -1,0 +1,271 @@
+"""Read who locks the rows of nodes, and who waits for whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from queries.contract.server_spec import LABEL, server_spec
+from queries.contract.spec import FindingSpec
+from queries.contract.variant import Rows
+from queries.db.database import Database, Transaction
+from queries.db.in_turn import in_turn
+from queries.db.shared_sql import statement
+from queries.errors import DatabaseError, LostError, UnreachableError, readable
+from queries.model import Blockers, Finding, Findings, LockSession, Proof, Record, RowHolder, SkippedFinding
+from queries.read import sentence
+from queries.read.incidents import rank
+from queries.read.reader import Reader
+from queries.statement import Statement
+
+CODE = "row_locked"
+SYMPTOMS = {"late", "locked"}
+NODES = 200  # nodes of which the rows are read at each refresh
+WAITING = 100  # waiting sessions that are read at each refresh
+ALL_WAITING = 300  # ... that are read if the operator asks
+STANDBY = "A standby has no row locks. Those of the primary are not visible here."
+ENDED = "No transaction in progress locks a row of this node."
+
+Readers = Mapping[str, Reader]
+
+
+class Asked(Record):
+    """Rows of one engine's nodes to look at."""
+
+    reader: Reader
+    ids: tuple[str, ...]  # local
+    statement: Statement
+
+
+async def blockers(database: Database, readers: Readers, ids: Collection[str] = ()) -> Blockers:
+    """Return the sessions that lock the rows of these nodes.
+
+    Without ``ids``, all sessions that block others on the engines' tables or change them. Raises DatabaseError.
+    """
+    asked = [] if _standby(database) else _asked(readers, ids)
+    rows: Rows = ()
+    unread = ""
+    if asked:
+        try:
+            async with database.reading() as transaction:
+                rows = await transaction.rows(*_composed(asked))
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            unread = error.line
+    every = () if ids and not unread else readers.values()
+    async with database.reading() as transaction:
+        read = await _sessions(transaction, rows, asked, every, ALL_WAITING)
+    notes = [unread] if unread else _notes(database, read, ids)
+    return msgspec.structs.replace(read, node_ids=tuple(ids), notes=(*notes, *read.notes))
+
+
+async def row_locked(database: Database, readers: Readers, found: Iterable[Finding]) -> Findings:
+    """Return the findings ``row_locked`` of nodes that are late or locked.
+
+    ``found``: the findings that say so. One statement, and a second one only if a row is locked. Raises LostError and
+    UnreachableError only.
+    """
+    ids = _symptomatic(readers, found)
+    left = [] if _standby(database) else [asked] if (asked := _asked(readers, ids)) else []
+    parts: list[Blockers] = []
+    skipped: list[SkippedFinding] = []
+
+    async def read(transaction: Transaction, some: Sequence[Asked]) -> None:
+        rows = await transaction.rows(*_composed(some))
+        if rows:
+            parts.append(await _sessions(transaction, rows, some, (), WAITING))
+
+    def failed(some: Sequence[Asked], why: str) -> None:
+        # One engine's locked or forbidden table makes the whole statement fail.
+        if len(some) > 1:
+            left.extend([each] for each in some)
+        else:
+            skipped.append(SkippedFinding(engine=some[0].reader.label, code=CODE, why=why, failed=True))
+
+    while left:
+        async with database.reading() as transaction:
+            await in_turn(transaction, left, read, failed)
+    role = database.server.role if database.server else ""
+    findings = [finding for part in parts for finding in _findings(part, role)]
+    at = max((part.at for part in parts), default=0.0)
+    return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
+
+
+def grant(role: str) -> str:
+    """Return how a role may see what sessions do."""
+    return f"to see what it does: GRANT pg_monitor TO {role}"
+
+
+def _symptomatic(readers: Readers, found: Iterable[Finding]) -> list[str]:
+    """Return the oldest nodes that are late or locked."""
+    words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
+    late = [f for f in found if words.get((f.engine, f.code)) in SYMPTOMS]
+    late.sort(key=lambda f: (f.since is None, f.since or 0.0, f.node_id))
+    return list(dict.fromkeys(f.node_id for f in late))[:NODES]
+
+
+def _standby(database: Database) -> bool:
+    return database.server is not None and database.server.standby
+
+
+def _asked(readers: Readers, ids: Iterable[str]) -> list[Asked]:
+    """Return the nodes by engine. Engines without ``rows.sql`` have none."""
+    by_label: dict[str, list[str]] = {}
+    for node_id in ids:
+        by_label.setdefault(node_id.partition("/")[0], []).append(node_id)
+    asked = []
+    for label, some in by_label.items():
+        reader = readers[label]
+        chosen = reader.variant.select("rows")
+        if chosen is not None:
+            asked.append(Asked(reader=reader, ids=tuple(reader.local(i) for i in some), statement=chosen))
+    return asked
+
+
+def _composed(asked: Sequence[Asked]) -> tuple[Statement, dict[str, Any]]:
+    """Return one statement about the rows of several engines, and its values."""
+    parts, parameters, values = [], list[str](), dict[str, Any]()
+    for number, each in enumerate(asked):
+        names = [f"{name} {number}" for name in each.statement.parameters]
+        first = len(parameters)
+        text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", each.statement.text)  # type: ignore[misc]
+        parts.append(f"(SELECT {number} AS engine, r.* FROM (\n{text}\n) AS r)")
+        parameters += names
+        given = each.reader.variant.parameters(ids=each.ids)
+        values |= {f"{name} {number}": given[name] for name in each.statement.parameters}
+    whole = statement("row_locks")
+    text = whole.text.replace(":rows", "\nUNION ALL\n".join(parts))
+    return msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values
+
+
+async def _sessions(
+    transaction: Transaction, rows: Rows, asked: Sequence[Asked], readers: Iterable[Reader], waiting: int
+) -> Blockers:
+    """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
+    pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
+    tables = [[r.found.schema, name] for r in readers for name in r.found.relations]
+    values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": msgspec.json.encode(tables).decode()}
+    read = await transaction.rows(statement("lock_sessions"), values)
+    with readable("lock_sessions.sql"):
+        sessions = {s.id: s for s in map(_session, read)}
+    for row in rows:  # a prepared transaction that nothing waits for
+        if row["gid"]:
+            sessions.setdefault(_id(row), LockSession(id=_id(row), gid=row["gid"], since=row["prepared"]))
+    every = read[0]["all_waiting"] if read else 0
+    return Blockers(
+        at=float(read[0]["now"]) if read else 0.0,
+        holders=tuple(_holders(rows, asked, sessions)),
+        waiters=tuple(dict.fromkeys(_id(row) for row in rows if row["how"] == "waits" and _id(row) in sessions)),
+        sessions=tuple(sessions.values()),
+        notes=(f"{every} sessions wait for locks; the {waiting} that wait longest were read.",)
+        if every > waiting
+        else (),
+    )
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    return f"{LABEL}/prepared:{row['gid']}" if row["pid"] is None else f"{LABEL}/backend:{row['pid']}"
+
+
+def _session(row: Mapping[str, Any]) -> LockSession:
+    values = {key: value for key, value in row.items() if key not in ("now", "all_waiting")}
+    blocked = tuple(f"{LABEL}/{'backend' if b.isdigit() else 'prepared'}:{b}" for b in row["blocked_by"])
+    return msgspec.convert({**values, "id": _id(row), "blocked_by": blocked}, LockSession)
+
+
+def _holders(rows: Rows, asked: Sequence[Asked], sessions: Mapping[str, LockSession]) -> Iterable[RowHolder]:
+    """Yield the holders of each row.
+
+    Several exclusive holders, or several candidates for a released savepoint, cannot all be right.
+    """
+    by_row: dict[tuple[int, str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["how"] != "waits" and _id(row) in sessions:
+            by_row.setdefault((row["engine"], row["id"], row["table"], row["place"]), []).append(row)
+    for (number, local, table, _), some in by_row.items():
+        found = {_id(row): row["how"] for row in some}
+        kinds = {"shared" if row["how"] not in ("locks", "released") else row["how"] for row in some}
+        sure = len(found) == 1 or kinds == {"shared"}
+        for session_id, how in found.items():
+            yield RowHolder(
+                node_id=f"{asked[number].reader.label}/{local}",
+                table=table,
+                session_id=session_id,
+                mode="" if how in ("locks", "released") else how,
+                sure=sure,
+            )
+
+
+def _notes(database: Database, read: Blockers, ids: Collection[str]) -> Iterable[str]:
+    if _standby(database):
+        yield STANDBY
+    elif ids and not read.holders:
+        yield ENDED
+    if any(s.hidden for s in read.sessions) and database.server is not None:
+        yield f"The activity of some sessions is hidden; {grant(database.server.role)}."
+
+
+# Findings
+
+
+def _findings(read: Blockers, role: str) -> Iterable[Finding]:
+    """Yield one finding for each locked node."""
+    spec = next(f for f in server_spec().findings if f.code == CODE)
+    least = server_spec().limits[CODE]
+    by_node: dict[str, list[RowHolder]] = {}
+    for holder in read.holders:
+        by_node.setdefault(holder.node_id, []).append(holder)
+    for node_id, holders in by_node.items():
+        named = [s for h in holders if (s := read.session(h.session_id)) is not None]
+        old = [s for s in named if s.since is None or read.at - s.since >= least]
+        if old:
+            yield _finding(spec, node_id, read, named, role, sure=all(h.sure for h in holders))
+
+
+def _finding(
+    spec: FindingSpec, node_id: str, read: Blockers, holders: Sequence[LockSession], role: str, *, sure: bool
+) -> Finding:
+    holders = list({s.id: s for s in holders}.values())
+    roots = list({r.id: r for s in holders for r in read.roots(s.id)}.values())
+    first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+    names = ", ".join(sorted(s.name for s in holders))
+    root = ", ".join(sorted(s.name for s in roots))
+    evidence = {
+        "holder": names if sure else f"one of {names}",
+        "root": root if sure or len(roots) == 1 else f"one of {root}",
+        "pid": first.pid,
+        "backend_start": first.backend_start,
+        "gid": first.gid,
+        "age": "an unknown time" if first.since is None else str(timedelta(seconds=int(read.at - first.since))),
+        "state": _state(first, role),
+        "through": "" if {s.id for s in roots} == {s.id for s in holders} else f" and waits for {root}",
+        "query": first.query,
+        "session": first.id,
+    }
+    (label, _, _) = node_id.partition("/")
+    return Finding(
+        engine=LABEL,
+        node_id=node_id,
+        code=spec.code,
+        title=spec.title,
+        sentence=sentence.fill(spec.sentence, evidence),
+        severity=spec.severity,
+        proof=spec.proof if sure else Proof.ASSUMED,
+        since=first.since,
+        evidence=evidence,
+        affects=(label,),
+    )
+
+
+def _state(session: LockSession, role: str) -> str:
+    """Return what a session does, as the end of a clause."""
+    if session.gid:
+        return f"; COMMIT PREPARED or ROLLBACK PREPARED '{session.gid}' ends it"
+    if session.hidden:
+        return f" ({grant(role)})"
+    return f", {session.state}" if session.state else ""
