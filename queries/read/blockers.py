@@ -216,7 +216,7 @@ def _notes(database: Database, read: Blockers, ids: Collection[str]) -> Iterable
 def _findings(read: Blockers, role: str) -> Iterable[Finding]:
     """Yield one finding for each locked node."""
     spec = next(f for f in server_spec().findings if f.code == CODE)
-    least = server_spec().limits[CODE]
+    least = server_spec().settings[CODE]
     by_node: dict[str, list[RowHolder]] = {}
     for holder in read.holders:
         by_node.setdefault(holder.node_id, []).append(holder)
