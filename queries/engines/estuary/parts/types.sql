@@ -1,0 +1,49 @@
+-- due: due tasks, the first 5,000 and the last 5,000 before now(); tasks being polled are due, too. types: their types. A type
+-- is polled if a task of it has a heartbeat younger than the timeout; heartbeats ahead of the server's clock are not polls.
+-- Polls may be too short to be seen: taken is true if far more of its tasks become due soon than still wait of an equal time
+-- before now. waiting: idle tasks that are due for three dequeue intervals, and tasks whose last heartbeat is older than twice
+-- the timeout.
+-- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names, executors
+-- Index: idx_tasks_ready_at; if a type is waiting and not polled, the next 1,000 tasks of the next 10 minutes, too.
+due AS MATERIALIZED (
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000)
+  UNION
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 5000)
+),
+sorts AS MATERIALIZED (
+  SELECT y.*, $2::jsonb -> 'executors' ->> y.task_type::text AS executor,
+         coalesce($2::jsonb -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
+    FROM (SELECT d.task_type, l.timeout, l.patience,
+                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() + interval '1 minute') AS polls,
+                 max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest
+            FROM due d
+           CROSS JOIN LATERAL (
+                   SELECT make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout,
+                          3 * make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'dequeue_interval', $2::jsonb ->> 'dequeue_interval')::float8) AS patience) AS l
+           GROUP BY d.task_type, l.timeout, l.patience) AS y
+),
+waiting AS MATERIALIZED (
+  SELECT d.task_id, d.task_type, d.wake_at, y.polls, least(now() - min(d.wake_at) OVER (PARTITION BY d.task_type), interval '10 minutes') AS span
+    FROM due d JOIN sorts y ON y.task_type = d.task_type
+   WHERE CASE WHEN d.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz THEN d.wake_at < now() - y.patience
+              ELSE d.heartbeat < now() - 2 * y.timeout END
+),
+soon AS MATERIALIZED (
+  SELECT task_type, wake_at FROM :"schema".tasks
+   WHERE EXISTS (SELECT FROM waiting w WHERE w.polls = 0) AND wake_at > now() AND wake_at <= now() + interval '10 minutes'
+   ORDER BY wake_at LIMIT 1000
+),
+expected AS (
+  SELECT w.task_type, w.tasks, w.recent, count(s.wake_at) AS upcoming,
+         count(s.wake_at) >= 20 AND max(s.wake_at) - min(s.wake_at) >= 0.5 * w.span AND 4 * w.recent < count(s.wake_at) AS taken
+    FROM (SELECT a.task_type, a.span, count(*) AS tasks, count(*) FILTER (WHERE a.wake_at > now() - a.span) AS recent
+            FROM waiting a GROUP BY a.task_type, a.span) AS w
+    LEFT JOIN soon s ON s.task_type = w.task_type AND s.wake_at <= now() + w.span
+   GROUP BY w.task_type, w.span, w.tasks, w.recent
+),
+types AS MATERIALIZED (
+  SELECT y.*, e.tasks AS waiting, e.recent, e.upcoming, y.polls = 0 AND coalesce(e.taken, false) AS taken,
+         y.polls > 0 OR coalesce(e.taken, false) AS polled,
+         bool_or(y.polls > 0 OR coalesce(e.taken, false)) OVER (PARTITION BY coalesce(y.executor, y.type)) AS executor_polls
+    FROM sorts y LEFT JOIN expected e ON e.task_type = y.task_type
+)

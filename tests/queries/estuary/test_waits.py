@@ -1,0 +1,107 @@
+"""Findings of estuary about skipped tasks, times and cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queries.model import Finding
+from queries.workspace import Workspace
+from tests.db.estuary import LABEL, EstuaryDb
+from tests.queries.builders import reader
+from tests.queries.incident_groups import incidents_of
+from tests.servers import both_versions
+
+WAITING = {"Waiting": {"partial": 1, "pending": 1}}
+
+
+async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]]:
+    findings = await reader(workspace, LABEL).findings(**options)
+    assert findings.skipped_findings == ()
+    codes: dict[str, list[Finding]] = {}
+    for finding in findings.found:
+        assert "?" not in finding.sentence, finding.sentence
+        codes.setdefault(finding.code, []).append(finding)
+    return codes
+
+
+@both_versions
+async def test_tasks_that_executors_skip(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    skipped = [await estuary_db.task(wake=-700 - n) for n in range(3)]
+    await estuary_db.task(wake=-50)
+    await estuary_db.task(wake=-20, beat=1)
+    codes = await found(workspace)
+    assert set(codes) == {"overdue"}
+    assert {f.node_id for f in codes["overdue"]} == {estuary_db.id(task) for task in skipped}
+    (incident,) = (await incidents_of(workspace, LABEL))["overdue"]
+    assert (incident.n, incident.action) == (3, None)
+    assert "Tasks that became due later are polled" in incident.sentence
+    assert set(await found(workspace, ids=[estuary_db.id(skipped[0])])) == {"overdue"}
+
+
+async def test_a_backlog_is_late_only_after_its_time(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    await estuary_db.task(wake=-500, beat=100)
+    for n in range(30):
+        await estuary_db.task(wake=-490 + 10 * n)
+    assert await found(workspace) == {}
+    await estuary_db.sql("UPDATE tasks SET wake_at = wake_at - interval '200 seconds'")
+    codes = await found(workspace)
+    assert [f.evidence["reason"] for f in codes["overdue"]] == ["busy"]
+
+
+@both_versions
+async def test_polls_that_are_too_short_to_be_seen(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    late = await estuary_db.task(wake=-3600)
+    for n in range(60):
+        await estuary_db.task(wake=10 * n + 5)
+    codes = await found(workspace)
+    assert set(codes) == {"overdue"}
+    (finding,) = codes["overdue"]
+    assert (finding.node_id, finding.evidence["reason"]) == (estuary_db.id(late), "unknown")
+    for n in range(30):
+        await estuary_db.task(wake=-20 - 20 * n)
+    assert set(await found(workspace)) == {"type_not_served"}, "now as many wait as become due"
+
+
+@both_versions
+async def test_a_task_due_far_beyond_those_of_its_type(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    far = await estuary_db.task(2, wake=3e9)
+    for n in range(5):
+        await estuary_db.task(2, wake=60 + n)
+        await estuary_db.task(8, wake=(20 + n) * 86400)
+    await estuary_db.task(8, wake=300 * 86400)
+    endless = await estuary_db.task(7, wake="infinity")
+    codes = await found(workspace)
+    assert set(codes) == {"due_far_ahead"}
+    assert {f.node_id for f in codes["due_far_ahead"]} == {estuary_db.id(far), estuary_db.id(endless)}
+    assert {f.action for f in codes["due_far_ahead"]} == {"wake"}
+
+
+@both_versions
+async def test_an_id_generated_ahead_of_the_clock(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    generated = (
+        "SELECT lpad(to_hex((1000 * (extract(epoch FROM now()) + $1 - 1600000000))::int8 << 23), 16, '0')"
+        "::macaddr8::text"
+    )
+    ahead, little, odd = [await estuary_db.value(generated, seconds) for seconds in (7200, 60, 90 * 86400)]
+    for id_ in (ahead, little, odd):
+        await estuary_db.task(id_=id_)
+    codes = await found(workspace)
+    assert {code: [f.node_id for f in each] for code, each in codes.items()} == {
+        "created_ahead": [estuary_db.id(ahead)]
+    }
+
+
+@both_versions
+async def test_tasks_that_wait_for_each_other(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    first = await estuary_db.task(32767, state=WAITING)
+    second = await estuary_db.task(32767, state=WAITING, parent=first)
+    await estuary_db.sql(
+        "UPDATE tasks SET parent_id = $2::text::macaddr8 WHERE task_id = $1::text::macaddr8", first, second
+    )
+    root = await estuary_db.task(32767, state=WAITING)
+    await estuary_db.task(32767, parent=root, wake=60)
+    codes = await found(workspace)
+    assert set(codes) == {"dependency_cycle"}
+    assert {f.node_id for f in codes["dependency_cycle"]} == {estuary_db.id(task) for task in (first, second)}
+    assert len((await incidents_of(workspace, LABEL))["dependency_cycle"]) == 1
+    assert set(await found(workspace, ids=[estuary_db.id(first)])) == {"dependency_cycle"}
