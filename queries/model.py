@@ -284,6 +284,18 @@ class Incident(Record):
         return tuple(dict.fromkeys(finding.node_id for finding in self.findings))
 
 
+class Stuck(Record):
+    """Incidents of all engines and of the server, worst first.
+
+    ``capped`` lists engine label and code of findings of which more exist than were read.
+    """
+
+    incidents: tuple[Incident, ...]
+    at: float
+    skipped_findings: tuple[SkippedFinding, ...] = ()
+    capped: tuple[tuple[str, str], ...] = ()
+
+
 class SkippedFinding(Record):
     """Check that was not made, and why.
 

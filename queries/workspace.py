@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,14 +11,17 @@ import msgspec
 from queries.contract import loader
 from queries.contract.detect import Declined, detect, detection_queries, expected, trust_query, unsafe
 from queries.contract.loader import Engine
+from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
-from queries.model import AuditLogEntry, Origin, split_id
+from queries.model import AuditLogEntry, Finding, Findings, Incident, Origin, split_id
+from queries.read import incidents as grouping
 from queries.read.reader import Reader
+from queries.read.server_findings import ServerFindings
 from queries.write import audit_log
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
@@ -64,6 +67,7 @@ class Workspace:
         self.audit_log_readable = False
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
+        self.server_findings = ServerFindings(database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._known = engines
         self._overrides = overrides
@@ -144,6 +148,7 @@ class Workspace:
             for option, value in kept.variant.session_options.items() if kept is not None else ():
                 reader.variant.set_option(option, value)
             self.engines[found.label] = reader
+        self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
         for reader in () if self._later else self.engines.values():
             await reader.variant.recognise()
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
@@ -158,6 +163,21 @@ class Workspace:
     def bulks(self) -> Path:
         """Folder with the lists of unfinished bulks, next to the local audit file."""
         return self._file.path.parent / "bulks"
+
+    async def server_problems(self, found: Sequence[Finding]) -> Findings:
+        """Read the findings about the server, for all engines at once.
+
+        ``found``: findings of the engines; the locks on the rows of their nodes are read, too.
+        """
+        return await self.server_findings.findings()
+
+    def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
+        """Group findings of the engines and of the server by cause, worst first.
+
+        ``capped``: engine label and code of findings of which more exist than were read.
+        """
+        specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
+        return grouping.incidents(findings, {**specs, LABEL: {f.code: f for f in server_spec().findings}}, capped)
 
     async def renew(self) -> None:
         """Read the server's facts again.

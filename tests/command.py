@@ -1,7 +1,7 @@
 """Run the command line in this process, with its own streams and settings.
 
 answer = unstick("stuck", "--json", dsn=dsn)      # an Answer: code, out, err
-answer.json["found"]
+answer.json["incidents"]
 
 Every answer is checked: no command may show a traceback or send a control character to the terminal.
 """
@@ -54,6 +54,11 @@ class Answer(NamedTuple):
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+    @property
+    def found(self) -> list[Any]:
+        """The findings of all incidents in the output of ``stuck --json``."""
+        return [f for i in self.json["incidents"] for f in (*i["findings"], *i["explained"])]
 
 
 class Terminal(io.StringIO):

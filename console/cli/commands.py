@@ -251,6 +251,7 @@ def show(options: CliOptions, /, id: tuple[str, ...], size: int) -> int:
     metavar="TOKEN",
     help="State that each ID must still have, as printed by stuck; one per ID. [default: the current state]",
 )
+@click.option("--incident", metavar="KEY", help="Act on all nodes of an incident that stuck lists, instead of ID.")
 @click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.option(
@@ -276,6 +277,7 @@ def do(
     reason: str | None,
     arguments: tuple[str, ...],
     guards: tuple[str, ...],
+    incident: str | None,
     **settings: Any,
 ) -> int:
     """Dry-run an ACTION on the nodes ID..., show the changed rows, ask, and commit."""
@@ -283,7 +285,14 @@ def do(
 
     if resume is not None or discard is not None:
         words = [word for word in (action, *id) if word is not None]
-        given = options.without_target(words) or reason is not None or arguments or guards or settings.pop("wait")
+        given = (
+            options.without_target(words)
+            or reason is not None
+            or arguments
+            or guards
+            or incident
+            or settings.pop("wait")
+        )
         if given or None not in (resume, discard):
             raise click.UsageError(
                 "--resume and --discard accept no ACTION, ID or reason: the unfinished bulk holds them."
@@ -292,9 +301,11 @@ def do(
             return _run(options, lambda target: command.discard(target, discard))
         return _run(options, lambda target: command.resume(target, str(resume), **settings))
     nodes = options.without_target(id)
-    if action is None or not nodes:
-        raise click.UsageError("An ACTION and an ID are required, or --resume with the id of a bulk.")
-    settings |= {"reason": reason, "arguments": arguments, "guards": guards}
+    if action is None or not (nodes or incident):
+        raise click.UsageError("An ACTION and an ID or --incident are required, or --resume with the id of a bulk.")
+    if incident is not None and (nodes or guards):
+        raise click.UsageError("--incident selects the nodes and their guards: give no ID and no --guard.")
+    settings |= {"reason": reason, "arguments": arguments, "guards": guards, "incident": incident}
     return _run(options, lambda target: command.do(target, action, nodes, **settings))
 
 

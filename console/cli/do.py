@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 import msgspec
 
-from console.cli import prompts
+from console.cli import prompts, stuck
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.output import output_for, say
 from console.cli.target import opened, resolve_nodes
@@ -24,9 +24,10 @@ from queries.actions import perform, unfinished
 from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import plan_versions
+from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
+from queries.model import OPEN, DryRun, Incident, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -35,6 +36,7 @@ from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
 SKIPPED, UNKNOWN = 3, 5  # exit codes
+MOST = 2000  # nodes of each finding that are read for --incident
 
 
 class CommitEnd(Record):
@@ -55,6 +57,7 @@ async def do(
     reason: str | None,
     arguments: Sequence[str],
     guards: Sequence[str],
+    incident: str | None,
     preview: bool,
     yes: bool,
     wait: float,
@@ -66,6 +69,10 @@ async def do(
     guarded = _guarded(nodes, guards)
     async with opened(target) as workspace:
         say(*unfinished.messages(workspace))
+        if incident is not None:
+            chosen = await _incident(workspace, incident)
+            nodes, guarded = _of_incident(chosen, action)
+            arguments = [*arguments, *_missing(chosen, action, arguments)]
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)
@@ -193,6 +200,33 @@ def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
     if wrong is not None:
         raise click.UsageError(f"--guard {wrong!r} is not a guard token. Copy it from the output of stuck.")
     return dict(zip(nodes, guards, strict=False))
+
+
+async def _incident(workspace: Workspace, key: str) -> Incident:
+    """Return the incident with this key, as it is now. Raises DatabaseError if there is none."""
+    answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
+    found = next((incident for incident in answer.incidents if incident.key == key), None)
+    if found is None:
+        raise DatabaseError(
+            f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
+        )
+    if found.capped:
+        say(f"The incident has more nodes than were read: {len(found.node_ids)} are acted on.")
+    return found
+
+
+def _of_incident(incident: Incident, action: str) -> tuple[list[str], dict[str, str]]:
+    """Return the nodes of an incident, and the guards of the findings that suggest the action."""
+    guards = {f.node_id: f.guard for f in incident.findings if f.guard and f.action == action}
+    return [node for node in incident.node_ids if not node.startswith(f"{LABEL}/")], guards
+
+
+def _missing(incident: Incident, action: str, given: Sequence[str]) -> list[str]:
+    """Return the suggested arguments that were not typed."""
+    if incident.action != action:
+        return []
+    typed = {word.partition("=")[0] for word in given}
+    return [f"{name}={value}" for name, value in incident.arguments.items() if name not in typed and value != OPEN]
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:

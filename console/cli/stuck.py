@@ -1,57 +1,83 @@
-"""``stuck``: findings of all engines, worst first."""
+"""``stuck``: incidents of all engines, worst first."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
-from console.text.pages import findings as pages
+from console.text.pages import incidents as pages
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
-from queries.model import Finding, Findings, SkippedFinding
+from queries.model import Finding, Findings, SkippedFinding, Stuck
 from queries.read.reader import Reader
+from queries.workspace import Workspace
 
 PAUSE = 1.0  # seconds between two samples of `stuck --watch`
 NEEDS_SAMPLES = "needs several samples: stuck --watch SECONDS"
 
 
 async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None) -> int:
-    """List findings, worst first. Return the exit code."""
-    code = 0
-    parts: list[Findings] = []
-    failed: list[SkippedFinding] = []
+    """List incidents, worst first. Return the exit code."""
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        if watch is not None and (errors := await _watch(readers, watch)):
-            say(*(f"{label}: {why}" for label, why in errors.items()))
-            code = 1
-        for reader in readers:
-            lines: list[str] = []
-            try:
-                parts.append(part := await reader.findings(page=limit))
-                if reader.found.readable:  # otherwise one line about the missing privileges is enough
-                    lines += _failures(part)
-            except LostError:
-                raise
-            except DatabaseError as error:
-                lines.append(f"{reader.label}: {error}")
-                failed.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
-            lines += access_warnings(workspace, reader)
-            say(*lines)
-            code = code or int(bool(lines))
-        watched = [finding for reader in readers for finding in reader.watched()]
-    answer = _merged(parts, watched, [*failed, *(_unwatched(readers) if watch is None else ())])
-    output_for(target).page(answer, lambda cells: _lines(answer, [reader.label for reader in readers], cells))
+        answer, code = await read(workspace, readers, limit, watch)
+    labels = [reader.label for reader in readers]
+    output_for(target).page(answer, lambda cells: _lines(answer, labels, cells))
     return code
 
 
-async def _watch(readers: list[Reader], seconds: float) -> dict[str, str]:
+async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watch: float | None) -> tuple[Stuck, int]:
+    """Read the incidents of these engines and of the server, and the exit code.
+
+    Reports to stderr what could not be read. ``watch``: seconds of samples before.
+    """
+    code = 0
+    parts: list[Findings] = []
+    found: list[Finding] = []
+    capped: list[tuple[str, str]] = []
+    skipped: list[SkippedFinding] = list(_unwatched(readers) if watch is None else ())
+    if watch is not None and (errors := await _watch(readers, watch)):
+        say(*(f"{label}: {why}" for label, why in errors.items()))
+        code = 1
+    for reader in readers:
+        lines: list[str] = []
+        try:
+            parts.append(part := await reader.findings(page=limit))
+            capped += [(reader.label, each) for each in part.capped]
+            if reader.found.readable:  # otherwise one line about the missing privileges is enough
+                lines += _failures(part)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            lines.append(f"{reader.label}: {error}")
+            skipped.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
+        found += reader.watched()
+        lines += access_warnings(workspace, reader)
+        say(*lines)
+        code = code or int(bool(lines))
+    found += [finding for part in parts for finding in part.found]
+    labels = {reader.label for reader in readers}
+    server = await workspace.server_problems(found)
+    lines = list(_failures(server))
+    say(*lines)
+    parts.append(server)
+    found += [finding for finding in server.found if labels & set(finding.affects)]
+    stuck = Stuck(
+        incidents=workspace.incidents(found, capped),
+        at=max((part.at for part in parts), default=0.0),
+        skipped_findings=(*(each for part in parts for each in part.skipped_findings), *skipped),
+        capped=tuple(capped),
+    )
+    return stuck, code or int(bool(lines))
+
+
+async def _watch(readers: Sequence[Reader], seconds: float) -> dict[str, str]:
     """Sample for ``seconds``, at least twice.
 
     Return the error of the last sample by label.
@@ -83,7 +109,7 @@ def _failures(part: Findings) -> Iterator[str]:
         yield f"{label}: not checked: {', '.join(codes)}: {why}"
 
 
-def _unwatched(readers: list[Reader]) -> Iterator[SkippedFinding]:
+def _unwatched(readers: Sequence[Reader]) -> Iterator[SkippedFinding]:
     """Yield the findings that need several samples."""
     for reader in readers:
         for spec in reader.engine.spec.findings:
@@ -91,29 +117,20 @@ def _unwatched(readers: list[Reader]) -> Iterator[SkippedFinding]:
                 yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 
-def _merged(parts: list[Findings], watched: list[Finding], unwatched: Iterable[SkippedFinding]) -> Findings:
-    found = [finding for part in parts for finding in part.found] + watched
-    found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
-    return Findings(
-        found=tuple(found),
-        at=max((part.at for part in parts), default=0.0),
-        skipped_findings=(*(each for part in parts for each in part.skipped_findings), *unwatched),
-        capped=tuple(code for part in parts for code in part.capped),
+def _lines(answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
+    lines = pages.incidents(
+        answer.incidents, cells, now=answer.at, command=tables.incident_command, helps=tables.command
     )
-
-
-def _lines(answer: Findings, labels: Sequence[str], cells: int) -> list[Spans]:
-    lines = pages.findings(answer.found, cells, now=answer.at, helps=tables.command, indent=0, ids=True)
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
 
 
-def _notes(answer: Findings, labels: Sequence[str]) -> Iterator[str]:
-    if not answer.found:
+def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:
+    if not answer.incidents:
         complete = all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
-    for code in answer.capped:
-        yield f"There are more of {code}: --limit shows more."
+    for label, code in answer.capped:
+        yield f"There are more of {label} {code}: --limit shows more."
     for each in answer.skipped_findings:
         if each.failed:
             continue  # already on stderr

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from console.text import formatting
-from queries.model import OPEN, Count, Finding, Node, Precision
+from queries.model import OPEN, Count, Finding, Incident, Node, Precision
 from queries.safe_text import safe_text
 
 NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
@@ -50,9 +50,17 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
     ]
 
 
+def incident_command(of: Incident) -> str:
+    """Return the shell command of an incident's suggested action, for all its nodes."""
+    return f'unstick do {of.action} --incident {shlex.quote(of.key)}{_given(of.arguments)} --reason "..."'
+
+
 def command(of: Finding) -> str:
     """Return the shell command of a finding's suggested action."""
-    pairs = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in of.arguments.items())
-    given = "".join(f" --arg {pair}" for pair in pairs)
     guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
-    return f'unstick do {of.action} {shlex.quote(of.node_id)}{given}{guarded} --reason "..."'
+    return f'unstick do {of.action} {shlex.quote(of.node_id)}{_given(of.arguments)}{guarded} --reason "..."'
+
+
+def _given(arguments: Mapping[str, str]) -> str:
+    pairs = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in arguments.items())
+    return "".join(f" --arg {pair}" for pair in pairs)

@@ -74,7 +74,7 @@ class Reader:
         self._places = CtidCache()
         spec = self.engine.spec
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
-        self._codes = {f.code: f for f in spec.findings}
+        self.finding_specs = {f.code: f for f in spec.findings}
         samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
@@ -218,7 +218,7 @@ class Reader:
         found = []
         for code, watcher in self._watchers.items():
             for node_id, watch in watcher.shown(self.engine.settings):
-                found.append(self._finding(self._codes[code], node_id, watch.since, watch.evidence))
+                found.append(self._finding(self.finding_specs[code], node_id, watch.since, watch.evidence))
         return tuple(found)
 
     # One node whole

@@ -64,7 +64,7 @@ def test_tree_is_a_page(demo: str) -> None:
 
 
 def test_show_is_a_detail(demo: str) -> None:
-    node = unstick("stuck", "--json", dsn=demo).json["found"][0]["node_id"]
+    node = unstick("stuck", "--json", dsn=demo).found[0]["node_id"]
     detail: Detail = strict(unstick("show", node, "--json", dsn=demo).out, Detail)
     assert detail.node.id == node
     assert {"state", "times"} <= {section.name for section in detail.sections}

@@ -177,7 +177,7 @@ def test_a_standby_is_read_and_not_written_to(own_server: PostgresServer) -> Non
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(ROWS, dsn)
     own_server.standby()
-    assert unstick("stuck", "--json", dsn=dsn).json["found"][0]["node_id"] == NODE
+    assert unstick("stuck", "--json", dsn=dsn).found[0]["node_id"] == NODE
     answer = wake(dsn)
     assert answer.code == 3
     assert "standby" in answer.out
@@ -250,7 +250,7 @@ def test_no_select(role: Callable[[str], str], command: str) -> None:
 def test_select_but_no_update(role: Callable[[str], str], stuck: str) -> None:
     dsn = role("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ROLE")
     before = fetch(stuck, SNAPSHOT)
-    assert unstick("stuck", "--json", dsn=dsn).json["found"]
+    assert unstick("stuck", "--json", dsn=dsn).found
     answer = wake(dsn)
     assert answer.code == 3
     assert answer.out.startswith(f"denied  {NODE}")

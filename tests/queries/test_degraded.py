@@ -52,7 +52,7 @@ async def test_a_schema_without_usage_costs_its_own_engines_alone(
     assert answer.code == 1
     assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
     if command in ("tree", "stuck"):
-        nodes = answer.json["nodes" if command == "tree" else "found"]
+        nodes = answer.json["nodes"] if command == "tree" else answer.found
         assert {node["engine"] for node in nodes} == {"eternaltwin"}
 
 

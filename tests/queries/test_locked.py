@@ -168,4 +168,4 @@ def engines(command: str, answer: Answer) -> set[str]:
         return {s["label"] for s in answer.json["engines"] if s["counts"]}
     if command == "dead":
         return {part["engine"] for part in answer.json["dead"] if part["dead_letters"]}
-    return {each["engine"] for each in answer.json["nodes" if command == "tree" else "found"]}
+    return {each["engine"] for each in (answer.json["nodes"] if command == "tree" else answer.found)}

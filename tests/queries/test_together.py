@@ -76,11 +76,12 @@ def test_engines_names_them_all(house: str) -> None:
 
 def test_stuck_ranks_the_findings_of_all_together(house: str) -> None:
     answer = unstick("stuck", "--json", "--limit", "100000", dsn=house)
-    found = answer.json["found"]
+    found = answer.found
     assert sorted({f["engine"] for f in found}) == NAMES
-    order = [(-f["severity"], f["since"] if f["since"] is not None else float("inf"), f["node_id"]) for f in found]
+    incidents = answer.json["incidents"]
+    order = [(-i["severity"], i["since"] if i["since"] is not None else float("inf"), i["key"]) for i in incidents]
     assert order == sorted(order, key=lambda o: (o[0], float(o[1]), o[2]))
-    mixed = [f["engine"] for f in found if f["severity"] == 7]
+    mixed = [i["engine"] for i in incidents if i["severity"] == 7]
     assert len(set(mixed)) > 2, "one severity, several engines"
     assert all(f["node_id"].startswith(f"{f['engine']}/") for f in found)
 
@@ -92,8 +93,8 @@ def test_the_tree_of_each_can_be_asked_for(house: str, name: str) -> None:
     assert {n["engine"] for n in page["nodes"]} == {name}
     everything = unstick("tree", "--json", dsn=house).json
     assert {n["engine"] for n in everything["nodes"]} == set(NAMES)
-    stuck = unstick("stuck", "--engine", name, "--json", dsn=house).json
-    assert {f["engine"] for f in stuck["found"]} == {name}
+    stuck = unstick("stuck", "--engine", name, "--json", dsn=house)
+    assert {f["engine"] for f in stuck.found} == {name}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,7 +115,7 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
 
 def test_each_shows_what_its_findings_name(house: str) -> None:
     """Run ``show`` for a finding of each engine, and dry-run its suggested action."""
-    found = unstick("stuck", "--json", "--limit", "100000", dsn=house).json["found"]
+    found = unstick("stuck", "--json", "--limit", "100000", dsn=house).found
     for name in NAMES:
         finding = next(f for f in found if f["engine"] == name and f["action"])
         detail = unstick("show", finding["node_id"], "--json", dsn=house)

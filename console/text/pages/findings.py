@@ -33,23 +33,31 @@ def findings(
     """
     lines: list[Spans] = []
     for finding in found:
-        since = f"for {formatting.age(now - finding.since)}" if finding.since is not None else "start not recorded"
-        inferred = "  behaviour inferred" if finding.proof is Proof.ASSUMED else ""
-        lines += [
-            *([BLANK] if lines else []),
-            [
-                (" " * indent, ""),
-                (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
-                (f"  {since}", ""),
-                (f"  severity {finding.severity}", "$faint"),
-                (inferred, "italic $faint"),
-                (f"  {safe_text(finding.node_id)}" if ids else "", ""),
-            ],
-            *reason(finding, cells, indent + 2),
-        ]
-        if finding.action is not None:
-            label: Spans = [(" " * (indent + 2), ""), ("suggested action: ", "$faint")]
-            lines.append([*label, (safe_text(helps(finding)), "bold $accent")])
+        lines += [BLANK] * bool(lines)
+        lines += finding_lines(finding, cells, now=now, helps=helps, indent=indent, ids=ids)
+    return lines
+
+
+def finding_lines(
+    finding: Finding, cells: int, *, now: float, helps: Callable[[Finding], str], indent: int, ids: bool
+) -> list[Spans]:
+    """Return one finding as `findings` does."""
+    since = f"for {formatting.age(now - finding.since)}" if finding.since is not None else "start not recorded"
+    inferred = "  behaviour inferred" if finding.proof is Proof.ASSUMED else ""
+    lines: list[Spans] = [
+        [
+            (" " * indent, ""),
+            (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
+            (f"  {since}", ""),
+            (f"  severity {finding.severity}", "$faint"),
+            (inferred, "italic $faint"),
+            (f"  {safe_text(finding.node_id)}" if ids else "", ""),
+        ],
+        *reason(finding, cells, indent + 2),
+    ]
+    if finding.action is not None:
+        label: Spans = [(" " * (indent + 2), ""), ("suggested action: ", "$faint")]
+        lines.append([*label, (safe_text(helps(finding)), "bold $accent")])
     return lines
 
 

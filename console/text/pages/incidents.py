@@ -1,0 +1,87 @@
+"""Incidents: the cause, how many nodes it concerns, and what removes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from console.text import formatting
+from console.text.pages.findings import finding_lines, severity_ink
+from console.text.pages.lines import BLANK, wrapped
+from console.text.spans import Spans
+from queries.model import Finding, Incident, Proof
+from queries.safe_text import safe_text
+
+SHOWN = 5  # nodes of an incident that are listed
+
+
+def incidents(
+    found: Iterable[Incident],
+    cells: int,
+    *,
+    now: float,
+    command: Callable[[Incident], str],
+    helps: Callable[[Finding], str],
+) -> list[Spans]:
+    """Return each incident with its cause, its first nodes, and its symptoms.
+
+    ``command`` returns how to act on an incident, ``helps`` on one finding.
+    """
+    lines: list[Spans] = []
+    for incident in found:
+        lines += [BLANK] * bool(lines)
+        if single(incident):
+            lines += finding_lines(incident.findings[0], cells, now=now, helps=helps, indent=0, ids=True)
+        else:
+            lines += _incident(incident, cells, now, command)
+        lines += explanation(incident, cells, 2)
+    return lines
+
+
+def single(incident: Incident) -> bool:
+    """Return True if the incident has one finding and no symptoms."""
+    return len(incident.findings) == 1 and not incident.explained
+
+
+def size(incident: Incident) -> str:
+    """Return the number of nodes: ``12 tasks``, ``200+ nodes``; "" if no node is concerned."""
+    if not incident.n:
+        return ""
+    kinds = {f.node_id.partition("/")[2].partition(":")[0] for f in (*incident.findings, *incident.explained)}
+    kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
+    return f"{incident.n}{'+' if incident.capped else ''} {kind}{'' if incident.n == 1 else 's'}"
+
+
+def symptoms(incident: Incident) -> str:
+    """Return what the cause explains: ``explains 12 × dead letter, 3 × overdue``."""
+    parts = ", ".join(f"{symptom.n} × {symptom.title}" for symptom in incident.symptoms)
+    return f"explains {parts}" if parts else ""
+
+
+def explanation(incident: Incident, cells: int, indent: int) -> list[Spans]:
+    """Return the symptoms, and what to do outside of unstick."""
+    lines = wrapped(symptoms(incident), cells, "$faint", indent) if incident.symptoms else []
+    if incident.remedy and incident.action is None:
+        lines += wrapped(f"To do: {incident.remedy}", cells, "bold", indent)
+    return lines
+
+
+def _incident(incident: Incident, cells: int, now: float, command: Callable[[Incident], str]) -> list[Spans]:
+    since = f"  for {formatting.age(now - incident.since)}" if incident.since is not None else ""
+    lines: list[Spans] = [
+        [
+            (safe_text(incident.title), f"bold {severity_ink(incident.severity)}"),
+            (f"  {size(incident)}" if incident.n else "", "bold"),
+            (since, ""),
+            (f"  severity {incident.severity}", "$faint"),
+            ("  behaviour inferred" if incident.proof is Proof.ASSUMED else "", "italic $faint"),
+            (f"  {safe_text(incident.key)}", "$faint"),
+        ],
+        *wrapped(incident.sentence, cells, "", 2),
+    ]
+    if incident.action is not None:
+        lines.append([("  suggested action: ", "$faint"), (safe_text(command(incident)), "bold $accent")])
+    nodes = incident.node_ids
+    lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:SHOWN]]
+    if len(nodes) > SHOWN:
+        lines.append([(f"  and {len(nodes) - SHOWN} more", "$faint")])
+    return lines
