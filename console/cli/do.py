@@ -203,7 +203,10 @@ def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
 
 
 async def _incident(workspace: Workspace, key: str) -> Incident:
-    """Return the incident with this key, as it is now. Raises DatabaseError if there is none."""
+    """Return the incident with this key, as it is now.
+
+    Raises DatabaseError if there is none.
+    """
     answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
     found = next((incident for incident in answer.incidents if incident.key == key), None)
     if found is None:
@@ -216,7 +219,7 @@ async def _incident(workspace: Workspace, key: str) -> Incident:
 
 
 def _of_incident(incident: Incident, action: str) -> tuple[list[str], dict[str, str]]:
-    """Return the nodes of an incident, and the guards of the findings that suggest the action."""
+    """Return the nodes of an incident, and the guards for its suggested action."""
     guards = {f.node_id: f.guard for f in incident.findings if f.guard and f.action == action}
     return [node for node in incident.node_ids if not node.startswith(f"{LABEL}/")], guards
 

@@ -107,7 +107,7 @@ def builtin() -> tuple[Engine, ...]:
     """Return the engines that come with the program, ordered by name."""
     home = Path(__file__).parents[1] / "engines"
     folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)
-    return cached(folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
+    return cached("engines", folders, tuple[Engine, ...], lambda: tuple(load(f, f.name) for f in folders))
 
 
 def in_schema(engine: Engine, schema: str) -> Engine:

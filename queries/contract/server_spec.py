@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from queries import duration, strict_toml
+from queries import duration
 from queries.contract.spec import FindingSpec
+from queries.contract.spec_cache import cached
 from queries.model import Record
 from queries.statement import PARAMETERS, Statement, parse_statement
 
@@ -33,6 +34,12 @@ class ServerSpec(Record, forbid_unknown_fields=True):
 @cache
 def server_spec() -> ServerSpec:
     """Return the findings about the server."""
+    return cached("server", [FOLDER], ServerSpec, _parsed)
+
+
+def _parsed() -> ServerSpec:
+    from queries import strict_toml
+
     path = FOLDER / "server.toml"
     return strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
 

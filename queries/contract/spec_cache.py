@@ -1,4 +1,4 @@
-"""Cache of the parsed built-in engines.
+"""Cache of the parsed built-in engines, and of the findings about the server.
 
 Reading one file is 17 times faster than parsing hundreds. The cache file is in the user's cache folder. It is derived
 from the program's own files and may be deleted at any time. It is used only if no source file has changed since, and
@@ -26,6 +26,7 @@ FORMAT = "1"  # increase when the encoding of the cache file changes
 # Modules whose code decides what an engine's files are parsed into.
 PARSERS = (
     "contract/loader.py",
+    "contract/server_spec.py",
     "contract/spec.py",
     "duration.py",
     "model.py",
@@ -34,13 +35,13 @@ PARSERS = (
 )
 
 
-def cached(folders: Iterable[Path], kind: type[T], parse: Callable[[], T]) -> T:
-    """Return the cached result of ``parse`` for these folders, or parse and cache.
+def cached(name: str, folders: Iterable[Path], kind: type[T], parse: Callable[[], T]) -> T:
+    """Return the cached result of ``parse`` for these folders, or parse and cache it.
 
-    A cache file that cannot be read or written is not an error.
+    ``name``: of the cache file. A cache file that cannot be read or written is not an error.
     """
     key = _key(folders)
-    path = _path()
+    path = user_dirs.folder("cache") / name
     content = _read(path, key)
     if content is not None:
         with contextlib.suppress(msgspec.MsgspecError):
@@ -49,10 +50,6 @@ def cached(folders: Iterable[Path], kind: type[T], parse: Callable[[], T]) -> T:
     with contextlib.suppress(OSError):
         _write(path, key + msgspec.msgpack.encode(parsed))
     return parsed
-
-
-def _path() -> Path:
-    return user_dirs.folder("cache") / "engines"
 
 
 def _key(folders: Iterable[Path]) -> bytes:

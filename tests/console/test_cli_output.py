@@ -16,7 +16,7 @@ import pytest
 
 from console.cli import output, tables
 from console.text import formatting
-from queries.model import Count, Detail, Findings, Page, Phase, Precision
+from queries.model import Count, Detail, Page, Phase, Precision, Stuck
 from tests.command import ROOT, environment, unstick
 from tests.servers import PostgresServer
 
@@ -43,14 +43,14 @@ def strict(text: str, kind: Any) -> Any:
     return record
 
 
-def test_stuck_is_findings(demo: str) -> None:
+def test_stuck_is_incidents(demo: str) -> None:
     answer = unstick("stuck", "--json", dsn=demo)
-    findings: Findings = strict(answer.out, Findings)
-    codes = {finding.code for finding in findings.found}
-    assert {"overdue_timer", "lost_wakeup", "starved"} <= codes
-    order = [(-f.severity, f.since if f.since is not None else float("inf"), f.node_id) for f in findings.found]
+    stuck: Stuck = strict(answer.out, Stuck)
+    assert {"overdue_timer", "lost_wakeup", "starved"} <= {finding["code"] for finding in answer.found}
+    order = [(-i.severity, i.since if i.since is not None else float("inf"), i.key) for i in stuck.incidents]
     assert order == sorted(order)
-    assert {each.code for each in findings.skipped_findings} == {"spinning", "busy_polling", "runner_stalled"}
+    assert len({incident.key for incident in stuck.incidents}) == len(stuck.incidents)
+    assert {each.code for each in stuck.skipped_findings} == {"spinning", "busy_polling", "runner_stalled"}
     assert answer.out.count("\n") == 1
 
 
@@ -96,7 +96,7 @@ def test_only_the_actions_of_this_variant(server: PostgresServer) -> None:
 
 def test_stuck_says_what_helps(demo: str) -> None:
     answer = unstick("stuck", dsn=demo)
-    assert re.search(r'suggested action: unstick do wake eternaltwin/task:[0-9a-f-]{36} --reason "..."', answer.out)
+    assert re.search(r'suggested action: unstick do wake --incident eternaltwin/\S+ --reason "..."', answer.out)
     assert "behaviour inferred" in answer.out
     assert answer.err == ""
 

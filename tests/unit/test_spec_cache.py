@@ -38,14 +38,14 @@ def cache_file(folder: Path) -> Path:
 
 
 def test_the_second_call_parses_nothing(folder: Path, parse: Callable[[], list[str]]) -> None:
-    assert cached([folder], list[str], parse) == cached([folder], list[str], parse) == ["parsed"]
+    assert cached("engines", [folder], list[str], parse) == cached([folder], list[str], parse) == ["parsed"]
 
 
 @pytest.mark.parametrize("name", ["actions/wake.sql", "new.sql"])
 def test_a_changed_file_is_parsed_again(folder: Path, parse: Callable[[], list[str]], name: str) -> None:
-    cached([folder], list[str], parse)
+    cached("engines", [folder], list[str], parse)
     (folder / name).write_text("SELECT 22")
-    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
+    assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]
 
 
 def test_every_parser_is_part_of_the_key() -> None:
@@ -59,24 +59,24 @@ def test_every_parser_is_part_of_the_key() -> None:
 
 
 def test_a_file_that_other_users_can_write_is_not_read(folder: Path, parse: Callable[[], list[str]]) -> None:
-    cached([folder], list[str], parse)
+    cached("engines", [folder], list[str], parse)
     cache_file(folder).chmod(0o666)
-    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
+    assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]
 
 
 def test_a_broken_file_is_replaced(folder: Path, parse: Callable[[], list[str]]) -> None:
-    cached([folder], list[str], parse)
+    cached("engines", [folder], list[str], parse)
     with cache_file(folder).open("r+b") as file:
         file.truncate(33)
-    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
-    assert cached([folder], list[str], parse) == ["parsed", "parsed"]
+    assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]
+    assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(
     folder: Path, parse: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    assert cached([folder], list[str], parse) == ["parsed"]
+    assert cached("engines", [folder], list[str], parse) == ["parsed"]
 
 
 def test_the_engines_survive_the_round_trip(folder: Path) -> None:
@@ -84,4 +84,4 @@ def test_the_engines_survive_the_round_trip(folder: Path) -> None:
     folders = [f for f in sorted(home.iterdir()) if f.is_dir()]
     loaded = tuple(loader.load(f, f.name) for f in folders)
     for _ in range(2):
-        assert cached(folders, tuple[Engine, ...], lambda: loaded) == loaded
+        assert cached("engines", folders, tuple[Engine, ...], lambda: loaded) == loaded

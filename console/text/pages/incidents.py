@@ -43,7 +43,7 @@ def single(incident: Incident) -> bool:
 
 
 def size(incident: Incident) -> str:
-    """Return the number of nodes: ``12 tasks``, ``200+ nodes``; "" if no node is concerned."""
+    """Return the number of nodes, such as ``12 tasks`` or ``200+ nodes``; "" for none."""
     if not incident.n:
         return ""
     kinds = {f.node_id.partition("/")[2].partition(":")[0] for f in (*incident.findings, *incident.explained)}
