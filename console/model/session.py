@@ -14,11 +14,13 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from console.model import incident_list
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
+from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import Count, DryRun, Finding, Node, SkippedFinding
+from queries.model import Count, DryRun, Finding, Incident, Node, SkippedFinding
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 
@@ -102,6 +104,9 @@ class Session:
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._findings: tuple[Finding, ...] = ()
+        self.incidents: tuple[Incident, ...] = ()
+        self.history = incident_list.History()
+        self.load = incident_list.Load()
         self._codes: dict[str, tuple[str, ...]] = {}
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
@@ -185,8 +190,8 @@ class Session:
         return [f for f in self._findings if f.node_id == node_id]
 
     def stuck(self, label: str) -> int:
-        """Return the number of findings of one engine."""
-        return len(self._found.get(label, ())) if label in self.engines else 0
+        """Return the number of nodes of one engine that have findings."""
+        return len({f.node_id for f in self._found.get(label, ())}) if label in self.engines else 0
 
     def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
         """Replace the findings of one engine.
@@ -354,7 +359,23 @@ class Session:
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
                 self.read(findings.at)
+        if self.workspace is not None and self.engines:
+            with errors.each():
+                server = await self.workspace.server_problems(self._findings)
+                self._put_findings(LABEL, server.found)
+                skipped_findings += server.skipped_findings
+        self._group()
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
+
+    def _group(self) -> None:
+        """Group the findings into incidents, and note how each one develops."""
+        if self.workspace is None:
+            return
+        here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
+        capped = {(label, code) for label, codes in self.capped.items() for code in codes}
+        self.incidents = self.workspace.incidents(here, capped)
+        self.history.add(self.at, self.incidents)
+        self.load.add(self.at, {label: self.stuck(label) for label in self.engines})
 
     def read(self, at: float) -> None:
         """Record the server time of the latest read."""

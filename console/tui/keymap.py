@@ -99,7 +99,9 @@ TREE = (
 )
 
 STUCK = (
-    Key("stuck.open", "enter", "screen.open", "open", "Everything about the node", 5),
+    Key("stuck.open", "enter", "screen.open", "open", "Everything about the node, or fold an incident", 5),
+    Key("stuck.unfold", "right", "screen.unfold", "unfold", "Show the nodes of an incident", 10),
+    Key("stuck.fold", "left", "screen.fold", "fold", "Hide the nodes of an incident"),
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )

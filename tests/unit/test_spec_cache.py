@@ -38,7 +38,7 @@ def cache_file(folder: Path) -> Path:
 
 
 def test_the_second_call_parses_nothing(folder: Path, parse: Callable[[], list[str]]) -> None:
-    assert cached("engines", [folder], list[str], parse) == cached([folder], list[str], parse) == ["parsed"]
+    assert cached("engines", [folder], list[str], parse) == cached("engines", [folder], list[str], parse) == ["parsed"]
 
 
 @pytest.mark.parametrize("name", ["actions/wake.sql", "new.sql"])

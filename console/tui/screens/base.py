@@ -174,7 +174,7 @@ class PageScreen(Screen[None]):
     def renew_place(self) -> None:
         """Update engines, tabs and footer after the cursor or the marks changed."""
         self._renew_engines()
-        found = len(self.session.findings())
+        found = sum(map(self.session.stuck, self.session.engines)) or len(self.session.incidents)
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
         self.renew_footer()

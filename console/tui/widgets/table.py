@@ -104,6 +104,12 @@ class Table(RowView, Generic[T]):
         self.refresh()
         self.post_message(self.Highlighted(self._current_key()))
 
+    def select(self, key: str) -> None:
+        """Move the cursor to the record with this id, if it is in the list."""
+        position = self._positions.get(key)
+        if position is not None:
+            self._move_to(position)
+
     def repaint(self) -> None:
         """Paint the same records again, for example because their ages changed."""
         self.refresh()
