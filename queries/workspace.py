@@ -20,6 +20,7 @@ from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
 from queries.model import AuditLogEntry, Finding, Findings, Incident, Origin, split_id
 from queries.read import incidents as grouping
+from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.write import audit_log
@@ -169,7 +170,13 @@ class Workspace:
 
         ``found``: findings of the engines; the locks on the rows of their nodes are read, too.
         """
-        return await self.server_findings.findings()
+        server = await self.server_findings.findings()
+        locks = await row_locked(self.database, self.engines, found)
+        return Findings(
+            found=(*server.found, *locks.found),
+            at=server.at,
+            skipped_findings=(*server.skipped_findings, *locks.skipped_findings),
+        )
 
     def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
         """Group findings of the engines and of the server by cause, worst first.

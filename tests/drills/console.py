@@ -8,10 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from queries.contract.server_spec import LABEL, server_spec
 from queries.model import Incident
-from queries.read.incidents import incidents
-from queries.read.server_findings import ServerFindings
 from queries.workspace import Workspace
 
 PAUSE = 0.7  # seconds between two samples
@@ -25,8 +22,7 @@ async def shown(
     ``watch``: seconds of samples before. ``limits`` replace thresholds of the findings about the server.
     """
     readers = list(workspace.engines.values())
-    server = ServerFindings(workspace.database, [reader.found for reader in readers])
-    server.settings |= limits or {}
+    workspace.server_findings.settings |= limits or {}
     loop = asyncio.get_running_loop()
     until = loop.time() + watch
     while watch:
@@ -35,11 +31,10 @@ async def shown(
         if loop.time() >= until:
             break
         await asyncio.sleep(PAUSE)
-    found, capped = list((await server.findings()).found), []
-    specs = {LABEL: {spec.code: spec for spec in server_spec().findings}}
+    found, capped = [], []
     for reader in readers:
-        specs[reader.label] = {spec.code: spec for spec in reader.engine.spec.findings}
         part = await reader.findings()
         found += [*part.found, *reader.watched()]
         capped += [(reader.label, code) for code in part.capped]
-    return incidents(found, specs, capped)
+    found += (await workspace.server_problems(found)).found
+    return workspace.incidents(found, capped)
