@@ -369,13 +369,15 @@ class RowHolder(Record):
 class Blockers(Record):
     """Sessions that lock rows of nodes, and sessions that wait, at one moment.
 
-    ``waiters`` are the ids of the sessions that wait for these rows, of which the first ones are known.
+    ``waiters`` are the sessions that wait for these rows. ``root_ids`` are the sessions at the end of the chains: those
+    of the holders and waiters, or without ``node_ids`` all that block or change the engines' tables.
     """
 
     at: float
     node_ids: tuple[str, ...] = ()
     holders: tuple[RowHolder, ...] = ()
     waiters: tuple[str, ...] = ()
+    root_ids: tuple[str, ...] = ()
     sessions: tuple[LockSession, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -397,6 +399,11 @@ class Blockers(Record):
                 chain[session.id] = session
                 left += session.blocked_by
         return tuple(s for s in chain.values() if not s.blocked_by) or tuple(chain.values())
+
+    def waiting_for(self, session_id: str) -> tuple[LockSession, ...]:
+        """Return the sessions that wait for a session, the longest wait first."""
+        waiting = (s for s in self.sessions if session_id in s.blocked_by)
+        return tuple(sorted(waiting, key=lambda s: (s.waits_since is None, s.waits_since or 0.0, s.id)))
 
 
 class Payload(Record):

@@ -240,6 +240,20 @@ def show(options: CliOptions, /, id: tuple[str, ...], size: int) -> int:
 
 
 @unstick.command()
+@_words("id")
+@click.pass_obj
+def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
+    """Show which sessions lock the rows of a node, and the chain of waits.
+
+    Without ID, show all blocking on the engines' tables.
+    """
+    from console.cli import blockers as command
+
+    node = next(iter(options.exactly(None, "ID", id)), None)
+    return _run(options, lambda target: command.blockers(target, node))
+
+
+@unstick.command()
 @click.argument("action", required=False)
 @_words("id")
 @click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")

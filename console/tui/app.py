@@ -269,6 +269,16 @@ class UnstickApp(App[None]):
         if isinstance(screen, TreeScreen):
             screen.reveal(node)
 
+    def action_blockers(self) -> None:
+        """Open the page with the sessions that lock the node under the cursor."""
+        from console.tui.screens.blockers import BlockersScreen
+
+        node = self.front.cursor() if self.front else None
+        if self.front is None or node is None:
+            self.say("There is no node here.", "warn")
+            return
+        self.push_screen(BlockersScreen(node.id, f"{node.kind} {node.title}", self.front.mode()))
+
     def action_command_palette(self) -> None:
         from console.tui.palette import Palette
 

@@ -49,7 +49,10 @@ APP = (
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
 )
 
-NODE = (Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),)
+NODE = (
+    Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),
+    Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
+)
 
 LIST_CURSOR = (  # bound by every list
     Key("table.up", "up,k", "move(-1)", "up", "The row above"),
@@ -126,6 +129,8 @@ DETAIL = (
     *NODE,
 )
 
+BLOCKERS = (Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),)
+
 ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "cancel", "Close the dialog without a change"),)
@@ -161,6 +166,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the stuck list": STUCK,
     "in the dead letters": DEAD,
     "in the detail page": DETAIL,
+    "in the blockers page": BLOCKERS,
     "in the audit log": AUDIT_LOG,
     "in an audit log entry": ENTRY,
     "in every dialog": DIALOG,

@@ -61,7 +61,9 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
     async with database.reading() as transaction:
         read = await _sessions(transaction, rows, asked, every, ALL_WAITING)
     notes = [unread] if unread else _notes(database, read, ids)
-    return msgspec.structs.replace(read, node_ids=tuple(ids), notes=(*notes, *read.notes))
+    return msgspec.structs.replace(
+        read, node_ids=tuple(ids), root_ids=tuple(_root_ids(read, ids)), notes=(*notes, *read.notes)
+    )
 
 
 async def row_locked(database: Database, readers: Readers, found: Iterable[Finding]) -> Findings:
@@ -94,6 +96,30 @@ async def row_locked(database: Database, readers: Readers, found: Iterable[Findi
     findings = [finding for part in parts for finding in _findings(part, role)]
     at = max((part.at for part in parts), default=0.0)
     return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
+
+
+async def holders_of(transaction: Transaction, reader: Reader, ids: Collection[str]) -> dict[str, str]:
+    """Return by node the sessions that lock its rows, with their state.
+
+    ``transaction`` has begun; a failure aborts it.
+    """
+    asked = _asked({reader.label: reader}, ids)
+    rows = await transaction.rows(*_composed(asked)) if asked else []
+    if not rows:
+        return {}
+    read = await _sessions(transaction, rows, asked, (), WAITING)
+    by_node: dict[str, list[RowHolder]] = {}
+    for holder in read.holders:
+        by_node.setdefault(holder.node_id, []).append(holder)
+    return {node_id: _named(read, holders) for node_id, holders in by_node.items()}
+
+
+def _named(read: Blockers, holders: Sequence[RowHolder]) -> str:
+    sessions = {s.id: s for h in holders if (s := read.session(h.session_id)) is not None}.values()
+    names = ", ".join(f"{s.name}{f', {s.state}' if s.state else ''}" for s in sessions)
+    roots = {r.id: r for s in sessions for r in read.roots(s.id) if s.blocked_by}.values()
+    behind = f", which waits for {', '.join(r.name for r in roots)}" if roots else ""
+    return names + behind if all(h.sure for h in holders) else f"one of {names}{behind}"
 
 
 def grant(role: str) -> str:
@@ -208,6 +234,15 @@ def _notes(database: Database, read: Blockers, ids: Collection[str]) -> Iterable
         yield ENDED
     if any(s.hidden for s in read.sessions) and database.server is not None:
         yield f"The activity of some sessions is hidden; {grant(database.server.role)}."
+
+
+def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
+    """Return the roots, those with the oldest transaction first."""
+    ends = {s.id for s in read.sessions if s.tables}
+    if ids and (read.holders or read.waiters):
+        ends = {*(h.session_id for h in read.holders), *read.waiters}
+    roots = {root.id: root for end in ends for root in read.roots(end)}
+    return sorted(roots, key=lambda i: (roots[i].since is None, roots[i].since or 0.0, i))
 
 
 # Findings

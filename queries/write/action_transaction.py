@@ -20,7 +20,7 @@ from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
 from queries.model import AuditLogEntry, Outcome, Record, Result, RowChange
-from queries.read import guard_token
+from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
 from queries.write import audit_log
@@ -33,6 +33,7 @@ PATIENCE, PAUSE = 0.5, 0.005
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
 
 CHANGED_MEANWHILE = "it changed during the wait"
+HELD = "another transaction holds a lock on it, or on a part of it"
 POLICY = "row-level policy: this role can see it, but not change it"
 PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
@@ -245,11 +246,12 @@ class ActionTransaction:
         existing = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
         policies = self.reader.found.policies
         hidden = await self._hidden(transaction, sorted(existing)) if policies else set()
+        holders = await self._holders(transaction, sorted(existing - hidden))
         for node_id in absent:
             if node_id in hidden:
                 self.skip(node_id, Outcome.DENIED, POLICY)
             elif node_id in existing:
-                self.skip(node_id, Outcome.LOCKED, "another transaction holds a lock on it, or on a part of it")
+                self.skip(node_id, Outcome.LOCKED, HELD + (f": {held}" if (held := holders.get(node_id)) else ""))
             else:
                 hidden_too = ", or a row-level policy hides it" if policies else ""
                 self.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
@@ -262,6 +264,20 @@ class ActionTransaction:
         for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
             self.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
         self._nodes = {}
+
+    async def _holders(self, transaction: Transaction, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return by node the sessions that lock its rows, as far as they can be read."""
+        if not ids:
+            return {}
+        await transaction.control("SAVEPOINT holders")
+        try:
+            return await blockers.holders_of(transaction, self.reader, ids)
+        except LostError:
+            raise
+        except DatabaseError:  # a missing privilege must not make the action fail
+            return {}
+        finally:
+            await transaction.control("ROLLBACK TO SAVEPOINT holders")
 
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
         """Lock rows that are free. Return the current versions of their nodes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,13 +11,15 @@ from typing import Any, TypeAlias
 import asyncpg
 import pytest
 
+from queries.actions import perform
 from queries.contract.server_spec import LABEL, server_spec
-from queries.model import Blockers, Finding, LockSession, Proof
+from queries.model import Blockers, Finding, LockSession, Outcome, Proof
 from queries.read.blockers import ENDED, STANDBY, blockers, row_locked
 from queries.read.incidents import incidents
 from queries.workspace import Workspace
+from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import opened, reader
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer, both_versions
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
@@ -307,6 +310,46 @@ async def test_a_locked_table_is_named_instead(
     found = await read(workspace, eternaltwin_db.id(task))
     assert named(found.sessions) == pids([holder])
     assert any(f"pid {holder.get_server_pid()} (migrator, role postgres) locks task" in note for note in found.notes)
+
+
+@both_versions
+async def test_the_outcome_locked_names_the_holder(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=30)
+    free = await eternaltwin_db.task(status="Blocked", timer=30)
+    holder = await sessions.holding(task, name="backup")
+    dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task), eternaltwin_db.id(free)])
+    assert outcomes_of(dry_run)[eternaltwin_db.id(task)] is Outcome.LOCKED
+    assert f"pid {holder.get_server_pid()} (backup, role postgres), idle in" in why(dry_run, eternaltwin_db.id(task))
+    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    assert outcomes_of(outcomes)[eternaltwin_db.id(free)] is Outcome.CHANGED
+
+
+# The command and the page
+
+
+async def test_the_command_prints_the_chain_from_its_root(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, sessions: Sessions
+) -> None:
+    first, second = await eternaltwin_db.task(), await eternaltwin_db.task()
+    root = await sessions.holding(second, name="report")
+    worker = await sessions.holding(first, name="worker")
+    await sessions.wait(worker, second)
+    answer = await asyncio.to_thread(unstick, "blockers", eternaltwin_db.id(first), dsn=eternaltwin)
+    lines = [line for line in answer.out.splitlines() if f"pid {root.get_server_pid()}" in line]
+    assert answer.code == 0
+    assert lines[0].split()[0] == "root"
+    assert answer.out.index("root  pid") < answer.out.rindex(f"pid {worker.get_server_pid()}")
+    answer = await asyncio.to_thread(unstick, "blockers", "--json", dsn=eternaltwin)
+    assert answer.json["root_ids"] == [f"server/backend:{root.get_server_pid()}"]
+    answer = await asyncio.to_thread(unstick, "blockers", eternaltwin_db.id(uuid.uuid4()), dsn=eternaltwin)
+    assert answer.code == 3
+
+
+async def test_without_locks_the_command_says_so(eternaltwin: str) -> None:
+    answer = await asyncio.to_thread(unstick, "blockers", dsn=eternaltwin)
+    assert (answer.code, "No session blocks another one" in answer.out) == (0, True)
 
 
 # Findings

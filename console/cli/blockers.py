@@ -1,0 +1,24 @@
+"""``blockers``: who locks the rows of a node, and who waits for whom."""
+
+from __future__ import annotations
+
+from console.cli.output import output_for, say
+from console.cli.target import opened
+from console.target import Target
+from console.text.pages import blockers as pages
+from queries.read.blockers import blockers as read
+
+
+async def blockers(target: Target, node_id: str | None) -> int:
+    """Show the chains of waits. Return the exit code: 3 if the node does not exist."""
+    async with opened(target) as workspace:
+        ids: list[str] = []
+        if node_id is not None:
+            reader = workspace.reader(node_id)
+            ids = [node.id for node in (await reader.nodes([node_id])).nodes]
+            if not ids:
+                say(f"{node_id} was not found. It may have been deleted.")
+                return 3
+        found = await read(workspace.database, workspace.engines, ids)
+    output_for(target).page(found, lambda cells: pages.page(found, cells))
+    return 0

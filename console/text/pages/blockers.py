@@ -1,0 +1,109 @@
+"""Lines about locks: root sessions, and below each those that wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from console.text import formatting
+from console.text.pages.lines import BLANK, heading, plain, wrapped
+from console.text.spans import Spans
+from queries.model import Blockers, LockSession, RowHolder
+
+MOST = 100  # sessions shown
+NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
+
+
+def page(found: Blockers, cells: int) -> list[Spans]:
+    """Return the chains of waits, and notes about what could not be seen."""
+    lines: list[Spans] = []
+    for node_id in found.node_ids:
+        lines += _node(found, node_id, cells)
+    if not found.node_ids:
+        lines.append(heading("Locks on the engines' tables"))
+    shown: set[str] = set()
+    for root_id in found.root_ids:
+        if root_id not in shown:
+            lines += [BLANK, *_tree(found, root_id, cells, 0, shown)]
+    if not (found.root_ids or found.notes or found.node_ids):
+        lines += wrapped(NONE, cells)
+    if len(shown) > MOST:
+        lines += [BLANK, plain(f"Only the first {MOST} of {len(shown)} sessions are shown.", "$warning")]
+    for note in found.notes:
+        lines += [BLANK, *wrapped(note, cells, "$warning")]
+    return lines
+
+
+def _node(found: Blockers, node_id: str, cells: int) -> Iterator[Spans]:
+    yield heading(node_id)
+    names = {s.id: s.name for s in found.sessions}
+    for holder in found.holders:
+        if holder.node_id == node_id:
+            shared = f" ({MODES.get(holder.mode, holder.mode)})" if holder.mode else ""
+            some = "locked by" if holder.sure else "locked by one of several, maybe"
+            yield from wrapped(f"row of {holder.table} {some} {names[holder.session_id]}{shared}", cells)
+
+
+MODES = {
+    "keysh": "FOR KEY SHARE",
+    "sh": "FOR SHARE",
+    "fornokeyupd": "FOR NO KEY UPDATE",
+    "forupd": "FOR UPDATE",
+    "nokeyupd": "an UPDATE",
+    "upd": "an UPDATE of the key, or a DELETE",
+}
+
+
+def _tree(found: Blockers, session_id: str, cells: int, depth: int, shown: set[str]) -> Iterator[Spans]:
+    """Yield a session and, indented, those that wait for it."""
+    session = found.session(session_id)
+    if session is None or session_id in shown:
+        return
+    shown.add(session_id)
+    if len(shown) <= MOST:
+        yield from _session(found, session, cells, depth)
+    for waiting in found.waiting_for(session_id):
+        yield from _tree(found, waiting.id, cells, depth + 1, shown)
+
+
+def _session(found: Blockers, session: LockSession, cells: int, depth: int) -> Iterator[Spans]:
+    indent = 2 + 4 * min(depth, 8)
+    root = not session.blocked_by
+    mark = "root  " if root and found.waiting_for(session.id) else ""
+    state = session.state or ("prepared" if session.gid else "")
+    age = "" if session.since is None else f"  transaction open for {formatting.age(found.at - session.since)}"
+    yield [
+        (" " * indent, ""),
+        (mark, "bold $phase-failed"),
+        (formatting.scalar(session.name), "bold"),
+        (f"  {formatting.scalar(state)}" if state else "", "$warning" if root else ""),
+        (age, ""),
+    ]
+    for line in _facts(found, session):
+        yield from wrapped(line, cells, "$faint", indent + 2)
+
+
+def _facts(found: Blockers, session: LockSession) -> Iterator[str]:
+    holds = [h for h in found.holders if h.session_id == session.id]
+    if holds:
+        yield _holds(holds)
+    if session.id in found.waiters:
+        yield "waits for this row"
+    if session.waits_for:
+        since = "" if session.waits_since is None else f", for {formatting.age(found.at - session.waits_since)}"
+        yield f"waits for {session.waits_for}{since}"
+    if session.gid:
+        yield f"ends by: ROLLBACK PREPARED '{session.gid}', or COMMIT PREPARED '{session.gid}'"
+    if session.tables:
+        yield f"changes or locks: {', '.join(session.tables)}"
+    if session.client or session.backend_start is not None:
+        start = (
+            "" if session.backend_start is None else f", connected since {formatting.instant(session.backend_start)}"
+        )
+        yield f"client {session.client or 'local'}{start}"
+    if session.query:
+        yield f"{'last ' if session.state.startswith('idle') else ''}statement: {session.query}"
+
+
+def _holds(holders: Sequence[RowHolder]) -> str:
+    tables = ", ".join(dict.fromkeys(h.table for h in holders))
+    return f"locks the row of {tables}" if all(h.sure for h in holders) else f"may lock the row of {tables}"

@@ -1,0 +1,33 @@
+"""The page with the sessions that lock a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import asyncpg
+
+from tests.console.tui_driver import run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+
+async def test_x_names_the_session_that_locks_the_node(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    task = await eternaltwin_db.task(job, status="Blocked", timer=-600)
+    holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "report"})
+    await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("right", "down", "x")
+        name = f"pid {holder.get_server_pid()} (report, role postgres)"
+        await tui.wait_for(f"row of task locked by {name}", "idle in transaction")
+        await holder.execute("ROLLBACK")
+        await tui.wait_for("No transaction in progress locks")
+        await tui.press("escape")
+        await tui.wait_for(lambda: "No transaction" not in tui.text)
+        await tui.press("enter")
+        await tui.wait_for("Why it is stuck")
+        await tui.press("x")
+        await tui.wait_for("No transaction in progress locks")
+    await holder.close()
