@@ -174,7 +174,7 @@ async def overflowed_backoff(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("starved", "skipped", "not_picked_up", "overdue_cause_unknown"), most=1)
+@drill(NAME, ("skipped_by_poller", "not_picked_up"), most=1)
 async def priority_starvation(scene: Scene) -> None:
     """Each poll takes 20 urgent tasks, so that normal ones wait for hours."""
     await add(scene, 12, "refund", state="pending", ago=3 * HOUR, priority=-5)

@@ -144,6 +144,8 @@ async def test_without_the_queue_in_this_database_messages_are_external(tasker_d
         "poison_message",
         "no_worker",
         "no_orchestrator",
+        "workers_behind",
+        "hidden_message",
     }
     assert all("pgmq" in u.why for u in found.skipped_findings)
     assert outcomes_of(await tasker_db.do("cancel", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}
@@ -461,7 +463,10 @@ async def test_healthy_tasks_have_no_findings(tasker_db: TaskerDb, data: Data) -
 async def test_the_demo_has_every_finding(demo: TaskerDb) -> None:
     found = await demo.findings()
     assert (found.skipped_findings, found.capped) == ((), ())
-    assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings}
+    # tests/queries/tasker/test_late.py has the others. The demo's tasks were picked up until now: that excludes not_picked_up.
+    other = {"workers_behind", "not_picked_up", "can_never_continue", "still_blocked", "overdue", "hidden_message"}
+    other |= {"time_ahead", "due_far_ahead", "schedule_missed"}
+    assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings} - other
     for finding in {f.code: f for f in found.found}.values():
         assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
         assert finding.since is not None

@@ -14,7 +14,7 @@ SELECT r.id, r.why
     SELECT i AS id,
            CASE
 \ir ../parts/task_refusals.sql
-                WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', so it does not wait'
+                WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures') THEN 'it is ' || x.to_state || ', so it does not wait'
                 WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps permanently failed. Retry or skip them'
                 WHEN k.execution_status = 'all_complete' THEN 'all its steps are done, so the poller does not find it. Finalize it' END AS why
 \ir ../parts/asked_tasks.sql
@@ -38,11 +38,15 @@ UPDATE :"schema".workflow_steps s
 -- :change
 WITH
 \ir ../parts/seen.sql
-SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('waiting_for_dependencies')::varchar, NULL, jsonb_build_object(
-         'event', 'NoDependenciesReady', 'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
-         'action_id', pg_current_xact_id()::text))
+-- The engine drops results of a blocked task. If steps are in flight, the next result continues the task.
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, d.becomes::varchar, NULL, jsonb_build_object(
+         'event', CASE d.becomes WHEN 'steps_in_process' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END,
+         'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
   FROM seen n
   JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
- WHERE x.to_state IN ('waiting_for_dependencies', 'waiting_for_retry')
+ CROSS JOIN LATERAL :"schema".get_task_execution_context(n.task_uuid) AS k
+ CROSS JOIN LATERAL (SELECT CASE WHEN x.to_state = 'blocked_by_failures' AND k.execution_status = 'processing' THEN 'steps_in_process'
+                                 ELSE 'waiting_for_dependencies' END AS becomes) AS d
+ WHERE x.to_state IN ('waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures')
 
 \ir ../parts/changed.sql

@@ -1,4 +1,4 @@
--- Find tasks that are blocked because a step permanently failed.
+-- Find tasks that are blocked because a step permanently failed. still_blocked finds those without such a step.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 settings jsonb
@@ -20,10 +20,10 @@ resting AS (SELECT o.task_uuid FROM open_tasks o),
 ),
 \ir ../parts/failed_steps.sql
 (SELECT 'task:' || b.task_uuid AS id, extract(epoch FROM b.at)::float8 AS since,
-        jsonb_build_object('failed', coalesce(f.steps, 0), 'steps', coalesce(f.names, 'none'), 'message', coalesce(f.message, 'no message'),
+        jsonb_build_object('failed', f.steps, 'steps', f.names, 'message', coalesce(f.message, 'no message'),
                            'entered', date_trunc('second', b.at)::text, 'task', b.task_uuid) AS evidence
    FROM asked b
-   LEFT JOIN (SELECT f.task_uuid, count(*) AS steps, left(string_agg(f.name, ', ' ORDER BY f.workflow_step_uuid), 200) AS names,
+   JOIN (SELECT f.task_uuid, count(*) AS steps, left(string_agg(f.name, ', ' ORDER BY f.workflow_step_uuid), 200) AS names,
                      (array_agg(left(f.message, 200) ORDER BY f.workflow_step_uuid))[1] AS message
                 FROM failed_steps f GROUP BY f.task_uuid) AS f ON f.task_uuid = b.task_uuid
   ORDER BY b.at, b.task_uuid)

@@ -1,4 +1,4 @@
--- Find unread messages to the orchestrators. Report the oldest of each queue.
+-- Find messages that no orchestrator reads: never read, or not again after their time. Report the oldest of each queue.
 -- kinds: message
 -- needs: pgmq
 -- $1 ids text[]: restrict to these local ids; NULL for all
@@ -11,12 +11,14 @@ WITH queues AS MATERIALIZED (
      AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir ../parts/messages.sql
-, oldest AS (
-  SELECT DISTINCT ON (m.queue_name) m.queue_name, m.m ->> 'id' AS key, (m.m ->> 'at')::float8 AS since,
-         count(*) OVER (PARTITION BY m.queue_name) AS unread
-    FROM messages m
-   WHERE (m.m ->> 'read')::int = 0 AND (m.m ->> 'due')::bool
-   ORDER BY m.queue_name, (m.m ->> 'id')::int8
+, late AS (
+  SELECT m.queue_name, m.m ->> 'id' AS key, (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8 AS since
+    FROM messages m WHERE (m.m ->> 'due')::bool
+),
+oldest AS (
+  SELECT DISTINCT ON (l.queue_name) l.queue_name, l.key, l.since, count(*) OVER (PARTITION BY l.queue_name) AS unread
+    FROM late l
+   ORDER BY l.queue_name, l.since, l.key::int8
 )
 (SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.since,
         jsonb_build_object('queue', o.queue_name, 'messages', o.unread,

@@ -1,11 +1,11 @@
--- Find waiting tasks whose steps are all done. The poller only finds tasks with ready steps.
+-- Find waiting or blocked tasks whose steps are all done. The poller only finds tasks with ready steps.
 -- kinds: task
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 200 tasks.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures']) AS to_state),
 \ir ../parts/open_tasks.sql
 , unfinished AS MATERIALIZED (
   SELECT s.task_uuid FROM :"schema".workflow_steps s

@@ -6,7 +6,7 @@ messages AS MATERIALIZED (
     FROM (SELECT t.queue_name, t.relname FROM queue_tables t WHERE t.unread IS NULL) AS q
    CROSS JOIN LATERAL ts_stat(format(
      $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'read', read_ct, 'at', extract(epoch FROM enqueued_at),
-          'due', vt <= now(), 'step', left(message ->> 'step_uuid', 64), 'task', left(message ->> 'task_uuid', 64),
+          'due', vt <= now(), 'vt', extract(epoch FROM vt), 'step', left(message ->> 'step_uuid', 64), 'task', left(message ->> 'task_uuid', 64),
           'restarts', left(message #>> '{metadata,custom,restarts}', 64))::text])
           FROM (SELECT * FROM pgmq.%I ORDER BY msg_id LIMIT 2000) AS m$q$, q.relname)) AS m
 )

@@ -30,7 +30,7 @@ entered AS MATERIALIZED (
 ),
 unprocessed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.retryable, s.max_attempts, s.in_process, s.attempts,
-         s.results, s.checkpoint, s.updated_at
+         s.results, s.checkpoint, s.updated_at, s.last_attempted_at, s.backoff_request_seconds
     FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.workflow_step_uuid = ANY (ARRAY(SELECT i.workflow_step_uuid FROM in_state i))
 ),

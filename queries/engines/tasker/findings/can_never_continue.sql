@@ -1,0 +1,78 @@
+-- Find waiting tasks that nothing will ever continue: nothing is in flight or ready, no step waits for its backoff, and no
+-- other finding names the obstacle. What remains is a dependency cycle, a parent in another task, or no steps at all.
+-- kinds: task
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 settings jsonb
+-- $3 page int: maximum number of rows
+-- $4 met_needs text[]
+-- Indexes: those of the included parts; at most 500 tasks; workflow_steps_pkey for the steps of the found tasks.
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+\ir ../parts/open_tasks.sql
+, waiting AS MATERIALIZED (
+  SELECT o.task_uuid, o.to_state, o.at
+    FROM open_tasks o
+   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+   ORDER BY o.at, o.task_uuid LIMIT 500
+),
+asked AS (SELECT w.task_uuid FROM waiting w),
+\ir ../parts/readiness.sql
+, idle AS MATERIALIZED (
+  SELECT w.task_uuid, w.to_state, w.at, coalesce(k.total, 0) AS total, coalesce(k.done, 0) AS done
+    FROM waiting w LEFT JOIN summed k ON k.task_uuid = w.task_uuid
+   WHERE coalesce(k.failed + k.ready + k.in_flight, 0) = 0 AND (k.total IS NULL OR k.done < k.total)
+     AND w.task_uuid NOT IN (SELECT t.task_uuid FROM timed t WHERE t.retry_at > now())
+),
+-- Unmet parents of the steps that wait.
+unmet AS MATERIALIZED (
+  SELECT k.task_uuid, e.down, e.up, p.task_uuid AS of_task, coalesce(p.state, 'unknown') AS state
+    FROM edges e
+    JOIN known k ON k.step = e.down AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)
+    LEFT JOIN known p ON p.step = e.up
+   WHERE coalesce(p.state, '') NOT IN ('complete', 'resolved_manually')
+),
+abroad AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state FROM :"schema".workflow_steps s
+    LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT u.up FROM unmet u WHERE u.of_task IS DISTINCT FROM u.task_uuid))
+),
+-- Tasks with an obstacle that another finding names: a cancelled parent, a set flag, no attempts left, no current state.
+named AS (
+  SELECT u.task_uuid FROM unmet u WHERE u.state = 'cancelled'
+  UNION ALL
+  SELECT k.task_uuid FROM known k WHERE NOT k.free AND k.state IN ('pending', 'waiting_for_retry')
+  UNION ALL
+  SELECT k.task_uuid FROM known k
+   WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step IN (SELECT s.step FROM satisfied s)
+),
+found AS MATERIALIZED (
+  SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT $3::int
+),
+-- What each step waits for, directly or through others; a step that waits for itself is in a cycle.
+chains AS (
+  SELECT u.task_uuid, u.down AS step, u.up FROM unmet u WHERE u.task_uuid IN (SELECT f.task_uuid FROM found f WHERE f.total <= 200)
+  UNION
+  SELECT c.task_uuid, c.step, u.up FROM chains c JOIN unmet u ON u.down = c.up
+),
+circular AS MATERIALIZED (SELECT c.task_uuid, c.step FROM chains c WHERE c.step = c.up),
+names AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, n.name FROM :"schema".workflow_steps s JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT c.step FROM circular c UNION SELECT a.workflow_step_uuid FROM abroad a))
+)
+(SELECT 'task:' || f.task_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
+        jsonb_build_object('task', f.task_uuid, 'state', f.to_state, 'waited', date_trunc('second', now() - f.at)::text,
+          'steps', f.total, 'done', f.done, 'obstacle', o.obstacle, 'detail', coalesce(o.detail, '')) AS evidence
+   FROM found f
+  CROSS JOIN LATERAL (
+        SELECT CASE WHEN f.total = 0 THEN 'it has no steps'
+                    WHEN EXISTS (SELECT FROM circular c WHERE c.task_uuid = f.task_uuid) THEN 'its steps wait for each other'
+                    WHEN EXISTS (SELECT FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up WHERE u.task_uuid = f.task_uuid)
+                         THEN 'a step waits for a step of another task'
+                    ELSE 'the cause is unknown' END AS obstacle,
+               coalesce((SELECT ': ' || left(string_agg(n.name, ', ' ORDER BY n.name), 200)
+                           FROM circular c JOIN names n ON n.workflow_step_uuid = c.step WHERE c.task_uuid = f.task_uuid),
+                        (SELECT ': ' || left(string_agg(DISTINCT n.name || ' of task ' || a.task_uuid || ' (' || coalesce(a.to_state, 'pending') || ')', ', '), 200)
+                           FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up JOIN names n ON n.workflow_step_uuid = u.up
+                          WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
+  ORDER BY f.at, f.task_uuid)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500

@@ -1,0 +1,46 @@
+-- Find tasks that the poller should have taken long ago, while orchestrators pick up other tasks. The poller ranks at most
+-- ten times as many tasks as it takes, by priority and age, so tasks that are not ready can fill its list.
+-- kinds: task
+-- $1 ids text[]: restrict to these local ids; NULL for all
+-- $2 settings jsonb
+-- $3 page int: maximum number of rows
+-- $4 met_needs text[]
+-- Indexes: those of the included part, tasks_pkey for the ranked tasks if a task is late.
+WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+\ir ../parts/late_tasks.sql
+, passed AS MATERIALIZED (
+  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT $3::int
+),
+ranked_rows AS MATERIALIZED (
+  SELECT t.task_uuid, t.priority, t.created_at, t.named_task_uuid FROM :"schema".tasks t
+   WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o WHERE EXISTS (SELECT FROM passed)
+                                  UNION SELECT p.task_uuid FROM picked p WHERE EXISTS (SELECT FROM passed)))
+),
+ranked AS MATERIALIZED (
+  SELECT t.task_uuid, o.at IS NOT NULL AS listed,
+         CASE WHEN now() - o.at < interval '1 hour' THEN t.priority + extract(epoch FROM now() - t.created_at)::float8 / 3600 * 0.1
+              WHEN now() - o.at < interval '24 hours' THEN t.priority * exp(-extract(epoch FROM now() - o.at)::float8 / (12 * 3600.0))
+              ELSE 0.1 END AS rank, t.priority, t.named_task_uuid
+    FROM ranked_rows t FULL JOIN open_tasks o ON o.task_uuid = t.task_uuid -- never by nested loops
+   WHERE t.task_uuid IS NOT NULL
+),
+placed AS (SELECT r.*, count(*) FILTER (WHERE r.listed) OVER (ORDER BY r.rank DESC RANGE UNBOUNDED PRECEDING) - 1 AS before FROM ranked r),
+others AS MATERIALIZED (
+  SELECT count(*) AS n, min(r.priority) AS least, array_agg(DISTINCT r.named_task_uuid) AS templates
+    FROM ranked r WHERE r.task_uuid IN (SELECT p.task_uuid FROM picked p)
+)
+(SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.since)::float8 AS since,
+        jsonb_build_object('task', l.task_uuid, 'state', l.to_state, 'waited', date_trunc('second', now() - l.since)::text,
+          'what', CASE WHEN l.to_state = 'pending' THEN 'It has been pending' ELSE l.ready || ' of its steps have been ready' END,
+          'others', o.n, 'span', round(($2::jsonb ->> 'picked_up')::numeric) || ' s', 'before', r.before, 'template', n.name,
+          'reason', CASE WHEN r.priority < o.least THEN 'only tasks of higher priority were picked up'
+                         WHEN r.before >= ($2::jsonb ->> 'poller_list')::float8 THEN 'many waiting tasks rank before it and fill the list of the poller'
+                         WHEN r.named_task_uuid <> ALL (o.templates) THEN 'no task of its template was picked up'
+                         ELSE 'the cause is unknown; another session may lock its rows' END) AS evidence
+   FROM passed l
+   JOIN placed r ON r.task_uuid = l.task_uuid
+   JOIN :"schema".named_tasks n ON n.named_task_uuid = r.named_task_uuid
+  CROSS JOIN others o
+  ORDER BY l.since, l.task_uuid)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM passed) AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500)

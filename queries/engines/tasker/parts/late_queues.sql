@@ -1,0 +1,38 @@
+-- Namespaces whose queue has messages that no worker has read for too long: never read, or not again after their time.
+-- `claims` counts the steps of the namespace that workers claimed within the same time, among the newest 2,000 transitions.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), primary keys; claims are read only if a queue is late.
+spaces AS MATERIALIZED (
+  SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
+   WHERE $1::text[] IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY ($1::text[])
+),
+queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q JOIN spaces s ON s.queue_name = q.queue_name WHERE $2::jsonb ->> 'queue' = 'pgmq'
+),
+\ir messages.sql
+, late AS MATERIALIZED (
+  SELECT s.task_namespace_uuid, s.queue_name, min(m.since) AS since, count(*) AS waiting
+    FROM (SELECT m.queue_name, (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8 AS since
+            FROM messages m WHERE (m.m ->> 'due')::bool) AS m
+    JOIN spaces s ON s.queue_name = m.queue_name
+   GROUP BY s.task_namespace_uuid, s.queue_name
+  HAVING min(m.since) < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8
+),
+claimed AS MATERIALIZED (
+  SELECT DISTINCT x.workflow_step_uuid
+    FROM (SELECT x.workflow_step_uuid, x.to_state, x.created_at FROM :"schema".workflow_step_transitions x
+           WHERE EXISTS (SELECT FROM late) ORDER BY x.workflow_step_transition_uuid DESC LIMIT 2000) AS x
+   WHERE x.to_state = 'in_progress' AND x.created_at > now() - make_interval(secs => ($2::jsonb ->> 'no_worker')::float8)
+),
+claimed_steps AS MATERIALIZED (
+  SELECT s.task_uuid FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM claimed c))
+),
+claimed_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM claimed_steps s))
+),
+claims AS MATERIALIZED (
+  SELECT n.task_namespace_uuid, count(*) AS n
+    FROM claimed_steps s
+    JOIN claimed_tasks t ON t.task_uuid = s.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+   GROUP BY n.task_namespace_uuid
+)

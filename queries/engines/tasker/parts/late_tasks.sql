@@ -1,0 +1,28 @@
+-- Tasks that the poller should have taken long ago: pending ones, and waiting ones with a ready step. `picked` has the
+-- tasks that orchestrators picked up just now, among the newest 1,000 transitions.
+-- Indexes: those of the included parts; at most 500 waiting tasks; task_transitions_pkey backwards if a task is late.
+\ir open_tasks.sql
+, seen AS MATERIALIZED (
+  SELECT o.task_uuid, o.to_state, o.at
+    FROM open_tasks o
+   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'not_picked_up')::float8)
+     AND o.at >= CASE o.to_state WHEN 'waiting_for_retry' THEN now() - interval '30 minutes'
+                                 WHEN 'waiting_for_dependencies' THEN now() - interval '60 minutes' ELSE '-infinity' END
+),
+waiting AS MATERIALIZED (SELECT s.* FROM seen s WHERE s.to_state <> 'pending' ORDER BY s.at, s.task_uuid LIMIT 500),
+asked AS (SELECT w.task_uuid FROM waiting w),
+\ir readiness.sql
+, late AS MATERIALIZED (
+  SELECT s.task_uuid, s.to_state, s.at AS since, NULL::int8 AS ready FROM seen s WHERE s.to_state = 'pending'
+  UNION ALL
+  SELECT w.task_uuid, w.to_state, greatest(w.at, k.ready_at), k.ready
+    FROM waiting w JOIN summed k ON k.task_uuid = w.task_uuid AND k.failed = 0 AND k.ready > 0
+   WHERE k.ready_at < now() - make_interval(secs => ($2::jsonb ->> 'not_picked_up')::float8)
+),
+picked AS MATERIALIZED (
+  SELECT x.task_uuid
+    FROM (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
+           WHERE EXISTS (SELECT FROM late) ORDER BY x.task_transition_uuid DESC LIMIT 1000) AS x
+   WHERE x.to_state IN ('initializing', 'enqueuing_steps')
+     AND x.created_at > now() - make_interval(secs => ($2::jsonb ->> 'picked_up')::float8)
+)
