@@ -99,10 +99,12 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._screen_clock = RefreshClock(interval, SHARE * 0.6, now)
+        self._screen_clock = RefreshClock(interval, SHARE * 0.5, now)
+        self._samples_clock = RefreshClock(interval, SHARE * 0.1, now)
         self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
+        self._read_found: dict[str, tuple[Finding, ...]] = {}  # without those that several samples show
         self._findings: tuple[Finding, ...] = ()
         self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
@@ -193,6 +195,15 @@ class Session:
         """Return the number of nodes of one engine that have findings."""
         return len({f.node_id for f in self._found.get(label, ())}) if label in self.engines else 0
 
+    def worst(self, label: str) -> int:
+        """Return the severity of an engine's worst finding; 0 without findings."""
+        return max((f.severity for f in self._found.get(label, ())), default=0)
+
+    def oldest(self, label: str) -> float | None:
+        """Return the seconds since an engine's oldest finding began."""
+        since = [f.since for f in self._found.get(label, ()) if f.since is not None]
+        return self.at - min(since) if since else None
+
     def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
         """Replace the findings of one engine.
 
@@ -255,7 +266,8 @@ class Session:
             chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
         else:
             chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
-        self._screen_clock.interval, self._findings_clock.interval = chosen, chosen * SLOWER
+        self._screen_clock.interval = self._samples_clock.interval = chosen
+        self._findings_clock.interval = chosen * SLOWER
         self._wake.set()
         return chosen
 
@@ -285,6 +297,8 @@ class Session:
             self.changed()
         if self._findings_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
+        if self._samples_clock.wait() <= 0:
+            error_text = await self._poll_step(self._poll_samples, self._samples_clock) or error_text
         self.error_text = error_text
 
     async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
@@ -345,6 +359,15 @@ class Session:
                 f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {workspace.journal.place}."
             )
 
+    async def _poll_samples(self, errors: ErrorCollector) -> None:
+        """Take samples, for the findings that need several: more often than findings are read."""
+        for label, reader in self.engines.items():
+            with errors.each(label):
+                await reader.sample()
+                self._put_findings(label, (*self._read_found.get(label, ()), *reader.watched()))
+        if self.findings_loaded:
+            self._group()
+
     async def _poll_findings(self, errors: ErrorCollector) -> None:
         skipped_findings: list[SkippedFinding] = []
         if self.workspace is not None and self.workspace.locked:
@@ -352,9 +375,8 @@ class Session:
                 await self.workspace.detect(renew=True)  # a locked table may be readable now
         for label, reader in self.engines.items():
             with errors.each(label):
-                await reader.sample()
-            with errors.each(label):
                 findings = await reader.findings()
+                self._read_found[label] = findings.found
                 self._put_findings(label, (*findings.found, *reader.watched()))
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
@@ -407,7 +429,7 @@ class Session:
             return self.retry_at - self._now()
         if self.paused and not self._forced:
             return LONG
-        return min(self._screen_clock.wait(), self._findings_clock.wait())
+        return min(clock.wait() for clock in (self._screen_clock, self._samples_clock, self._findings_clock))
 
     # changing
 

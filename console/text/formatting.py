@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -243,6 +244,17 @@ def scalar(value: object) -> str:
     if isinstance(value, bytes):
         return safe_text(repr(value))
     return safe_text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(numbers: Sequence[int], cells: int) -> str:
+    """Return numbers as bars, the newest last; "" for fewer than two."""
+    if len(numbers) < 2:
+        return ""
+    most = max(numbers) or 1
+    return "".join(BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:])
 
 
 def plain(text: str) -> str:

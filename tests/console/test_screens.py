@@ -111,7 +111,7 @@ async def test_nothing_stuck_is_said(eternaltwin_db: EternaltwinDb, eternaltwin:
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("nothing stuck")
         await tui.press("2")
-        await tui.wait_for("Nothing is stuck, as far as the database can tell.")
+        await tui.wait_for("Nothing is stuck, as far as the database shows.")
 
 
 async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console.text import formatting
+from console.text.pages.findings import severity_ink
 from console.tui.widgets.text_bar import TextBar, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
@@ -24,6 +25,7 @@ ORDER = (
     Phase.DONE,
 )
 NARROW = 80  # cells below which shorter words are used
+WIDE = 110  # cells from which the trend of the stuck nodes is shown
 MAX_LINES, MAX_LINES_LOW = 6, 1  # as in the style sheets: on a screen, and on a low one
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
@@ -33,8 +35,11 @@ class EngineLine(Record):
 
     label: str
     counts: tuple[Count, ...] | None  # None: not read yet
-    stuck: int | None  # number of findings; None: not read yet
-    more_stuck: bool = False  # there may be more findings
+    stuck: int | None  # number of nodes with findings; None: not read yet
+    more_stuck: bool = False  # there may be more of them
+    worst: int = 0  # severity of the worst finding
+    oldest: float | None = None  # seconds since the oldest finding began
+    history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
     chosen: bool = False  # the engine in front
     policies: bool = False  # row-level security may hide rows
@@ -64,7 +69,7 @@ class EnginesBar(TextBar):
         room = min(max((formatting.width(line.label) for line in lines), default=0), 20)
         here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
         heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
-        ends = [_end(line, wide=width >= NARROW) for line in lines]
+        ends = [self._end(line, width) for line in lines]
         rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
         whole = [self._counts(line, words_too=True) for line in lines]
         # Either all lines have words or none, so that the lines look alike.
@@ -89,6 +94,24 @@ class EnginesBar(TextBar):
             "  ",
         )
 
+    def _end(self, line: EngineLine, width: int) -> Content:
+        """Return the end of a line: the number of stuck nodes, their trend, and warnings.
+
+        The warnings concern incomplete data.
+        """
+        warnings = "policies  " * line.policies + "not read  " * line.stale
+        badges = Content.styled(warnings, "bold $warning")
+        if line.stuck is None:
+            return badges
+        if not line.stuck and not line.stale and not line.more_stuck:
+            return badges + Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")
+        if width >= WIDE:
+            spark = "" if self._ascii else formatting.sparkline(line.history, 10)
+            oldest = f"oldest {formatting.age(line.oldest)}  " if line.oldest is not None else ""
+            badges += Content.assemble((f"{spark}  " if spark else "", severity_ink(line.worst)), (oldest, "$faint"))
+        number = f"{line.stuck}{'+' if line.more_stuck else ''} stuck"
+        return badges + Content.styled(number, f"bold {severity_ink(line.worst)}")
+
     def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
             return [(0, Content.styled("" if line.stale else "counting…", "$faint"))]
@@ -111,17 +134,3 @@ class EnginesBar(TextBar):
 
 def _certain(count: Count) -> bool:
     return count.precision is Precision.EXACT
-
-
-def _end(line: EngineLine, *, wide: bool) -> Content:
-    """Return the end of a line: the number of stuck nodes, and warnings.
-
-    The warnings concern incomplete data.
-    """
-    warnings = "policies  " * line.policies + "not read  " * line.stale
-    badges = Content.styled(warnings, "bold $warning")
-    if line.stuck is None:
-        return badges
-    if not line.stuck and not line.stale and not line.more_stuck:
-        return badges + Content.styled("nothing stuck" if wide else "0 stuck", "$faint")
-    return badges + Content.styled(f"{line.stuck}{'+' if line.more_stuck else ''} stuck", "bold $phase-blocked")
