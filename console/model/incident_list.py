@@ -67,7 +67,7 @@ class Trend(StrEnum):
 
 
 class History:
-    """Number of nodes of each incident over the last 15 minutes, by the server's clock."""
+    """Number of nodes of each incident over the last 15 minutes of server time."""
 
     def __init__(self) -> None:
         self._seen: dict[str, deque[tuple[float, int]]] = {}

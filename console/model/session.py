@@ -360,7 +360,7 @@ class Session:
             )
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
-        """Take samples, for the findings that need several: more often than findings are read."""
+        """Take samples for the findings that need several, more often than findings."""
         for label, reader in self.engines.items():
             with errors.each(label):
                 await reader.sample()

@@ -12,7 +12,7 @@ from tests.drills.surroundings import HOUR, MINUTE
 
 NAME = "eternaltwin"
 CLOCK = ("clock_ahead", "clock_behind", "clocks_disagree", "poll_in_future", "future_poll", "runner_clock")
-PASSED_OVER = ("skipped", "overdue_cause_unknown", "skipped_by_runner", "unreadable_state")
+LATE_CODES = ("skipped", "overdue_cause_unknown", "skipped_by_runner", "unreadable_state")
 
 
 class ClockedRunner:
@@ -68,7 +68,7 @@ async def deploy_without_an_old_version(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, PASSED_OVER, names=("ArchiveDinoparcUser",), most=1)
+@drill(NAME, LATE_CODES, names=("ArchiveDinoparcUser",), most=1)
 async def deploy_that_cannot_read_states(scene: Scene) -> None:
     jobs = await scene.rows.jobs(8, age=5 * HOUR)
     task = {"kind": "ArchiveDinoparcUser", "version": 2, "age": 4 * HOUR, "status": "Available", "polled": 3 * HOUR}
