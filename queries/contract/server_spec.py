@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import msgspec
+
 from queries import duration
 from queries.contract.spec import FindingSpec
 from queries.contract.spec_cache import cached
@@ -18,9 +20,11 @@ FOLDER = Path(__file__).parents[1] / LABEL
 class ServerSpec(Record, forbid_unknown_fields=True):
     """The content of ``server.toml``.
 
+    ``groups`` are codes of engines' findings, which a rule names together by the name of the group.
     ``parts`` are the statements in ``findings/``, each with the findings that its rows report.
     """
 
+    groups: dict[str, tuple[str, ...]] = {}
     parts: dict[str, tuple[str, ...]] = {}
     thresholds: dict[str, str | int | float] = {}  # durations or numbers
     findings: tuple[FindingSpec, ...] = ()
@@ -41,7 +45,19 @@ def _parsed() -> ServerSpec:
     from queries import strict_toml
 
     path = FOLDER / "server.toml"
-    return strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
+    spec = strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
+    return msgspec.structs.replace(spec, findings=tuple(_expanded(spec, finding) for finding in spec.findings))
+
+
+def _expanded(spec: ServerSpec, finding: FindingSpec) -> FindingSpec:
+    """Return the finding with the codes of each group that its rules name."""
+    rules = (
+        msgspec.structs.replace(
+            rule, findings=tuple(code for name in rule.findings for code in spec.groups.get(name, (name,)))
+        )
+        for rule in finding.explains
+    )
+    return msgspec.structs.replace(finding, explains=tuple(rules))
 
 
 @cache

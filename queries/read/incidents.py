@@ -29,6 +29,11 @@ class Group(Record, eq=False):
         """Labels of the engines whose findings it may explain."""
         return frozenset(label for f in self.findings for label in (f.engine, *f.affects))
 
+    @property
+    def suspected(self) -> bool:
+        """Return True if it is shown only as the cause of symptoms."""
+        return all(f.suspected for f in self.findings)
+
 
 def incidents(
     findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = ()
@@ -48,7 +53,7 @@ def incidents(
     shown = (
         _incident(group, left[place], explained.get(place, []), capped)
         for place, group in enumerate(groups)
-        if place in left and (place in explained or not all(f.suspected for f in group.findings))
+        if place in left and (place in explained or not group.suspected)
     )
     return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
 
@@ -93,7 +98,7 @@ def _absorbed(groups: list[Group]) -> Owners:
             for finding in group.findings:
                 causes.setdefault(_values(rule, finding), []).append(finding)
             for other, symptoms in enumerate(groups):
-                if other == place or symptoms.cause[0] not in group.engines or not _names(rule, symptoms.spec):
+                if other == place or symptoms.cause[0] not in group.engines or not _names(rule, symptoms.spec, group):
                     continue
                 if other in _ancestors(parents, place):
                     continue
@@ -105,8 +110,15 @@ def _absorbed(groups: list[Group]) -> Owners:
     return owners
 
 
-def _names(rule: Explains, spec: FindingSpec) -> bool:
-    return spec.code in rule.findings or (spec.symptom != "" and spec.symptom in rule.symptoms)
+def _names(rule: Explains, spec: FindingSpec, cause: Group) -> bool:
+    """Return True if the rule of a cause names the finding.
+
+    A suspected cause explains only the findings that are named by their code, because many nodes are late for reasons
+    of their own.
+    """
+    if spec.code in rule.findings:
+        return True
+    return spec.symptom != "" and spec.symptom in rule.symptoms and not cause.suspected
 
 
 def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:

@@ -25,7 +25,9 @@ SPECS = {
             spec("second", explains=(Explains(findings=("first",)),)),
         )
     },
-    "server": {"lock": spec("lock", cause=("pid",), explains=(Explains(symptoms=("late",)),))},
+    "server": {
+        "lock": spec("lock", cause=("pid",), explains=(Explains(symptoms=("late",), findings=("first",)),)),
+    },
 }
 
 
@@ -95,7 +97,8 @@ def test_the_server_explains_symptoms_of_the_engines_it_affects() -> None:
 def test_a_suspected_cause_is_shown_only_with_symptoms_that_nothing_else_explains() -> None:
     suspect = found("lock", 0, engine="server", affects=("engine",), suspected=True, pid=1)
     assert shown(suspect) == []
-    assert shown(suspect, found("late", 1)) == [("lock", 1, {"late": 1})]
+    assert shown(suspect, found("late", 1)) == [("late", 1, {})], "not named by its code"
+    assert shown(suspect, found("first", 1)) == [("lock", 1, {"first": 1})]
     owner, late = found("dead_owner", 1, worker="a"), found("late", 3, worker="a")
     assert shown(suspect, owner, late) == [("dead_owner", 2, {"late": 1})]
 

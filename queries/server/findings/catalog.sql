@@ -1,7 +1,8 @@
 -- What the catalog says about the server, the roles of workers, and objects on the engines' tables that stop writes.
 -- Roles that may be workers (inferred): those with a session here, and those that own or may write an engine's table.
--- A role is taken for a worker if it holds at least half of a worker's write privileges, or if its last statement, where
--- visible, names a table. A problem of a role without a session counts only if no sound worker is connected.
+-- A role is taken for a worker if it holds at least half of a worker's write privileges, or if its application name names
+-- the engine or its last statement, where visible, a table. With fewer privileges or without a session it is suspected, and
+-- only if no sound worker is connected.
 -- $1 args jsonb: engines: label, schema, tables, workers, own of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
@@ -48,7 +49,7 @@ needed AS MATERIALIZED (
    WHERE a.word = 'INSERT'
 ),
 sessions AS MATERIALIZED (
-  SELECT a.usesysid, a.query, a.state, a.state_change
+  SELECT a.usesysid, a.query, a.state, a.state_change, a.application_name
     FROM pg_stat_activity a
    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.usesysid IS NOT NULL
      AND coalesce(a.backend_type, 'client backend') = 'client backend'
@@ -86,15 +87,20 @@ fits AS MATERIALIZED (
 ),
 likely AS MATERIALIZED (
   SELECT f.label, f.kind, f.role, f.lacks, r.rolname, r.rolsuper, r.rolbypassrls, r.n > 0 AS live, r.n,
+         r.n > 0 AND (f.held * 2 >= f.writes OR r.named) AS sure,
          CASE WHEN r.n = 0 THEN 'It has no session here.'
               ELSE format('It has %s session%s here%s.', r.n, CASE WHEN r.n > 1 THEN 's' END,
                           CASE WHEN r.n > 1 THEN ', the newest ' || r.newest ELSE ', ' || r.newest END) END AS doing
-    FROM fits f JOIN roles r ON r.oid = f.role
+    FROM fits f
+   CROSS JOIN LATERAL (
+     SELECT r.*, EXISTS (
+              SELECT FROM sessions s JOIN tables t ON t.label = f.label
+               WHERE s.usesysid = r.oid
+                 AND (s.application_name ILIKE '%' || f.label || '%'
+                      OR s.query ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M'))) AS named
+       FROM roles r WHERE r.oid = f.role) AS r
    WHERE (r.rolcanlogin OR r.n > 0)
-     AND (NOT r.rolsuper AND f.held > 0 AND f.held * 2 >= f.writes
-          OR r.n > 0 AND EXISTS (
-               SELECT FROM sessions s JOIN tables t ON t.label = f.label
-                WHERE s.usesysid = r.oid AND s.query ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M')))
+     AND (NOT r.rolsuper AND f.held > 0 AND (r.n > 0 OR f.held * 2 >= f.writes) OR r.named)
 ),
 hidden AS MATERIALIZED (
   -- Row-level security that a role does not bypass. `hard`: no policy lets it do what it must.
@@ -167,28 +173,30 @@ judged AS MATERIALIZED (
   SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind)) AS others FROM likely k
 ),
 foreign_objects AS MATERIALIZED (
-  SELECT t.label, g.oid, format('trigger %s on %s (function %s of %s)', quote_ident(g.tgname), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner)) AS what
+  -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
+  SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
+                       THEN 1 ELSE 0 END AS strength, format('trigger %s on %s (function %s of %s)', quote_ident(g.tgname), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner)) AS what
     FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')
     JOIN pg_proc p ON p.oid = g.tgfoid
    WHERE NOT t.own -> 'triggers' ? (t.name || '.' || g.tgname)
   UNION ALL
-  SELECT t.label, k.oid, format('%s %s on %s', CASE k.contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion constraint' END,
+  SELECT t.label, CASE WHEN k.contype = 'c' AND NOT k.convalidated THEN 1 ELSE 0 END, format('%s %s on %s', CASE k.contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion constraint' END,
                                 quote_ident(k.conname), t.name)
     FROM tables t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype IN ('c', 'f', 'x')
    WHERE NOT t.own -> 'constraints' ? (t.name || '.' || k.conname)
      AND NOT (k.contype = 'f' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema))
   UNION ALL
-  SELECT t.label, k.oid, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
+  SELECT t.label, 0, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
     FROM tables t JOIN pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.confdeltype IN ('a', 'r')
     JOIN pg_class c ON c.oid = k.conrelid
    WHERE EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
      AND NOT t.own -> 'constraints' ? (c.relname || '.' || k.conname)
   UNION ALL
-  SELECT t.label, i.indexrelid, format('unique index %s on %s', quote_ident(c.relname), t.name)
+  SELECT t.label, 0, format('unique index %s on %s', quote_ident(c.relname), t.name)
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
    WHERE NOT t.own -> 'constraints' ? (t.name || '.' || c.relname)
   UNION ALL
-  SELECT t.label, w.oid, format('rule %s on %s', quote_ident(w.rulename), t.name)
+  SELECT t.label, CASE WHEN w.is_instead THEN 2 ELSE 1 END, format('rule %s on %s', quote_ident(w.rulename), t.name)
     FROM tables t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
 ),
 -- A valid index that starts with the columns, and the state of those that are not valid.
@@ -221,7 +229,7 @@ UNION ALL
 SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'lacks', string_agg(DISTINCT format('%s (%s of %s)', j.lacks, j.kind, j.label), '; ')),
-       array_agg(DISTINCT j.label), bool_and(NOT j.live OR j.others)
+       array_agg(DISTINCT j.label), bool_and(NOT j.sure OR j.others)
   FROM judged j WHERE j.lacks IS NOT NULL AND (j.live OR NOT j.others)
  GROUP BY j.rolname, j.n, j.doing
 UNION ALL
@@ -229,7 +237,7 @@ SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'tables', string_agg(DISTINCT h.names || ' of ' || j.label, '; '),
          'policies', CASE WHEN bool_or(h.hard) THEN 'no policy admits it' ELSE 'policies: ' || string_agg(DISTINCT h.policies, ', ') END),
-       array_agg(DISTINCT j.label), NOT bool_or(h.hard AND j.live AND NOT j.others)
+       array_agg(DISTINCT j.label), NOT bool_or(h.hard AND j.sure AND NOT j.others)
   FROM judged j JOIN hidden h ON (h.label, h.kind, h.role) = (j.label, j.kind, j.role)
  WHERE j.live OR NOT j.others
  GROUP BY j.rolname, j.n, j.doing
@@ -237,7 +245,7 @@ UNION ALL
 SELECT 'role_setting', 'role:' || j.rolname, NULL,
        jsonb_build_object('scope', 'the role ' || j.rolname, 'role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'setting', s.name || ' = ' || s.value, 'effect', s.effect),
-       array_agg(DISTINCT j.label), NOT bool_or(s.hard AND j.live AND NOT j.others)
+       array_agg(DISTINCT j.label), NOT bool_or(s.hard AND j.sure AND NOT j.others)
   FROM judged j JOIN settled s ON (s.label, s.kind, s.role) = (j.label, j.kind, j.role)
  WHERE j.live OR NOT j.others
  GROUP BY j.rolname, j.n, j.doing, s.name, s.value, s.effect
@@ -265,8 +273,12 @@ SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil
      WHEN NOT r.rolcanlogin AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.roleid = r.oid) THEN 'it has no LOGIN' END AS why) AS w
  WHERE w.why IS NOT NULL
 UNION ALL
-SELECT 'foreign_objects', 'engine:' || f.label, NULL, jsonb_build_object('label', f.label, 'what', string_agg(DISTINCT f.what, '; ')), ARRAY[f.label], true
-  FROM foreign_objects f GROUP BY f.label
+SELECT CASE WHEN f.strength = 0 THEN 'foreign_objects' ELSE 'writes_refused' END, 'engine:' || f.label, NULL,
+       jsonb_build_object('label', f.label, 'what', f.what,
+         'why', CASE f.strength WHEN 2 THEN 'it replaces statements of the workers' ELSE 'it can make writes fail or wait' END),
+       ARRAY[f.label], f.strength < 2
+  FROM (SELECT o.label, max(o.strength) AS strength, string_agg(DISTINCT o.what, '; ') AS what
+          FROM foreign_objects o GROUP BY o.label, o.strength > 0) AS f
 UNION ALL
 SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
        jsonb_build_object('trigger', g.tgname, 'table', t.name, 'label', t.label), ARRAY[t.label], false

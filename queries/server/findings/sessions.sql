@@ -109,18 +109,18 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
 UNION ALL
 (SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
         jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start,
-          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', w.n),
-        l.labels, w.n = 0
-   FROM (SELECT DISTINCT h.pid, h.classid, h.objid, h.objsubid FROM held h WHERE h.locktype = 'advisory' AND h.granted) AS h
+          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n),
+        l.labels, h.n = 0
+   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n
+           FROM held h
+           LEFT JOIN held w ON w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
+                AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
+          WHERE h.locktype = 'advisory' AND h.granted GROUP BY h.pid) AS h
    JOIN activity a ON a.pid = h.pid
   CROSS JOIN labels l
-  CROSS JOIN LATERAL (
-    SELECT count(*) AS n FROM held w
-     WHERE w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
-       AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)) AS w
-  WHERE w.n > 0
+  WHERE h.n > 0
      OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => ($2::jsonb ->> 'advisory_idle')::float8)
-  ORDER BY w.n DESC, a.state_change LIMIT 3)
+  ORDER BY h.n DESC, a.state_change LIMIT 3)
 UNION ALL
 SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', u.used, 'limit', u.most), l.labels, u.suspected
   FROM (SELECT 'server:connections' AS id, 'the server' AS scope, count(*) + 1 AS used,

@@ -64,7 +64,7 @@ used AS (
   ORDER BY h.xids DESC LIMIT 1)
 UNION ALL
 SELECT 'autovacuum_off', 'table:' || t.label || '.' || t.name, NULL,
-       jsonb_build_object('label', t.label, 'table', t.name, 'scope', 'the table ' || t.name, 'dead', t.dead, 'live', t.live), ARRAY[t.label], false
+       jsonb_build_object('label', t.label, 'table', t.name, 'scope', 'the table ' || t.name || ' of ' || t.label, 'dead', t.dead, 'live', t.live), ARRAY[t.label], false
   FROM tables t CROSS JOIN unnest(t.reloptions) AS o(setting)
  WHERE o.setting ~* '^autovacuum_enabled=(off|false|no|0|f)$'
 UNION ALL

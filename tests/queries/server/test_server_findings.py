@@ -20,6 +20,7 @@ from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, all_engines_database, both_versions
 
+QUIET = "CREATE FUNCTION quiet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE NOTICE ''x''; RETURN NEW; END'"
 REFUSE = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"
 Session = Callable[..., Awaitable["asyncpg.Connection[Any]"]]
 
@@ -226,6 +227,17 @@ async def test_a_worker_that_lost_a_privilege(
     assert missing.proof == "assumed"
 
 
+async def test_a_role_with_few_privileges_is_suspected_only(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    role = login(server, eternaltwin)
+    server.sql(f"REVOKE UPDATE, INSERT ON task, task_timer FROM {role}", eternaltwin)
+    await session(as_role(server, eternaltwin, role), name="web-1")
+    assert (await found(workspace))["privilege_missing"].suspected, "it may be another program"
+    await session(as_role(server, eternaltwin, role), name="eternaltwin runner")
+    assert not (await found(workspace))["privilege_missing"].suspected
+
+
 async def test_a_privilege_on_a_sequence(
     server: PostgresServer, uni2work_workspace: Workspace, session: Session
 ) -> None:
@@ -331,11 +343,10 @@ async def test_a_worker_that_cannot_connect(
     ("ddl", "what"),
     [
         (
-            f"{REFUSE}; CREATE TRIGGER guard BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()",
-            "trigger guard on task (function refuse of postgres)",
+            f"{QUIET}; CREATE TRIGGER audit BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION quiet()",
+            "trigger audit on task (function quiet of postgres)",
         ),
-        ("ALTER TABLE task ADD CONSTRAINT few CHECK (revision < 5) NOT VALID", "check few on task"),
-        ("CREATE RULE quiet AS ON UPDATE TO task DO INSTEAD NOTHING", "rule quiet on task"),
+        ("ALTER TABLE task ADD CONSTRAINT cap CHECK (revision < 5)", "check cap on task"),
         ("CREATE UNIQUE INDEX one ON task (kind)", "unique index one on task"),
         (
             "CREATE TABLE note (at timestamptz, id uuid, FOREIGN KEY (at, id) REFERENCES task_timer)",
@@ -350,6 +361,32 @@ async def test_a_foreign_object_is_suspected(
     foreign = (await found(workspace))["foreign_objects"]
     assert what in foreign.sentence
     assert foreign.suspected, "a trigger may be a harmless audit"
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("ddl", "what", "suspected"),
+    [
+        (
+            f"{REFUSE}; CREATE TRIGGER guard BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()",
+            "make writes fail or wait: trigger guard on task (function refuse of postgres)",
+            True,
+        ),
+        ("ALTER TABLE task ADD CONSTRAINT few CHECK (revision < 5) NOT VALID", "check few on task", True),
+        (
+            "CREATE RULE quiet AS ON UPDATE TO task DO INSTEAD NOTHING",
+            "replaces statements of the workers: rule quiet on task",
+            False,
+        ),
+    ],
+)
+async def test_a_foreign_object_that_refuses_writes(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, ddl: str, what: str, suspected: bool
+) -> None:
+    server.sql(ddl, eternaltwin)
+    refused = (await found(workspace))["writes_refused"]
+    assert what in refused.sentence
+    assert refused.suspected is suspected
 
 
 async def test_a_disabled_trigger_of_the_engine(tasker_db: TaskerDb, server: PostgresServer) -> None:
@@ -400,7 +437,7 @@ async def dead_rows(db: EternaltwinDb) -> None:
 @both_versions
 async def test_autovacuum_that_is_off(server: PostgresServer, workspace: Workspace, eternaltwin: str) -> None:
     server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
-    assert "off for the table task" in (await found(workspace))["autovacuum_off"].sentence
+    assert "off for the table task of eternaltwin" in (await found(workspace))["autovacuum_off"].sentence
 
 
 async def test_a_table_that_was_not_vacuumed_for_long(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
