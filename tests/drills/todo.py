@@ -12,8 +12,4 @@ TODO: dict[str, str] = {
     "eternaltwin: runner clock ahead then killed": "clocks",
     "eternaltwin: runner clock behind": "clocks",
     "eternaltwin: overflowed backoff": "due times far ahead",
-    "tasker: deploy without a worker": "no_worker explains stale_soon",
-    "tasker: queue dropped": "a queue that does not exist",
-    "tasker: typo in a namespace": "no_worker explains stale_soon",
-    "tasker: overflowed backoff": "due times far ahead",
 }

@@ -463,7 +463,7 @@ async def test_healthy_tasks_have_no_findings(tasker_db: TaskerDb, data: Data) -
 async def test_the_demo_has_every_finding(demo: TaskerDb) -> None:
     found = await demo.findings()
     assert (found.skipped_findings, found.capped) == ((), ())
-    # tests/queries/tasker/test_late.py has the others. The demo's tasks were picked up until now: that excludes not_picked_up.
+    # tests/queries/tasker/test_late.py has the others. Tasks were picked up until now: that excludes not_picked_up.
     other = {"workers_behind", "not_picked_up", "can_never_continue", "still_blocked", "overdue", "hidden_message"}
     other |= {"time_ahead", "due_far_ahead", "schedule_missed"}
     assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings} - other

@@ -9,6 +9,7 @@ import pytest
 from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.step_history import (
+    StepHistory,
     claimed,
     complete,
     enqueued,
@@ -53,6 +54,10 @@ async def test_workers_that_run_but_cannot_keep_up(tasker_db: TaskerDb, data: Da
     data.message(made, "check_return", age=20 * MINUTE)
     other = data.task("sync_erp", ago=20 * MINUTE, age=HOUR, steps={"pull_erp": enqueued(20 * MINUTE)})
     data.message(other, "pull_erp", age=20 * MINUTE)
+    long = StepHistory(
+        past=(("pending", HOUR), ("enqueued", 1300.0), ("in_progress", 30.0)), attempts=1, at_work=True, tried=30
+    )
+    data.task("fulfil_order", ago=60, steps={"validate_cart": long})
     data.task("fulfil_order", ago=60, steps={"validate_cart": claimed(30)})
     await tasker_db.write(data)
     space = "SELECT 'tasker/namespace:' || task_namespace_uuid FROM task_namespaces WHERE name = $1"

@@ -30,13 +30,20 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
 (SELECT 'step:' || h.workflow_step_uuid AS id, extract(epoch FROM h.at)::float8 AS since,
         jsonb_build_object('queue', h.queue, 'enqueued', date_trunc('second', h.at)::text,
           'messages', coalesce(z.n, 0), 'task', h.task_uuid,
-          'there', CASE WHEN EXISTS (SELECT FROM queues q WHERE q.queue_name = h.queue) THEN 'the queue exists' ELSE 'the queue does not exist' END) AS evidence
-   FROM handed h LEFT JOIN sizes z ON z.queue_name = h.queue
+          'there', CASE WHEN k.known THEN 'the queue exists' ELSE 'the queue does not exist' END) AS evidence,
+        k.known AS suggest
+   FROM handed h
+   LEFT JOIN sizes z ON z.queue_name = h.queue
+  CROSS JOIN LATERAL (SELECT h.queue IN (SELECT q.queue_name FROM queues q) AS known) AS k
   WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND coalesce(z.n, 0) < 2000
     AND h.queue NOT IN (SELECT u.queue_name FROM unread_queues u)
   ORDER BY h.at, h.workflow_step_uuid
   LIMIT $3::int)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR EXISTS (SELECT FROM sizes z WHERE z.n = 2000)
+SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR EXISTS (SELECT FROM sizes z WHERE z.n = 2000)
+UNION ALL
+SELECT u.*, NULL FROM (
+SELECT NULL::text, NULL::float8, NULL::jsonb WHERE false
 \ir ../parts/unread.sql
+) AS u

@@ -1,22 +1,23 @@
 -- Find templates whose tasks were requested at regular intervals and are not any more. The interval is the median of those
--- between the newest tasks. The longest interval seen is allowed, so pauses of the schedule itself are no finding.
+-- between the newest tasks. The longest interval seen is allowed, so pauses of the schedule itself are no finding. Most of
+-- the tasks have run.
 -- kinds: template
 -- $1 ids text[]: restrict to these local ids; NULL for all
 -- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- Index: tasks_pkey backwards, at most 2,000 tasks.
 WITH recent AS MATERIALIZED (
-  SELECT t.named_task_uuid, t.created_at FROM :"schema".tasks t ORDER BY t.task_uuid DESC LIMIT 2000
+  SELECT t.named_task_uuid, t.created_at, t.complete FROM :"schema".tasks t ORDER BY t.task_uuid DESC LIMIT 2000
 ),
 gaps AS MATERIALIZED (
-  SELECT r.named_task_uuid, r.created_at,
+  SELECT r.named_task_uuid, r.created_at, r.complete,
          extract(epoch FROM r.created_at - lag(r.created_at) OVER (PARTITION BY r.named_task_uuid ORDER BY r.created_at))::float8 AS gap
     FROM recent r WHERE isfinite(r.created_at)
 ),
 periods AS MATERIALIZED (
   SELECT g.named_task_uuid, count(g.gap) AS n, max(g.created_at) AS last, max(g.gap) AS longest,
          percentile_cont(0.5) WITHIN GROUP (ORDER BY g.gap) AS period
-    FROM gaps g GROUP BY g.named_task_uuid HAVING count(g.gap) >= 5
+    FROM gaps g GROUP BY g.named_task_uuid HAVING count(g.gap) >= 6 AND count(*) FILTER (WHERE g.complete) * 2 > count(*)
 ),
 regular AS (
   SELECT p.named_task_uuid

@@ -1,5 +1,6 @@
 -- Namespaces whose queue has messages that no worker has read for too long: never read, or not again after their time.
--- `claims` counts the steps of the namespace that workers claimed within the same time, among the newest 2,000 transitions.
+-- `claims` counts the steps of the namespace that workers claimed just now, among the newest 2,000 transitions. A queue is read
+-- in order, so a step that was enqueued later than the oldest message proves nothing.
 -- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), primary keys; claims are read only if a queue is late.
 spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
@@ -18,13 +19,20 @@ queues AS MATERIALIZED (
   HAVING min(m.since) < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8
 ),
 claimed AS MATERIALIZED (
-  SELECT DISTINCT x.workflow_step_uuid
-    FROM (SELECT x.workflow_step_uuid, x.to_state, x.created_at FROM :"schema".workflow_step_transitions x
+  SELECT x.workflow_step_uuid
+    FROM (SELECT x.workflow_step_uuid, x.to_state, x.created_at, x.workflow_step_transition_uuid AS key FROM :"schema".workflow_step_transitions x
            WHERE EXISTS (SELECT FROM late) ORDER BY x.workflow_step_transition_uuid DESC LIMIT 2000) AS x
    WHERE x.to_state = 'in_progress' AND x.created_at > now() - make_interval(secs => ($2::jsonb ->> 'no_worker')::float8)
+   ORDER BY x.key DESC LIMIT 200
+),
+sent AS MATERIALIZED (
+  SELECT x.workflow_step_uuid, extract(epoch FROM max(x.created_at))::float8 AS at FROM :"schema".workflow_step_transitions x
+   WHERE x.to_state = 'enqueued' AND x.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM claimed c))
+   GROUP BY x.workflow_step_uuid
 ),
 claimed_steps AS MATERIALIZED (
-  SELECT s.task_uuid FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM claimed c))
+  SELECT s.task_uuid, s.workflow_step_uuid FROM :"schema".workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM sent c))
 ),
 claimed_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM claimed_steps s))
@@ -32,7 +40,9 @@ claimed_tasks AS MATERIALIZED (
 claims AS MATERIALIZED (
   SELECT n.task_namespace_uuid, count(*) AS n
     FROM claimed_steps s
+    JOIN sent e ON e.workflow_step_uuid = s.workflow_step_uuid
     JOIN claimed_tasks t ON t.task_uuid = s.task_uuid
     JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN late l ON l.task_namespace_uuid = n.task_namespace_uuid AND e.at <= l.since + 60
    GROUP BY n.task_namespace_uuid
 )
