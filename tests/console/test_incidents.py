@@ -1,0 +1,95 @@
+"""Incidents on the screen and on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import asyncpg
+
+from tests.command import fetch, unstick
+from tests.console.tui_driver import run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+OVERDUE = "eternaltwin/overdue_timer"
+
+
+async def in_database(dsn: str, fill: Callable[[EternaltwinDb], Awaitable[object]]) -> None:
+    """Write rows over a connection that is closed afterwards."""
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    await fill(eternaltwin_db)
+    await eternaltwin_db.connection.close()
+
+
+async def three_overdue(eternaltwin_db: EternaltwinDb) -> list[str]:
+    """Add a healthy task and three with a timer that is long due."""
+    await eternaltwin_db.task(polled=0.5)
+    return [str(await eternaltwin_db.task(status="Blocked", timer=-6000)) for _ in range(3)]
+
+
+async def test_one_cause_is_one_line_and_an_action_is_about_all_its_nodes(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("2")
+        await tui.wait_for("overdue timer", "3 tasks", "W wake", "1 incident")
+        await tui.wait_for(lambda: len(tui.app.screen.targets()) == 3)  # type: ignore[attr-defined]
+        await tui.action("W")
+        await tui.wait_for("Will change 3 tasks")
+        await tui.press("W")
+        await tui.wait_for("3 changed", "Close")
+        await tui.press("enter")
+        await tui.wait_for("1 resolved")
+
+
+async def test_an_incident_unfolds_to_its_nodes(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("2")
+        await tui.wait_for("▸ 8 overdue timer")
+        await tui.press("right")
+        await tui.wait_for("▾ 8 overdue timer", lambda: tui.text.count("SendEmail v1") >= 3)
+        await tui.press("down", "enter")
+        await tui.wait_for("Why it is stuck")
+        await tui.press("escape")
+        await tui.wait_for("▾ 8 overdue timer")
+        await tui.press("left")
+        await tui.wait_for("▸ 8 overdue timer", lambda: "SendEmail v1" not in tui.text)
+        assert next(line for line in tui.text.splitlines() if line.startswith("▌")).startswith("▌▸ 8 overdue timer")
+
+
+async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    tasks = await three_overdue(eternaltwin_db)
+    holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "forgotten psql"})
+    await holder.execute("BEGIN")
+    await holder.execute("SELECT FROM task WHERE task_id = ANY ($1::uuid[]) FOR UPDATE", tasks)
+    async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
+        await tui.press("2")
+        await tui.wait_for("row locked", "forgotten psql", "explains 3 × overdue timer", "1 incident")
+        assert "W wake" not in tui.text
+        await holder.execute("ROLLBACK")
+        await tui.wait_for("8 overdue timer", "W wake", lambda: "row locked" not in tui.text)
+    await holder.close()
+
+
+def test_do_acts_on_all_nodes_of_an_incident(eternaltwin: str) -> None:
+    asyncio.run(in_database(eternaltwin, three_overdue))
+    (incident,) = unstick("stuck", "--json", dsn=eternaltwin).json["incidents"]
+    assert (incident["key"], incident["n"], incident["action"]) == (OVERDUE, 3, "wake")
+    answer = unstick("do", "wake", "--incident", OVERDUE, "--reason", "runner was down", "--yes", dsn=eternaltwin)
+    assert answer.code == 0
+    assert fetch(eternaltwin, "SELECT count(*) FROM task WHERE status = 'Available'") == [(4,)]
+    again = unstick("do", "wake", "--incident", OVERDUE, "--reason", "again", "--yes", dsn=eternaltwin)
+    assert again.code == 1
+    assert "There is no incident eternaltwin/overdue_timer now" in again.err
+
+
+def test_an_incident_and_ids_exclude_each_other(eternaltwin: str) -> None:
+    answer = unstick("do", "wake", "eternaltwin/task:1", "--incident", OVERDUE, "--reason", "x", dsn=eternaltwin)
+    assert answer.code == 2
