@@ -21,7 +21,7 @@ check: lint ## lint and the fast tests, in under a minute
 test: .venv/.dev ## all tests, on real servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-drills: .venv/.dev ## set up incidents on a real server; print what the console says about each (DRILLS=locked for some)
+drills: .venv/.dev ## set up incidents on a real server; print what the console says about each (DRILLS=estuary for some)
 	@$(BIN)/python -m tests.drills $(DRILLS)
 
 lint: .venv/.dev

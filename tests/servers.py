@@ -60,7 +60,8 @@ class PostgresServer(Server):
     __test__ = False
 
     def __init__(self, version: str = "18") -> None:
-        super().__init__(binaries=BINARIES[version] or wheel_binaries(), durable=True)
+        settings = {"max_prepared_transactions": "10"}
+        super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=settings, durable=True)
         self.version = int(version)
         self._numbers = itertools.count(1)
         self._templates: set[str] = set()

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from tests.drills import (
-    controls,
-    drills_agent_jobs,
-    drills_estuary,
-    drills_eternaltwin,
-    drills_locks,
-    drills_server,
-    drills_tasker,
-    drills_uni2work,
-)
+import importlib
+
 from tests.drills.drill import DRILLS
 
-__all__ = ["DRILLS", "MODULES"]
+__all__ = ["DRILLS"]
 
-MODULES = (
-    drills_eternaltwin,
-    drills_estuary,
-    drills_agent_jobs,
-    drills_uni2work,
-    drills_tasker,
-    drills_locks,
-    drills_server,
-    controls,
-)
+MODULES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker", "locks", "server")
+
+for module in MODULES:
+    importlib.import_module(f"tests.drills.drills_{module}")
+importlib.import_module("tests.drills.controls")

@@ -21,10 +21,12 @@ async def shown(
 
     ``watch``: seconds of samples before. ``limits`` replace thresholds of the findings about the server.
     """
-    readers = list(workspace.engines.values())
+    readers = workspace.engines.values()
     workspace.server_findings.settings |= limits or {}
     loop = asyncio.get_running_loop()
     until = loop.time() + watch
+    if watch:
+        await workspace.server_problems(())  # counters are compared with those of the first read
     while watch:
         for reader in readers:
             await reader.sample()

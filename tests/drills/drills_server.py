@@ -1,1 +1,316 @@
-"""Causes in this engine: none yet."""
+"""Causes outside of the engines' tables: roles, settings, foreign objects, server."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+
+from tests.drills.drill import drill
+from tests.drills.drills_locks import ENDS, LATE, begun
+from tests.drills.scene import Scene
+from tests.drills.surroundings import MINUTE
+
+NOW = {"idle_transaction": 0.0, "idle_suspected": 0.0, "old_transaction": 0.0, "advisory_idle": 0.0, "dead_rows": 100.0}
+
+
+async def fail(scene: Scene, engine: str, *causes: str) -> str:
+    """Let executors with late nodes meet the cause, and return their role."""
+    await LATE[engine](scene)
+    await scene.pass_time(30 * MINUTE)
+    for cause in causes:
+        await scene.sql(cause)
+    await scene.start()
+    await scene.sleep(1.0)
+    return scene.worker
+
+
+# Connected, and cannot work
+
+
+@drill("estuary", "privilege_missing", names=("UPDATE", "tasks"), most=1)
+async def worker_lost_update(scene: Scene) -> str:
+    await scene.sql(f"REVOKE UPDATE ON tasks FROM {scene.worker}")
+    return await fail(scene, "estuary")
+
+
+@drill("uni2work", "privilege_missing", names=("queued_job_id_seq",), most=1)
+async def worker_lost_the_sequence(scene: Scene) -> str:
+    """Instances can no longer queue jobs."""
+    await scene.sql(f"REVOKE ALL ON SEQUENCE queued_job_id_seq FROM {scene.worker}")
+    return await fail(scene, "uni2work")
+
+
+@drill("tasker", "privilege_missing", names=("pgmq",), most=1)
+async def worker_lost_the_queues(scene: Scene) -> str:
+    await scene.sql(f"REVOKE USAGE ON SCHEMA pgmq FROM {scene.worker}")
+    return await fail(scene, "tasker")
+
+
+@drill("eternaltwin", "privilege_missing", names=("DELETE", "task_timer"), most=1)
+async def worker_lost_delete(scene: Scene) -> str:
+    await scene.sql(f"REVOKE DELETE ON task_timer FROM {scene.worker}")
+    return await fail(scene, "eternaltwin")
+
+
+@drill("uni2work", "rows_hidden", names=("queued_job",), most=1)
+async def row_level_security_enabled(scene: Scene) -> str:
+    await scene.sql("ALTER TABLE queued_job ENABLE ROW LEVEL SECURITY")
+    return await fail(scene, "uni2work")
+
+
+@drill("estuary", "rows_hidden", names=("tasks", "tenants"), most=1)
+async def policy_for_another_role(scene: Scene) -> str:
+    await scene.sql("ALTER TABLE tasks ENABLE ROW LEVEL SECURITY")
+    await scene.sql("CREATE POLICY tenants ON tasks USING (current_user = 'tenant')")
+    return await fail(scene, "estuary")
+
+
+@drill("tasker", "role_setting", names=("statement_timeout",), most=1)
+async def statement_timeout_of_the_role(scene: Scene) -> str:
+    await scene.sql(f"ALTER ROLE {scene.worker} SET statement_timeout = '1ms'")
+    return await fail(scene, "tasker")
+
+
+@drill("uni2work", ("read_only_default", "role_setting"), names=("default_transaction_read_only",), most=1)
+async def read_only_role(scene: Scene) -> str:
+    await scene.sql(f"ALTER ROLE {scene.worker} SET default_transaction_read_only = on")
+    return await fail(scene, "uni2work")
+
+
+@drill("eternaltwin", "read_only_default", names=("default_transaction_read_only",), most=1)
+async def read_only_database(scene: Scene) -> str:
+    await scene.sql(f"ALTER DATABASE {scene.database} SET default_transaction_read_only = on")
+    await scene.sql("SET default_transaction_read_only = off")
+    await fail(scene, "eternaltwin")
+    return scene.database
+
+
+@drill("agent_jobs table", "role_kept_out", most=1)
+async def connection_limit_of_the_role(scene: Scene) -> str:
+    await scene.sql(f"ALTER ROLE {scene.worker} CONNECTION LIMIT 0")
+    return await fail(scene, "agent_jobs table")
+
+
+@drill("estuary", "role_kept_out", most=1)
+async def password_expired(scene: Scene) -> str:
+    await scene.sql(f"ALTER ROLE {scene.worker} VALID UNTIL '2020-01-01'")
+    return await fail(scene, "estuary")
+
+
+@drill("eternaltwin", "role_kept_out", most=1)
+async def role_without_connect(scene: Scene) -> str:
+    await scene.sql(f"REVOKE CONNECT ON DATABASE {scene.database} FROM PUBLIC")
+    return await fail(scene, "eternaltwin")
+
+
+@drill("estuary", "foreign_objects", names=("audit_tasks",), most=1)
+async def foreign_trigger_raises(scene: Scene) -> None:
+    await scene.sql(
+        "CREATE FUNCTION audit_tasks() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'audit is full'; END $$"
+    )
+    trigger = "CREATE TRIGGER audit_tasks BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION audit_tasks()"
+    await fail(scene, "estuary", trigger)
+
+
+@drill("uni2work", "foreign_objects", names=("only_small",), most=1)
+async def constraint_added_by_hand(scene: Scene) -> None:
+    constraint = "ALTER TABLE queued_job ADD CONSTRAINT only_small CHECK (lock_time IS NULL) NOT VALID"
+    await fail(scene, "uni2work", constraint)
+
+
+@drill("tasker", "foreign_objects", names=("mirror",), most=1)
+async def rule_on_a_table(scene: Scene) -> None:
+    await fail(scene, "tasker", "CREATE RULE mirror AS ON INSERT TO task_transitions DO INSTEAD NOTHING")
+
+
+@drill("tasker", ("advisory_lock", "foreign_objects"), names=("migrate",), most=2, actions=ENDS, limits=NOW)
+async def trigger_waits_for_an_advisory_lock(scene: Scene) -> None:
+    await scene.sql(
+        "CREATE FUNCTION migrate() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN new; END $$"
+    )
+    idle = await scene.session("migrate tool")
+    await idle.fetchval("SELECT pg_advisory_lock(4711)")
+    await LATE["tasker"](scene)
+    await scene.sql("CREATE TRIGGER migrate BEFORE INSERT ON task_transitions FOR EACH ROW EXECUTE FUNCTION migrate()")
+    await scene.start()
+    await scene.until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'advisory'")
+
+
+@drill("uni2work", "sequence_end", names=("queued_job_id_seq",), most=1)
+async def sequence_exhausted(scene: Scene) -> None:
+    """An old installation whose key is an integer."""
+    narrow, end = "ALTER SEQUENCE queued_job_id_seq AS integer", "SELECT setval('queued_job_id_seq', 2147483647)"
+    await fail(scene, "uni2work", narrow, end)
+
+
+@drill("estuary", "index_missing", names=("tasks",), most=1)
+async def index_dropped(scene: Scene) -> None:
+    await many(scene)
+    await scene.sql("DROP INDEX idx_tasks_ready_at")
+    await scene.start()
+
+
+@drill("estuary", "index_missing", names=("tasks",), most=1)
+async def index_invalid(scene: Scene) -> None:
+    """CREATE INDEX CONCURRENTLY was interrupted."""
+    await many(scene)
+    await scene.sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'idx_tasks_ready_at'::regclass")
+    await scene.start()
+
+
+async def many(scene: Scene) -> None:
+    """Add 40,000 idle tasks, because a scan of a small table is fast."""
+    await scene.sql(
+        "INSERT INTO tasks (task_id, task_type, inner_state, wake_at) SELECT id_generator(), 2,"
+        " json_build_object('note', repeat('x', 300)), now() + interval '5 hours' FROM generate_series(1, 40000)"
+    )
+    await scene.sql("ANALYZE tasks")
+
+
+# Sessions and transactions
+
+
+@drill("uni2work", "idle_transaction", actions=ENDS, most=1, limits=NOW)
+async def forgotten_begin_with_row_locks(scene: Scene) -> str:
+    """A colleague changed rows and went to lunch. Nothing is late yet."""
+    session, pid = await begun(scene)
+    await session.execute("UPDATE queued_job SET content = content WHERE id IN (SELECT min(id) FROM queued_job)")
+    return pid
+
+
+@drill("estuary", "vacuum_held_back", actions=ENDS, most=1, limits=NOW)
+async def old_transaction_and_a_bloated_table(scene: Scene) -> str:
+    report = await scene.session("report")
+    await report.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    await report.fetchval("SELECT count(*) FROM tenants")
+    await bloat(scene, "tasks", "wake_at")
+    return str(report.get_server_pid())
+
+
+@drill("tasker", "vacuum_held_back", actions=ENDS, most=1, limits=NOW)
+async def old_prepared_transaction_and_a_bloated_table(scene: Scene) -> str:
+    session, _ = await begun(scene)
+    await session.execute("CREATE TABLE transfer AS SELECT 1 AS id")
+    gid = f"transfer-{scene.database}"
+    await session.execute(f"PREPARE TRANSACTION '{gid}'")
+    await bloat(scene, "tasks", "priority")
+    return gid
+
+
+async def bloat(scene: Scene, table: str, column: str) -> None:
+    """Make many dead rows, and let the statistics know."""
+    await scene.sql(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
+    for _ in range(20):
+        await scene.sql(f"UPDATE {table} SET {column} = {column}")
+    await scene.sql("SELECT pg_stat_force_next_flush()")
+    await scene.sql(f"ALTER TABLE {table} RESET (autovacuum_enabled)")
+    await scene.start()
+
+
+@drill("estuary", "autovacuum_off", most=1)
+async def autovacuum_switched_off(scene: Scene) -> None:
+    await bloat(scene, "tasks", "wake_at")
+    await scene.sql("ALTER TABLE tasks SET (autovacuum_enabled = off)")
+
+
+@drill("agent_jobs table", "connections_used", alone=True, most=2)
+async def connections_used_up(scene: Scene) -> None:
+    """A pool of another program takes every connection.
+
+    Those that are reserved for superusers remain.
+    """
+    role = await scene.role("web", grants=False)
+    with_room = True
+    while with_room:
+        try:
+            await scene.session("web", role)
+        except asyncpg.TooManyConnectionsError:
+            with_room = False
+    await LATE["agent_jobs table"](scene)
+    await scene.pass_time(30 * MINUTE)
+    await scene.start()
+
+
+@drill("tasker", "commit_waits", names=("gone",), alone=True, most=1)
+async def synchronous_standby_gone(scene: Scene) -> None:
+    await LATE["tasker"](scene)
+    scene.server.sql("ALTER SYSTEM SET synchronous_standby_names = 'gone'")
+    await scene.sql("SET synchronous_commit = local")
+    scene.server.sql("SELECT pg_reload_conf()")
+    await scene.sleep(0.5)
+    await scene.start()
+    await scene.until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    await scene.sleep(4)
+    # The console itself reads only. The drill's end must not wait either.
+    scene.at_end("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+
+@drill("estuary", "standby", alone=True, most=1)
+async def console_on_a_standby(scene: Scene) -> None:
+    """The context names the old primary, which is a standby now."""
+    await LATE["estuary"](scene)
+    await scene.pass_time(30 * MINUTE)
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.standby)
+
+
+@drill("tasker", "notify_queue", alone=True, most=2)
+async def notify_queue_full(scene: Scene) -> None:
+    """A listener is idle in a transaction.
+
+    The server keeps every notification for it.
+    """
+    scene.server.sql("ALTER SYSTEM SET max_notify_queue_pages = 64")
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.halt)
+    await asyncio.to_thread(scene.server.start)
+    await scene.connect()
+    listener = await scene.session("listener")
+    await listener.execute("LISTEN pgmq_message_ready")
+    await listener.execute("BEGIN")
+    await listener.execute("SELECT 1")
+    for _ in range(80):
+        await scene.sql(
+            "DO $$ BEGIN FOR n IN 1..9 LOOP PERFORM pg_notify('other', n || repeat('x', 500)); END LOOP; END $$"
+        )
+    await scene.start()
+
+
+@drill("eternaltwin", "deadlocks", most=1, watch=4.0)
+async def deadlocks_in_a_row(scene: Scene) -> None:
+    """A batch of another program updates rows in another order than the runner's."""
+    tasks = await scene.rows.tasks(await scene.rows.jobs(2), status="Blocked", timer=900)
+    one, other = await scene.session("batch 1"), await scene.session("batch 2")
+
+    async def batches() -> None:
+        while True:
+            await asyncio.gather(cross(one, tasks), cross(other, tasks[::-1]))
+
+    scene.meanwhile(batches())
+    await scene.start()
+
+
+async def cross(session: asyncpg.Connection, tasks: list[object]) -> None:
+    try:
+        async with session.transaction():
+            await session.execute("SET LOCAL deadlock_timeout = '50ms'")
+            for task in tasks:
+                await session.execute("UPDATE task SET cpu_duration = cpu_duration WHERE task_id = $1", task)
+                await asyncio.sleep(0.15)
+    except asyncpg.DeadlockDetectedError:
+        pass
+    await session.execute("SELECT pg_stat_force_next_flush()")
+
+
+@drill("uni2work", ("idle_transaction", "row_locked", "table_locked"), actions=ENDS, most=2, limits=NOW)
+async def worker_hangs_in_its_transaction(scene: Scene) -> str:
+    """An instance waits for a remote server while its transaction holds a row."""
+    await scene.rows.jobs(6, age=40 * MINUTE)
+    hanging, pid = await begun(scene, "uni2work worker 2")
+    await hanging.execute("UPDATE queued_job SET lock_time = now() WHERE id IN (SELECT id FROM queued_job ORDER BY id)")
+    await scene.start()
+    await scene.until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    return pid

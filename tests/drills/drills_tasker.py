@@ -194,3 +194,40 @@ async def disk_full_in_steps(scene: Scene) -> None:
         scene.rows.task("nightly_report", state="blocked_by_failures", ago=20 * MINUTE, steps=steps)
     await scene.rows.write(scene.admin)
     await scene.start()
+
+
+@drill(NAME, "no_longer_polled", actions=("wake",), most=1)
+async def orchestrators_back_after_a_long_outage(scene: Scene) -> None:
+    """The poller ignores tasks that waited for more than an hour."""
+    steps = {"check_return": complete(2 * HOUR), "refund_card": pending(2 * HOUR)}
+    await add(scene, 7, "refund", state="waiting_for_dependencies", ago=80 * MINUTE, steps=steps)
+    await scene.start()
+
+
+@drill(NAME, "not_finalized", actions=("finalize",), most=1)
+async def orchestrator_killed_before_the_end(scene: Scene) -> None:
+    await add(scene, 5, "newsletter", state="waiting_for_dependencies", ago=20 * MINUTE, rest=complete(30 * MINUTE))
+    await scene.start()
+
+
+@drill(NAME, ("batch_stalled", "orphaned_claim"), actions=("release",), most=1)
+async def batch_hangs(scene: Scene) -> None:
+    checkpoint = {"cursor": 4200, "items_processed": 4200}
+    batch = claimed(55 * MINUTE, checkpoint=checkpoint, stamped=42 * MINUTE)
+    steps = {"select_readers": complete(2 * HOUR), "render": complete(HOUR), "deliver_batch": batch}
+    await add(scene, 1, "newsletter", ago=25 * MINUTE, steps=steps)
+    await scene.start()
+
+
+@drill(NAME, "cancelled_but_required", actions=("skip",), most=1)
+async def edge_to_a_step_of_another_task(scene: Scene) -> None:
+    """An import wrote an edge from a step of a cancelled task, which never completes."""
+    steps = {"check_return": cancelled(3 * HOUR)}
+    (other,) = await add(scene, 1, "refund", state="cancelled", ago=3 * HOUR, rest=cancelled(3 * HOUR), steps=steps)
+    (made,) = await add(scene, 1, "newsletter", state="waiting_for_dependencies", ago=40 * MINUTE)
+    await scene.sql(
+        "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
+        " VALUES ($1, $2, 'provides', now(), now())",
+        *(other.steps["check_return"], made.steps["select_readers"]),
+    )
+    await scene.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Coroutine
 from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
@@ -52,24 +53,41 @@ class Scene:
         self._working: asyncio.Task[None] | None = None
         self._waiting: list[asyncio.Task[Any]] = []
         self._roles: list[str] = []
+        self._last: list[str] = []
         self.errors: list[str] = []  # that the executors met
 
     async def __aenter__(self) -> Self:
         self.dsn = self.console_dsn = self.server.fresh(self.engine.name)
-        self.admin = await self.session("drill")
-        self.sql, self.value = self.admin.execute, self.admin.fetchval
+        await self.connect()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def connect(self) -> None:
+        """Open the drill's own session."""
+        self.admin = await self.session("drill")
+        self.sql, self.value = self.admin.execute, self.admin.fetchval
+
+    async def hang_up(self) -> None:
+        """End all sessions and statements that wait."""
         await self.stop()
         for task in self._waiting:
             task.cancel()
         await asyncio.gather(*self._waiting, return_exceptions=True)
+        for session in self._sessions:
+            session.terminate()
+        self._sessions.clear()
+
+    def at_end(self, *statements: str) -> None:
+        """Run these statements as superuser when the drill ends."""
+        self._last += statements
+
+    async def __aexit__(self, *_: object) -> None:
+        for statement in self._last:
+            self.server.sql(statement)
+        await self.stop()
         with contextlib.suppress(*CONNECTION_ERRORS):
             for gid in await self.admin.fetch("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"):
                 await self.sql(f"ROLLBACK PREPARED '{gid[0]}'")
-        for session in self._sessions:
-            session.terminate()
+        await self.hang_up()
         with contextlib.suppress(*CONNECTION_ERRORS):
             self.server.sql(f"DROP DATABASE IF EXISTS {self.database} WITH (FORCE)")
             for role in self._roles:
@@ -80,11 +98,10 @@ class Scene:
         return urlsplit(self.dsn).path.strip("/")
 
     async def fill(self) -> None:
-        """Insert the healthy surroundings and let the executors work for a moment."""
+        """Insert the healthy surroundings."""
         await self.engine.fill(self)
         self.worker = await self.role("worker")
         await self.sql("ANALYZE")
-        await self.work()
 
     # People and programs
 
@@ -110,7 +127,7 @@ class Scene:
     async def wait_in(self, session: Connection, sql: str, *values: Any) -> None:
         """Start a statement that will wait for a lock, and return when it does."""
         pid = session.get_server_pid()
-        self._waiting.append(asyncio.create_task(session.execute(sql, *values)))
+        self.meanwhile(session.execute(sql, *values))
         await self.until(f"SELECT count(*) > 0 FROM pg_locks WHERE pid = {pid} AND NOT granted")
 
     async def until(self, sql: str, seconds: float = 10.0) -> None:
@@ -121,16 +138,16 @@ class Scene:
             await asyncio.sleep(0.05)
         raise TimeoutError(sql)
 
-    # Executors
+    def meanwhile(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something until the drill ends."""
+        self._waiting.append(asyncio.create_task(work))
 
-    async def work(self, ticks: int = 6) -> None:
-        """Let executors work for some ticks, and end them properly."""
-        session = await self.session(f"{self.engine.name} worker", self.worker)
-        worker = self.engine.executor(session)
-        for _ in range(ticks):
-            await worker.tick()
-            await asyncio.sleep(0.01)
-        await session.close()
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        """Wait, for what only real time can bring."""
+        await asyncio.sleep(seconds)
+
+    # Executors
 
     async def start(self) -> None:
         """Start executors that run until the drill ends.

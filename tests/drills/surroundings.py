@@ -47,8 +47,8 @@ class EternaltwinAtWork:
     async def fill(self, scene: Scene) -> None:
         scene.rows = EternaltwinDb(scene.admin)
         data = EternaltwinData(1)
-        for number in range(12):
-            age = (2 + number) * MINUTE
+        for _ in range(12):
+            age = data.rng.uniform(2, 90) * MINUTE
 
             def child(job: UUID, parent: UUID, part: int, age: float = age) -> UUID:
                 state = {"phase": "FetchPage", "retries": 0, "parent": str(parent), "part": part}
