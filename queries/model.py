@@ -355,6 +355,11 @@ class LockSession(Record):
             return f"prepared transaction {self.gid}"
         return f"pid {self.pid} ({self.application or self.type or 'no name'}, role {self.role or '?'})"
 
+    @property
+    def target(self) -> str:
+        """Id of this session alone, for actions; "" if it has none or its start is hidden."""
+        return "" if self.pid is None or self.backend_start is None else f"{self.id}@{self.backend_start:.6f}"
+
 
 class RowHolder(Record):
     """A session that locks a row of a node; if not ``sure``, one of several that may."""

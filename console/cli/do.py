@@ -20,7 +20,7 @@ from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from console.text.pages.action import dry_run_page, result_page
 from console.text.spans import UNLIMITED, Spans
-from queries.actions import perform, unfinished
+from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import plan_versions
@@ -73,6 +73,8 @@ async def do(
             chosen = await _incident(workspace, incident)
             nodes, guarded = _of_incident(chosen, action)
             arguments = [*arguments, *_missing(chosen, action, arguments)]
+        if any(map(signals.is_session, nodes)):
+            return await _signal(target, workspace, action, nodes, str(reason), preview, yes, confirm)
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
         given = arguments_of(variants, arguments)
@@ -91,6 +93,26 @@ async def do(
         if done is None:
             return 1
     return _report(target, dry_run, done, gone, end)
+
+
+async def _signal(
+    target: Target,
+    workspace: Workspace,
+    action: str,
+    ids: Sequence[str],
+    reason: str,
+    preview: bool,
+    yes: bool,
+    confirm: str | None,
+) -> int:
+    """Cancel the statements of sessions, or end the sessions. Return the exit code."""
+    plan = signals.plan(action, ids)
+    dry_run = await perform.dry_run(workspace, plan, reason, {})
+    if preview:
+        output_for(target).page(dry_run, lambda cells: _page(dry_run, [plan.action], (), cells))
+        return exit_code(dry_run.results)
+    done, end = await _confirm_and_commit(target, workspace, [plan.action], dry_run, (), yes, confirm)
+    return 1 if done is None else _report(target, dry_run, done, (), end)
 
 
 async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:

@@ -317,10 +317,14 @@ class UnstickApp(App[None]):
         reader = self.session.reader(targets[0].id) if targets else None
         plan = plan_selection(reader, targets, key, self.action_keys[key])
         if isinstance(plan, Plan):
-            self._acting = True
-            self.run_worker(self._perform(self.front, plan), group="actions", exit_on_error=True)
+            self.start(plan)
         else:
             self.refuse(plan)
+
+    def start(self, plan: Plan) -> None:
+        if self.front is not None and not self._acting:
+            self._acting = True
+            self.run_worker(self._perform(self.front, plan), group="actions", exit_on_error=True)
 
     async def _perform(self, page: PageScreen, plan: Plan) -> None:
         from console.tui.screens.action import perform

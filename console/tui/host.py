@@ -7,6 +7,7 @@ from typing import Protocol
 from console.config import Context
 from console.model.session import Session
 from console.tui.keymap import Key
+from queries.actions.plan import Plan
 from queries.model import Node
 
 
@@ -37,6 +38,9 @@ class Host(Protocol):
 
     def refuse(self, why: str) -> None:
         """Open a dialog that says why a key does nothing."""
+
+    def start(self, plan: Plan) -> None:
+        """Open the dialogs of an action for the page in front, unless one is open."""
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""

@@ -1,7 +1,7 @@
 """Key tables as data: bindings, footer, palette and help are generated from them.
 
-Lower-case keys only read. Upper-case keys change the database; they come from the engines' actions. Every key has an
-id, by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
+Lower-case keys only read. Upper-case keys change the database; they come from the engines' actions, except those that
+signal a session. Every key has an id, by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
 """
 
 from __future__ import annotations
@@ -129,7 +129,11 @@ DETAIL = (
     *NODE,
 )
 
-BLOCKERS = (Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),)
+BLOCKERS = (
+    Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
+    Key("blockers.end", "E", "screen.signal('end_session')", "end session", "End the session at the root", 10),
+    Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel the root's statement", 11),
+)
 
 ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
 

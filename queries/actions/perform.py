@@ -22,10 +22,12 @@ from typing import Any
 
 import msgspec
 
+from queries.actions import signals
 from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.contract.loader import Engine
+from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.shared_sql import statement
 from queries.errors import (
@@ -74,6 +76,8 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapp
     Of more than 500 nodes, the first 500 are dry-run. Raises DatabaseError if the server cannot be queried.
     """
     _check_storable(reason, arguments)
+    if plan.label == LABEL:
+        return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
         await workspace.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
@@ -128,11 +132,19 @@ def bulk(
     outcome. ``bulk_list`` is that list if an earlier bulk is resumed. Raises DatabaseError if the list cannot be
     written.
     """
+    if dry_run.engine == LABEL:
+        return _signals(workspace, dry_run, operator)
     if bulk_list is None and len(dry_run.versions) > CHUNK:
         schema = workspace.engines[dry_run.engine].found.schema
         bulk_list = bulk_lists.create(workspace.bulks, workspace.server, schema, dry_run)
     pieces = _pieces(workspace, dry_run, operator)
     return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, bulk_list).steps()
+
+
+async def _signals(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> AsyncGenerator[Progress]:
+    _check_storable(dry_run.reason, dry_run.arguments)
+    total = len(dry_run.versions)
+    yield Progress(done=total, total=total, chunk=await signals.commit(workspace, dry_run, operator))
 
 
 async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...]:

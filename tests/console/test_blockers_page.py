@@ -31,3 +31,29 @@ async def test_x_names_the_session_that_locks_the_node(
         await tui.press("x")
         await tui.wait_for("No transaction in progress locks")
     await holder.close()
+
+
+async def test_the_session_at_the_root_is_ended_after_its_pid_is_typed(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(await eternaltwin_db.job(), status="Blocked", timer=-600)
+    holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "report"})
+    await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
+    pid = holder.get_server_pid()
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("right", "down", "x")
+        await tui.wait_for("idle in transaction")
+        await tui.press("E")
+        await tui.wait_for("End session: pid")
+        await tui.type("hangs")
+        await tui.press("enter")
+        await tui.wait_for("Will change 1 backend", f"type {pid}")
+        assert not holder.is_closed(), "the dry run sends no signal"
+        await tui.type(str(pid))
+        await tui.press("enter", "enter")
+        await tui.wait_for("1 changed")
+        await tui.press("enter")
+        await tui.wait_for("No transaction in progress locks")
+    gone = await eternaltwin_db.value("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid)
+    assert gone == 0

@@ -100,6 +100,8 @@ def _facts(found: Blockers, session: LockSession) -> Iterator[str]:
             "" if session.backend_start is None else f", connected since {formatting.instant(session.backend_start)}"
         )
         yield f"client {session.client or 'local'}{start}"
+    if session.target:
+        yield f"to end it: unstick do end_session {session.target} --reason ..."
     if session.query:
         yield f"{'last ' if session.state.startswith('idle') else ''}statement: {session.query}"
 

@@ -9,9 +9,12 @@ from console.text.pages.lines import BLANK, heading, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
+from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
+from console.tui.screens.prompt import PromptScreen
 from console.tui.widgets.line_view import LineView
-from queries.model import Blockers
+from queries.actions import signals
+from queries.model import Blockers, LockSession
 from queries.read.blockers import blockers
 
 
@@ -61,3 +64,36 @@ class BlockersScreen(PageScreen):
 
     def action_back(self) -> None:
         self.dismiss()
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id == "blockers.back" or bool(self._roots()))
+
+    def _roots(self) -> list[LockSession]:
+        """Sessions at the end of the chains. A prepared transaction has none."""
+        found = self._found
+        roots = [found.session(root_id) for root_id in found.root_ids] if found else []
+        return [root for root in roots if root is not None and root.pid is not None]
+
+    def action_signal(self, name: str) -> None:
+        """Cancel the statement of the root, or end its session.
+
+        Ask for the pid if there are several roots.
+        """
+        roots = self._roots()
+        if not roots:
+            self.host.refuse("No session is at the root of these locks.")
+        elif len(roots) == 1:
+            self._signal(name, str(roots[0].pid))
+        else:
+            prompt = PromptScreen(signals.ACTIONS[name].title, "Process id (pid) of the session", str(roots[0].pid))
+            self.app.push_screen(prompt, lambda pid: self._signal(name, pid or ""))
+
+    def _signal(self, name: str, pid: str) -> None:
+        sessions = self._found.sessions if self._found else ()
+        session = next((s for s in sessions if str(s.pid) == pid), None)
+        if session is None:
+            self.say(f"There is no session with the pid {pid} on this page." if pid else "Nothing was changed.", "warn")
+        elif session.backend_start is None:
+            self.host.refuse("The start of the session is hidden, so it cannot be guarded. The page names the GRANT.")
+        else:
+            self.host.start(signals.plan_session(name, session.id, session.name, session.backend_start))

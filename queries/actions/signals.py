@@ -1,0 +1,236 @@
+"""Actions on sessions: cancel the running statement, or end the session.
+
+A signal cannot be rolled back. So the dry run only reads the sessions, and the commit writes the audit log entry before
+it sends the signal. The guard, pid and start of the session, is in the statement that sends it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.actions.plan import Plan
+from queries.contract.server_spec import LABEL
+from queries.contract.spec import Action
+from queries.db.shared_sql import statement
+from queries.errors import DatabaseError, DeniedError, LostError
+from queries.model import AuditLogEntry, DryRun, Node, Outcome, Outcomes, Phase, Result, Risk, RowChange, Support
+from queries.workspace import Workspace
+from queries.write import audit_log, commit_status, transaction_mark
+
+KIND = "backend"
+MOST = 5  # sessions at a time: the statement waits for each of them to end
+TABLE = "pg_stat_activity"
+STALE = "the pid belongs to another session now"
+GONE = "the session has ended"
+LATER = "the signal was sent, but the session has not ended yet"
+UNRECORDED = "the signal was sent, but the connection broke before the audit log entry was confirmed"
+
+ACTIONS = {
+    "cancel_query": Action(
+        name="cancel_query",
+        key="K",
+        title="Cancel query",
+        kinds=(KIND,),
+        support=Support.NATIVE,
+        risk=Risk.HIGH,
+        confirm="typed",
+        effect="The running statement of the session is cancelled. Its transaction fails, and the session stays.",
+        next="A client in a transaction still holds its locks until it rolls back.",
+    ),
+    "end_session": Action(
+        name="end_session",
+        key="E",
+        title="End session",
+        kinds=(KIND,),
+        support=Support.NATIVE,
+        risk=Risk.HIGH,
+        confirm="typed",
+        effect="The session is ended and its transaction is rolled back. Cannot be undone.",
+        next="Its locks are free. The client gets an error; behind a pooler, the client of the next transaction may.",
+    ),
+}
+
+
+def is_session(node_id: str) -> bool:
+    """Return True for the id of a session, ``server/backend:PID``."""
+    return node_id.startswith(f"{LABEL}/{KIND}:")
+
+
+def plan(name: str, ids: Iterable[str]) -> Plan:
+    """Plan an action on sessions.
+
+    An id may end in ``@`` and the start of the session, as the blockers page prints it. Raises DatabaseError.
+    """
+    action = ACTIONS.get(name)
+    if action is None:
+        raise DatabaseError(f"{name} is not an action for a session; there is {' and '.join(ACTIONS)}.")
+    parts = [node_id.partition("@") for node_id in ids]
+    versions = {node_id: started for node_id, _, started in parts}
+    wrong = next((i for i in versions if not (is_session(i) and i.partition(":")[2].isdecimal())), None)
+    if wrong is not None or len(versions) > MOST:
+        why = f"{wrong!r} is not a session (expected {LABEL}/{KIND}:PID)" if wrong else f"More than {MOST} sessions"
+        raise DatabaseError(f"{why}.", "Nothing was changed.")
+    return Plan(label=LABEL, name=name, actions={KIND: action}, versions=versions)
+
+
+def plan_session(name: str, session_id: str, title: str, backend_start: float) -> Plan:
+    """Plan an action on one session that the operator selected on a screen."""
+    version = f"{backend_start:.6f}"
+    node = Node(engine=LABEL, id=session_id, kind=KIND, title=title, phase=Phase.RUNNING, version=version)
+    return msgspec.structs.replace(plan(name, [f"{session_id}@{version}"]), nodes=(node,), key=ACTIONS[name].key)
+
+
+async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
+    """Read the sessions and return what would be signalled. Raises DatabaseError."""
+    rows = await targets(workspace, plan.versions)
+    versions = {i: version or (rows[i]["started"] or "" if i in rows else "") for i, version in plan.versions.items()}
+    results = [
+        Result(id=i, outcome=outcome, why=why)
+        for i in plan.versions
+        for outcome, why in [_outcome(workspace, plan.name, rows.get(i), versions[i])]
+    ]
+    changed = [r.id for r in results if r.outcome is Outcome.CHANGED]
+    return DryRun(
+        engine=LABEL,
+        action=plan.name,
+        reason=reason,
+        arguments={},
+        results=tuple(results),
+        changes=tuple(_change(plan.name, i, rows[i]) for i in changed),
+        versions=versions,
+        row_digests={},
+        at=max((row["now"] for row in rows.values()), default=0.0) or time.time(),
+        audit_log=workspace.audit_log_place,
+    )
+
+
+async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
+    """Signal the sessions of the dry run that are still the same.
+
+    Errors become outcomes.
+    """
+    skipped = [r for r in dry_run.results if r.outcome is not Outcome.CHANGED]
+    ids = [i for i in dry_run.versions if i not in {r.id for r in skipped}]
+    try:
+        results, xid = await _send(workspace, dry_run, ids, operator) if ids else ([], None)
+    except LostError as error:
+        results, xid = [Result(id=i, outcome=Outcome.UNKNOWN, why=error.line) for i in ids], None
+    except DatabaseError as error:
+        outcome = Outcome.DENIED if isinstance(error, DeniedError) else Outcome.REFUSED
+        results, xid = [Result(id=i, outcome=outcome, why=error.line) for i in ids], None
+    sent = {r.id for r in results if r.outcome is Outcome.CHANGED}
+    return Outcomes(
+        results=tuple(sorted([*skipped, *results], key=lambda r: r.id)),
+        changes=tuple(c for c in dry_run.changes if c.id in sent),
+        xid=xid,
+        audit_log=workspace.audit_log_place if sent else None,
+    )
+
+
+async def _send(
+    workspace: Workspace, dry_run: DryRun, ids: Sequence[str], operator: audit_log.Operator
+) -> tuple[list[Result], str | None]:
+    """Record the intent, send the signals, record the outcome."""
+    file = workspace.audit_log_file
+    values = {"ids": [i.partition(":")[2] for i in ids], "versions": [dry_run.versions[i] for i in ids]}
+    intent = [Result(id=i, outcome=Outcome.CHANGED) for i in ids]
+    async with workspace.database.writing() as transaction:
+        mark = await transaction_mark.read_mark(transaction)
+        entry = _entry(workspace, dry_run, operator, mark, intent)
+        if file is None:  # fails now if the role may not write it, before a signal is sent
+            await transaction.control("SAVEPOINT intent")
+            await audit_log.append(transaction, entry)
+        else:
+            file.append(entry, intended=True)
+        rows = await transaction.rows(statement(dry_run.action), values)
+        done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
+        results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
+        final = msgspec.structs.replace(entry, results=tuple(results))
+        if file is None:
+            await transaction.control("ROLLBACK TO SAVEPOINT intent")
+            if done:
+                await audit_log.append(transaction, final)
+        status = await commit_status.send_commit(transaction)
+    if file is not None:
+        file.append(final, intended=False)
+    if status != commit_status.COMMITTED:
+        results = [msgspec.structs.replace(r, why=UNRECORDED) if r.outcome is Outcome.CHANGED else r for r in results]
+    return results, mark.xid
+
+
+def _sent(session_id: str, action: str, done: bool | None) -> Result:
+    """Return the outcome of one session.
+
+    ``done`` is the server's answer, None if the guard did not match.
+    """
+    if done is None:
+        why = "the session has ended, or its statement has" if action == "cancel_query" else f"{GONE}, or {STALE}"
+        return Result(id=session_id, outcome=Outcome.STALE, why=why)
+    if not done and action == "cancel_query":
+        return Result(id=session_id, outcome=Outcome.GONE, why=f"the server could not send the signal: {GONE}")
+    return Result(id=session_id, outcome=Outcome.CHANGED, why="" if done else LATER)
+
+
+async def targets(workspace: Workspace, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the rows of ``signal_targets.sql`` by id. Raises DatabaseError."""
+    async with workspace.database.reading() as transaction:
+        rows = await transaction.rows(statement("signal_targets"), {"ids": [i.partition(":")[2] for i in ids]})
+    return {f"{LABEL}/{row['id']}": row for row in rows}
+
+
+def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, version: str) -> tuple[Outcome, str]:
+    """Return the expected outcome for a session, and why it is skipped."""
+    role = workspace.server.role
+    if why := "this console is read-only" if workspace.read_only else workspace.database.why_read_only():
+        return Outcome.REFUSED, why
+    if row is None:
+        return Outcome.GONE, GONE
+    if row["started"] is None:
+        return Outcome.DENIED, f"the role {role} may not see when the session began. GRANT pg_monitor TO {role}"
+    if row["started"] != version:
+        return Outcome.STALE, STALE
+    if row["own"]:
+        return Outcome.REFUSED, "this is a connection of this console"
+    if not row["may"]:
+        why = "only a superuser may" if row["superuser"] else f"it needs GRANT pg_signal_backend TO {role}"
+        return Outcome.DENIED, f"the role {role} may not signal it: {why}"
+    if row["type"] != "client backend":
+        return Outcome.REFUSED, f"it is not a client's session but a process of the server: {row['type']}"
+    if action == "cancel_query" and row["state"] != "active":
+        return Outcome.REFUSED, f"no statement is running ({row['state']}). Ending the session releases its locks"
+    return Outcome.CHANGED, ""
+
+
+def _change(action: str, session_id: str, row: Mapping[str, Any]) -> RowChange:
+    """Return a session as a changed row: without its statement, or deleted."""
+    before = msgspec.json.decode(row["row"])
+    after = None if action == "end_session" else {**before, "statement": None}
+    return RowChange(id=session_id, table=TABLE, key=session_id.partition(":")[2], before=before, after=after)
+
+
+def _entry(
+    workspace: Workspace,
+    dry_run: DryRun,
+    operator: audit_log.Operator,
+    mark: transaction_mark.TransactionMark,
+    results: Sequence[Result],
+) -> AuditLogEntry:
+    return AuditLogEntry(
+        id=audit_log.entry_id(),
+        at=mark.at,
+        role=workspace.server.role,
+        os_user=operator.os_user,
+        host=operator.host,
+        engine=LABEL,
+        schema="",
+        action=dry_run.action,
+        reason=dry_run.reason,
+        arguments={},
+        xid=mark.xid,
+        results=tuple(results),
+        changes=dry_run.changes,
+    )
