@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from queries.workspace import Workspace
-from tests.db.uni2work import DEAD, LABEL, LIVE, Uni2workDb
+from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
+from tests.queries.builders import reader
 from tests.queries.incident_groups import incidents_of
 
 
@@ -43,3 +44,62 @@ async def test_skipped_jobs_of_a_kind_are_one_incident(uni2work_db: Uni2workDb, 
     assert not shown
     assert (skipped.n, skipped.action) == (4, "cancel")
     assert (throttled.n, throttled.action) == (5, "refill")
+
+
+async def test_a_few_late_jobs_without_any_sign_of_workers(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    """Cancelling is not suggested: nothing shows that the jobs are at fault."""
+    for n in range(3):
+        await uni2work_db.job({"job": "help-request", "n": n}, age=300)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    (overdue,) = shown.pop("overdue")
+    assert not shown
+    assert (overdue.n, overdue.action) == (3, None)
+    await uni2work_db.cron({"job": "prune-invitations"}, age=60)
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
+
+
+async def test_jobs_that_were_queued_later_and_are_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.job({"job": "help-request"}, age=300)
+    await uni2work_db.jobs(3, age=60)
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"overdue"}
+    await uni2work_db.sql("DELETE FROM queued_job WHERE id = (SELECT min(id) + 1 FROM queued_job)")
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
+
+
+async def test_times_ahead_of_the_clock(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = await uni2work_db.job(age=-7200, creator=OTHER)
+    held = await uni2work_db.job({"job": "x"}, age=10, held=-7200, held_by=OTHER)
+    entry = await uni2work_db.cron({"job": "prune-invitations"}, age=-7200, instance=OTHER)
+    bucket = await uni2work_db.bucket("inject-files", 7, age=-7200)
+    await uni2work_db.cron({"job": "y"}, age=-20)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    one, other = sorted(shown.pop("time_ahead"), key=lambda i: i.n)
+    assert not shown
+    assert [f.node_id for f in one.findings] == [bucket]
+    ids = {uni2work_db.id(job), uni2work_db.id(held), uni2work_db.id(entry, "cron")}
+    assert {f.node_id for f in other.findings} == ids
+    for node_id in (*ids, bucket):
+        again = await reader(uni2work_workspace, LABEL).findings([node_id])
+        assert [(f.node_id, f.code) for f in again.found] == [(node_id, "time_ahead")]
+
+
+async def test_a_job_locked_before_it_was_created(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    await uni2work_db.job({"job": "x"}, age=10, held=200, held_by=LIVE)
+    await uni2work_db.job({"job": "y"}, age=170, held=200, held_by=LIVE)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    (incident,) = shown.pop("impossible_times")
+    assert (incident.n, set(shown)) == (1, set())
+
+
+async def test_a_schedule_that_stopped(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    for n in range(8):
+        await uni2work_db.cron({"job": "synchronise-ldap", "iteration": n}, age=(n + 3) * 3600)
+        await uni2work_db.cron({"job": "prune-files", "iteration": n}, age=(n + 1.5) * 3600)
+        await uni2work_db.cron({"job": "sheet-inactive", "sheet": n}, age=(n + 2) ** 2 * 3600)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    (incident,) = shown.pop("schedule_missed")
+    assert not shown
+    assert incident.findings[0].evidence["period"] == "01:00:00"
+    assert "synchronise-ldap" in incident.sentence

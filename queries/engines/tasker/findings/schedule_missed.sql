@@ -27,7 +27,7 @@ regular AS (
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 )
 (SELECT 'template:' || p.named_task_uuid AS id, extract(epoch FROM p.last)::float8 AS since,
-        jsonb_build_object('template', n.name, 'period', date_trunc('second', make_interval(secs => p.period))::text, 'seen', p.n + 1,
+        jsonb_build_object('template', n.name, 'period', date_trunc('second', make_interval(secs => round(p.period)))::text, 'seen', p.n + 1,
           'last', date_trunc('second', p.last)::text, 'silent', date_trunc('second', now() - p.last)::text) AS evidence
    FROM periods p
    JOIN :"schema".named_tasks n ON n.named_task_uuid = p.named_task_uuid

@@ -1,4 +1,5 @@
--- Oldest rows (head) and whether workers take any of them (flow).
+-- Oldest rows (head) and whether workers take any of them (flow). `taken`: newest sign that an instance took some job: a
+-- lock, or a cron job that it executed. Successful jobs leave no row, so `gone` counts the ids that are missing.
 head AS MATERIALIZED (
   SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
          q.lock_instance IS NULL AND q.lock_time IS NULL
@@ -6,6 +7,11 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), flow AS (
   SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
-         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest
+         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest,
+         (SELECT max(c."time") FROM (SELECT c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT 1000) AS c WHERE c."time" <= now()) AS executed,
+         CASE WHEN count(*) < ($2::jsonb ->> 'head')::float8 THEN max(id) END AS last
     FROM head
+), placed AS (
+  SELECT h.*, f.last - h.id - count(*) OVER (ORDER BY h.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gone
+    FROM head h CROSS JOIN flow f
 )
