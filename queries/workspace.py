@@ -181,10 +181,18 @@ class Workspace:
     def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
         """Group findings of the engines and of the server by cause, worst first.
 
-        ``capped``: engine label and code of findings of which more exist than were read.
+        ``capped``: engine label and code of findings of which more exist than were read. An incident of a whole engine
+        that does no work also says what the sessions do that may be its workers.
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
-        return grouping.incidents(findings, {**specs, LABEL: {f.code: f for f in server_spec().findings}}, capped)
+        grouped = grouping.incidents(findings, {**specs, LABEL: {f.code: f for f in server_spec().findings}}, capped)
+        return tuple(map(self._with_sessions, grouped))
+
+    def _with_sessions(self, incident: Incident) -> Incident:
+        doing = self.server_findings.doing(incident.engine)
+        if not doing or incident.code not in server_spec().groups["standstill"]:
+            return incident
+        return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
 
     async def renew(self) -> None:
         """Read the server's facts again.

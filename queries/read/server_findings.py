@@ -7,6 +7,7 @@ reads an engine's tables, so the cost does not depend on their size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -20,6 +21,9 @@ from queries.db.shared_sql import statement
 from queries.errors import readable
 from queries.model import Finding, Findings, Record, SkippedFinding
 from queries.read import incidents, sentence
+
+# Seconds for which the findings of a part are kept.
+KEPT = {"catalog": 5.0, "statistics": 5.0}
 
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
@@ -60,6 +64,15 @@ class Counters(Record):
     labels: tuple[str, ...]
 
 
+class Part(Record):
+    """Content of one part, as it was read at a time."""
+
+    at: float
+    found: tuple[Finding, ...] = ()
+    skipped: tuple[SkippedFinding, ...] = ()
+    sessions: tuple[WorkerSessions, ...] = ()
+
+
 class ServerFindings:
     """Reader of the findings about one server.
 
@@ -73,45 +86,56 @@ class ServerFindings:
         self._spec = server_spec()
         self.settings = dict(self._spec.settings)
         self._read = 0.0  # time of the last read by the server's clock
-        self._sessions: list[WorkerSessions] = []
-        self._counters: list[Counters] = []  # not yet in the history
+        self._asked: dict[str, str] = {}
+        self._kept: dict[str, Part] = {}
         self._history: list[tuple[float, Counters]] = []
         self._codes = {spec.code: spec for spec in self._spec.findings}
 
     async def findings(self) -> Findings:
-        """Read the findings of all parts; a part that fails is in ``skipped_findings``."""
-        found: list[Finding] = []
-        skipped: list[SkippedFinding] = []
-        left = list(self._spec.parts) if self.engines else []
-        values = {
+        """Read the findings of all parts; a part that fails is in ``skipped_findings``.
+
+        The catalog and the statistics are read every few seconds only; their findings are kept in between.
+        """
+        asked = {
             "args": msgspec.json.encode({"engines": [*map(_declared, self.engines)], "tools": TOOLS}).decode(),
             "settings": msgspec.json.encode(self.settings).decode(),
         }
+        if asked != self._asked:
+            self._asked, self._kept = asked, {}
 
         async def read(transaction: Transaction, part: str) -> None:
-            rows = await transaction.rows(server_statement(part), values)
+            rows = await transaction.rows(server_statement(part), asked)
             with readable(f"{part}.sql"):
-                for row in rows:
-                    self._take(row, found, skipped)
+                self._kept[part] = self._part(rows, at)
 
         def failed(part: str, why: str) -> None:
-            skipped.extend(
-                SkippedFinding(engine=LABEL, code=code, why=why, failed=True) for code in self._spec.parts[part]
-            )
+            codes = self._spec.parts[part]
+            skipped = (SkippedFinding(engine=LABEL, code=code, why=why, failed=True) for code in codes)
+            self._kept[part] = Part(at=-inf, skipped=tuple(skipped))
 
-        self._sessions, self._counters = [], []
         async with self.database.reading() as transaction:
             at = float((await transaction.rows(statement("now"), {}))[0]["now"])
+            left = [part for part in self._spec.parts if self.engines and not self._is_fresh(part, at)]
             await in_turn(transaction, left, read, failed)
         while left:
             async with self.database.reading() as transaction:
                 await in_turn(transaction, left, read, failed)
-        found += self._counted(at)
-        return Findings(found=tuple(sorted(found, key=incidents.rank)), at=at, skipped_findings=tuple(skipped))
+        self._read = at
+        parts = self._kept.values()
+        found = [finding for part in parts for finding in part.found] + self._counted()
+        return Findings(
+            found=tuple(sorted(found, key=incidents.rank)),
+            at=at,
+            skipped_findings=tuple(each for part in parts for each in part.skipped),
+        )
+
+    def _is_fresh(self, part: str, at: float) -> bool:
+        kept = self._kept.get(part)
+        return kept is not None and 0 <= at - kept.at < KEPT.get(part, 0.0)
 
     def sessions(self, label: str) -> tuple[WorkerSessions, ...]:
         """Return the sessions that may be workers of an engine, as of the last read."""
-        return tuple(each for each in self._sessions if label in each.engines)
+        return tuple(each for part in self._kept.values() for each in part.sessions if label in each.engines)
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -126,17 +150,20 @@ class ServerFindings:
         connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
         return f"{connected}; {'the newest' if n > 1 else 'it'} {newest.doing(self._read)} (inferred)."
 
-    def _take(self, row: Mapping[str, Any], found: list[Finding], skipped: list[SkippedFinding]) -> None:
-        """Add a row to the findings, the sessions, or the counters."""
-        evidence = msgspec.json.decode(row["evidence"])
-        if row["code"] == "worker_session":
-            self._sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
-        elif row["code"] == "counters":
-            self._counters.append(Counters(**evidence, labels=tuple(row["affects"] or ())))
-        elif row["id"] is None:
-            skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
-        else:
-            found.append(self._finding(self._codes[row["code"]], row, evidence))
+    def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
+        """Return the findings, sessions and counters of a part's rows."""
+        found, skipped, sessions = [], [], []
+        for row in rows:
+            evidence = msgspec.json.decode(row["evidence"])
+            if row["code"] == "worker_session":
+                sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
+            elif row["code"] == "counters":
+                self._history.append((at, Counters(**evidence, labels=tuple(row["affects"] or ()))))
+            elif row["id"] is None:
+                skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
+            else:
+                found.append(self._finding(self._codes[row["code"]], row, evidence))
+        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions))
 
     def _finding(self, spec: FindingSpec, row: Mapping[str, Any], evidence: dict[str, Any]) -> Finding:
         return Finding(
@@ -153,23 +180,19 @@ class ServerFindings:
             suspected=row["suspected"],
         )
 
-    def _counted(self, at: float) -> list[Finding]:
-        """Compare the counters with those of earlier reads and return what has risen."""
-        self._read = at
-        for now in self._counters:
-            self._history = [
-                (then, each)
-                for then, each in self._history
-                if each.reset == now.reset and at - self.settings["deadlock_window"] <= then < at
-            ]
-            self._history.append((at, now))
-            since, first = self._history[0]
-            n = now.deadlocks - first.deadlocks
-            if n >= self.settings["deadlocks"]:
-                evidence = {"n": n, "window": f"{at - since:.0f} s"}
-                row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
-                return [self._finding(self._codes["deadlocks"], row, evidence)]
-        return []
+    def _counted(self) -> list[Finding]:
+        """Compare the counters with earlier ones and return what has risen."""
+        if not self._history:
+            return []
+        at, now = self._history[-1]
+        oldest = at - self.settings["deadlock_window"]
+        self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
+        since, first = self._history[0]
+        n = now.deadlocks - first.deadlocks
+        if n < self.settings["deadlocks"]:
+            return []
+        row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
+        return [self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})]
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:

@@ -494,9 +494,9 @@ async def test_deadlocks_are_counted_between_two_reads(
         await waits
         await other.execute("ROLLBACK")
     await one.execute("SELECT pg_stat_force_next_flush()")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(20):
         while not (read := (await reader.findings()).found):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.5)
     assert [each.code for each in read] == ["deadlocks"]
     assert read[0].sentence.startswith("2 deadlocks in ")
 
@@ -527,6 +527,30 @@ async def test_a_worker_says_what_it_does(
     assert (
         reader.doing("eternaltwin") == f"A session of role {role} (runner) is connected; it is idle for 0 s (inferred)."
     )
+
+
+async def test_the_catalog_is_read_every_few_seconds(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
+) -> None:
+    reader = server_findings(workspace, table_locked=0)
+    assert (await reader.findings()).found == ()
+    server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
+    await session(eternaltwin, "BEGIN; LOCK TABLE task IN SHARE MODE")
+    assert [each.code for each in (await reader.findings()).found] == ["table_locked"], "sessions are read each time"
+    async with asyncio.timeout(20):
+        while len((await reader.findings()).found) < 2:
+            await asyncio.sleep(0.5)
+
+
+async def test_a_part_that_fails_costs_only_its_own_findings(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str
+) -> None:
+    server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
+    reader = server_findings(workspace)
+    reader.settings["table_locked"] = 1e308  # no interval
+    read = await reader.findings()
+    assert [each.code for each in read.found] == ["autovacuum_off"]
+    assert "table_locked" in {each.code for each in read.skipped_findings if each.failed}
 
 
 @pytest.mark.slow
