@@ -163,9 +163,9 @@ async def test_a_locked_table_costs_its_own_engine_alone(all_engines: str, lock:
 
 
 def engines(command: str, answer: Answer) -> set[str]:
-    """Return the labels of the engines in the answer."""
+    """Return the labels of the engines in the answer, without "server"."""
     if command == "engines":
         return {s["label"] for s in answer.json["engines"] if s["counts"]}
     if command == "dead":
         return {part["engine"] for part in answer.json["dead"] if part["dead_letters"]}
-    return {each["engine"] for each in (answer.json["nodes"] if command == "tree" else answer.found)}
+    return {each["engine"] for each in (answer.json["nodes"] if command == "tree" else answer.found)} - {"server"}
