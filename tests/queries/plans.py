@@ -23,6 +23,7 @@ import msgspec
 from queries.contract.loader import Engine
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Script, Transaction
+from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from queries.statement import Statement
 
@@ -168,6 +169,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
     await note("sample", reader.sample())
     for kind, ids in kinds.items():
         await note(f"{len(ids)} {kind}s", reader.nodes(ids))
+        await note(f"rows of {kind}s", blockers(reader.database, {reader.label: reader}, ids))
         await note(f"findings of {kind}s", reader.findings(ids))
         await note(f"detail of a {kind}", reader.detail(ids[0]))
         for text in (ids[0], reader.local(ids[0]).partition(":")[2][:1]):

@@ -13,14 +13,15 @@ import pytest
 
 from queries.actions import perform
 from queries.contract.server_spec import LABEL, server_spec
-from queries.model import Blockers, Finding, LockSession, Outcome, Proof
+from queries.model import Blockers, Finding, LockSession, Outcome, Proof, split_id
 from queries.read.blockers import ENDED, STANDBY, blockers, row_locked
 from queries.read.incidents import incidents
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, why
-from tests.servers import PostgresServer, both_versions
+from tests.servers import PostgresServer, all_engines_database, both_versions
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 LOCK = "SELECT FROM task WHERE task_id = $1 FOR UPDATE"
@@ -428,3 +429,54 @@ async def test_a_locked_table_costs_only_its_engine(
     await sessions.holding(task, "LOCK TABLE task IN ACCESS EXCLUSIVE MODE")
     found = await row_locked(workspace.database, workspace.engines, late(eternaltwin_db, task))
     assert [(s.engine, s.code, s.failed) for s in found.skipped_findings] == [("eternaltwin", "row_locked", True)]
+
+
+# All engines
+
+KINDS = {  # kinds whose nodes have rows
+    "agent_jobs": {"job"},
+    "estuary": {"task"},
+    "eternaltwin": {"job", "task"},
+    "tasker": {"task", "step", "dead_letter", "message"},
+    "uni2work": {"job", "cron", "bucket"},
+}
+
+
+async def nodes_of(engine: Reader) -> set[str]:
+    """Return the nodes of the first pages, two levels down."""
+    found = {node.id: node for node in (*(await engine.roots()).nodes, *(await engine.live()).nodes)}
+    found |= {letter.node.id: letter.node for letter in (await engine.dead()).dead_letters}
+    for _ in range(3):
+        for parent in [i for i in found if (kind := engine.engine.kind(split_id(i)[1])) and kind.children]:
+            found |= {node.id: node for node in (await engine.children(parent, page=10, allow_scan=True)).nodes}
+            if len(found) > 600:
+                break
+    return set(found)
+
+
+async def test_the_rows_of_each_kind_of_node_are_read(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = await all_engines_database(server)
+    workspace = await opened(dsn, tmp_path)
+    sessions = Sessions(dsn)
+    holder = await sessions.begin("report")
+    tables = await holder.fetch(
+        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+    )
+    queue = await holder.fetchval("SELECT queue_name FROM pgmq.meta ORDER BY queue_name LIMIT 1")
+    number = await holder.fetchval("SELECT * FROM pgmq.send($1, '{}')", queue)
+    await holder.execute("COMMIT; BEGIN")
+    for (table,) in tables:
+        await holder.execute(f"SELECT FROM {table} FOR UPDATE")
+    for label, engine in workspace.engines.items():
+        ids = await nodes_of(engine)
+        ids |= {f"tasker/message:{queue}/{number}"} if label == "tasker" else set()
+        found = await read(workspace, *sorted(ids))
+        assert {h.session_id for h in found.holders} == {f"server/backend:{holder.get_server_pid()}"}, label
+        assert all(h.sure for h in found.holders)
+        held = {h.node_id for h in found.holders}
+        assert held == {i for i in ids if split_id(i)[1] in KINDS[label]}
+        assert {split_id(i)[1] for i in held} == KINDS[label]
+    await sessions.close()
+    await workspace.close()
+    server.drop(dsn)
