@@ -285,11 +285,11 @@ SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
   FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgenabled IN ('D', 'R') AND t.own -> 'triggers' ? (t.name || '.' || g.tgname)
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.
-SELECT 'index_missing', 'table:' || i.label || '.' || i.name, NULL,
+SELECT CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,
        jsonb_build_object('label', i.label, 'table', i.name, 'kind', i.kind, 'ddl', i.ddl,
          'state', CASE WHEN bool_or(i.indexrelid IS NOT NULL) THEN 'is not valid (' || string_agg(DISTINCT i.indexrelid::regclass::text, ', ') || ')'
                        ELSE 'does not exist' END),
-       CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN ARRAY[i.label] ELSE '{}' END, false
+       ARRAY[i.label], false
   FROM indexed i
  GROUP BY i.label, i.kind, i.name, i.ddl, i.relpages, i.columns
 HAVING NOT bool_or(i.valid)

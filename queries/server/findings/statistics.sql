@@ -81,9 +81,9 @@ SELECT 'vacuum_late', 'table:' || t.label || '.' || t.name, extract(epoch FROM t
    AND coalesce(t.vacuumed, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'vacuum_late')::float8)
    AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.relid = t.oid)
 UNION ALL
-SELECT 'sequence_end', 'sequence:' || u.label || '.' || u.name, NULL,
+SELECT CASE WHEN u.last >= u.most THEN 'sequence_used_up' ELSE 'sequence_end' END, 'sequence:' || u.label || '.' || u.name, NULL,
        jsonb_build_object('label', u.label, 'sequence', u.name, 'table', u."table", 'left', greatest(u.most - u.last, 0)),
-       CASE WHEN u.last >= u.most THEN ARRAY[u.label] ELSE '{}' END, false
+       ARRAY[u.label], false
   FROM used u WHERE u.last >= u.most * ($2::jsonb ->> 'sequence_used')::numeric
 UNION ALL
 SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %'), l.labels,

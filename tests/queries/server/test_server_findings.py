@@ -404,11 +404,9 @@ async def test_a_missing_or_invalid_index(server: PostgresServer, workspace: Wor
     )
     invalid = (await found(workspace))["index_missing"]
     assert "is not valid (public.task__available_polled_at__idx)" in invalid.sentence
-    assert invalid.affects == (), "a scan of a small table is as fast"
     server.sql("DROP INDEX task__available_polled_at__idx", eternaltwin)
-    missing = (await found(workspace, large_pages=0))["index_missing"]
-    assert "does not exist" in missing.sentence
-    assert missing.affects == ("eternaltwin",)
+    assert "does not exist" in (await found(workspace))["index_missing"].sentence
+    assert "a scan of a large table" in (await found(workspace, large_pages=0))["dequeue_scan"].sentence
 
 
 DEAD = {"old_transaction": 0, "dead_rows": 10}
@@ -455,9 +453,8 @@ async def test_a_sequence_near_its_end(server: PostgresServer, uni2work_workspac
     server.sql("SELECT setval('queued_job_id_seq', 9223372036854775806)", dsn)
     near = (await found(uni2work_workspace))["sequence_end"]
     assert "queued_job_id_seq has 1 values left" in near.sentence
-    assert near.affects == (), "INSERTs still work"
     server.sql("SELECT setval('queued_job_id_seq', 9223372036854775807)", dsn)
-    assert (await found(uni2work_workspace))["sequence_end"].affects == ("uni2work",)
+    assert (await found(uni2work_workspace))["sequence_used_up"].affects == ("uni2work",)
 
 
 async def test_a_notify_queue_that_fills(own_server: PostgresServer, session: Session, tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""The findings about the server."""
+
+from __future__ import annotations
+
+import pytest
+
+from queries.contract import loader
+from queries.contract.server_spec import server_spec, server_statement
+
+SPEC = server_spec()
+CODES = [spec.code for spec in SPEC.findings]
+REPORTED = [code for codes in SPEC.parts.values() for code in codes]
+
+
+def test_each_finding_has_one_name() -> None:
+    assert [spec.title.lower().replace(" ", "_").replace("-", "_") for spec in SPEC.findings] == CODES
+
+
+def test_each_finding_belongs_to_one_part() -> None:
+    assert sorted(REPORTED) == sorted(set(CODES) - {"row_locked"})
+
+
+@pytest.mark.parametrize("part", SPEC.parts)
+def test_a_part_reports_its_findings(part: str) -> None:
+    text = server_statement(part).text
+    assert [code for code in SPEC.parts[part] if f"'{code}'" not in text and code != "deadlocks"] == []
+
+
+def test_rules_name_findings_of_the_engines() -> None:
+    known = {finding.code for engine in loader.builtin() for finding in engine.spec.findings}
+    assert {code for codes in SPEC.groups.values() for code in codes} - known == set()
+    assert {code for spec in SPEC.findings for rule in spec.explains for code in rule.findings} - known == set()
