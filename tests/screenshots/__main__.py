@@ -93,14 +93,15 @@ async def play(tui: TuiDriver) -> None:
     await tui.wait_for("▾ shop", "▸ fulfil_order")
     await tui.press("down", "right")
     await tui.wait_for("▾ fulfil_order", "blocked by failures")
-    keep(tui, "five")
+    keep(tui, "engines")
     await tui.press("3")
-    await tui.wait_for("dead letters in", "never enter the dead-letter queue")
-    await tui.press(*["down"] * 4)
-    await tui.wait_for("E Resolve dead letter")
+    await tui.wait_for("dead letters in")
+    while "E Resolve dead letter" not in tui.text or "▸" not in under(tui):
+        await tui.press("down")
+        await tui.pilot.pause()
     await tui.press("right")
-    await tui.wait_for("▾")
-    keep(tui, "desk")
+    await tui.wait_for(lambda: "▾" in under(tui))
+    keep(tui, "dead_letters")
 
     await tui.press("question_mark")
     await tui.wait_for("Keys everywhere")
@@ -114,6 +115,11 @@ async def down_to(tui: TuiDriver, title: str) -> None:
         before = tui.text
         await tui.press("down")
         await tui.wait_for(lambda before=before: tui.text != before)
+
+
+def under(tui: TuiDriver) -> str:
+    """Return the line under the cursor."""
+    return next((line for line in tui.text.splitlines() if line.startswith("▌")), "")
 
 
 def keep(tui: TuiDriver, name: str) -> None:
