@@ -36,6 +36,8 @@ async def play(tui: TuiDriver) -> None:
     await tui.press("2")
     await down_to(tui, "lost wakeup")
     await tui.wait_for("W Wake")
+    await tui.press("right", "down")
+    await tui.wait_for(lambda: under(tui).lstrip("▌ ").startswith("lost wakeup"), "W Wake")
     keep(tui, "stuck")
 
     await tui.press("o")
@@ -69,9 +71,9 @@ async def play(tui: TuiDriver) -> None:
     await tui.wait_for("Reason, for the audit log")
     await tui.type("timer long past")
     await tui.press("enter")
-    await tui.wait_for("W apply to 1")
+    await tui.wait_for("W apply to ")
     await tui.press("W")
-    await tui.wait_for("1 changed", "transaction")
+    await tui.wait_for(" changed", "transaction")
     await tui.press("enter", "4")
     await tui.wait_for("timer long past", "children are done")
     keep(tui, "audit")
@@ -111,7 +113,7 @@ async def play(tui: TuiDriver) -> None:
 async def down_to(tui: TuiDriver, title: str) -> None:
     """Put the list's cursor on the first row with this title."""
     await tui.press("home")
-    while not re.search(f"^▌ *{title}", tui.text, re.MULTILINE):
+    while not re.search(rf"^▌[ ▸▾]*(\d )?{title}", tui.text, re.MULTILINE):
         before = tui.text
         await tui.press("down")
         await tui.wait_for(lambda before=before: tui.text != before)
