@@ -5,6 +5,7 @@ The console may report nothing worse than a minor line.
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from console.demo.estuary import kinds
@@ -144,7 +145,7 @@ async def some_jobs_fail(scene: Scene) -> None:
     await scene.start()
 
 
-@control("agent_jobs table", overrides={"agent_jobs": {"profile": "table"}})
+@control("agent_jobs table")
 async def one_long_job(scene: Scene) -> None:
     """A job runs for 25 minutes while others come and go."""
     agent, user, _ = scene.engine.agents[5]
@@ -252,3 +253,84 @@ async def key_locks_of_another_application(scene: Scene) -> None:
 @control("uni2work")
 async def key_locks_on_jobs(scene: Scene) -> None:
     await shared_locks_of_foreign_keys(scene, "uni2work")
+
+
+# Other users of the same database
+
+
+async def backup_running(scene: Scene, table: str) -> None:
+    """A dump reads every table in one old snapshot."""
+    dump = await scene.session("pg_dump")
+    await dump.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    await dump.fetchval(f"SELECT count(*) FROM {table}")
+    await healthy(scene)
+
+
+async def vacuum_running(scene: Scene, table: str) -> None:
+    """A session has the table lock of VACUUM and of CREATE INDEX CONCURRENTLY."""
+    vacuum, _ = await begun(scene, "vacuum")
+    await vacuum.execute(f"LOCK TABLE {table} IN SHARE UPDATE EXCLUSIVE MODE")
+    await scene.start()
+    await scene.sleep(3.5)
+
+
+async def roles_that_only_read(scene: Scene, table: str) -> None:
+    """A dashboard, a former worker without privileges, and a role of another program."""
+    for prefix in ("dashboard", "former_worker", "shop"):
+        role = await scene.role(prefix, grants=False)
+        await scene.sql(f"GRANT SELECT ON {table} TO {role}")
+        session = await scene.session(prefix, role)
+        await session.fetchval(f"SELECT count(*) FROM {table}")
+    await healthy(scene)
+
+
+async def settings_that_do_no_harm(scene: Scene, table: str) -> None:
+    """Limits that no statement of the workers reaches."""
+    for setting in ("statement_timeout = '5min'", "lock_timeout = '1min'", "work_mem = '32MB'"):
+        await scene.sql(f"ALTER ROLE {scene.worker} SET {setting}")
+    await scene.sql(f"ALTER ROLE {scene.worker} CONNECTION LIMIT 50")
+    await scene.sql(f"ALTER ROLE {scene.worker} VALID UNTIL '2099-01-01'")
+    await scene.sql(f"ALTER TABLE {table} SET (autovacuum_vacuum_scale_factor = 0.01)")
+    await healthy(scene)
+
+
+async def audit_trigger_that_works(scene: Scene, table: str) -> None:
+    """A trigger of the company writes each change to another table."""
+    await scene.sql("CREATE TABLE audit (at timestamptz DEFAULT now(), row text)")
+    await scene.sql(f"GRANT INSERT ON audit TO {scene.worker}")
+    await scene.sql(
+        "CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN INSERT INTO public.audit (row) VALUES (left(new::text, 99)); RETURN new; END $$"
+    )
+    await scene.sql(f"CREATE TRIGGER audit AFTER INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION audit()")
+    await healthy(scene)
+
+
+async def index_of_the_company(scene: Scene, table: str) -> None:
+    """An index that the engine does not know, and one that failed to build."""
+    column = await scene.value(f"SELECT attname FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum = 1")
+    await scene.sql(f"CREATE INDEX ours ON {table} ({column})")
+    await scene.sql(f"CREATE INDEX ours_ccnew ON {table} ({column})")
+    await scene.sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ours_ccnew'::regclass")
+    await healthy(scene)
+
+
+TABLES = {
+    "eternaltwin": "task",
+    "estuary": "tasks",
+    "agent_jobs table": "jobs",
+    "uni2work": "queued_job",
+    "tasker": "task_transitions",
+}
+OTHERS = (
+    backup_running,
+    vacuum_running,
+    roles_that_only_read,
+    settings_that_do_no_harm,
+    audit_trigger_that_works,
+    index_of_the_company,
+)
+
+for name, table in TABLES.items():
+    for other in OTHERS:
+        control(name, name=other.__name__.replace("_", " "))(partial(other, table=table))

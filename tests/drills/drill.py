@@ -102,8 +102,9 @@ async def run(asked: Drill, server: PostgresServer) -> Result:
             named = await asyncio.wait_for(asked.cause(scene), 120)
             if asked.control and scene.errors:
                 raise RuntimeError(f"the executors are not healthy: {scene.errors[0]}")
+            overrides = asked.overrides or getattr(scene.engine, "overrides", {})
             workspace = await Workspace.open(
-                scene.console_dsn, asked.overrides, file=Path(folder) / "audit_log.jsonl", **scene.console
+                scene.console_dsn, overrides, file=Path(folder) / "audit_log.jsonl", **scene.console
             )
             try:
                 incidents = await asyncio.wait_for(shown(workspace, asked.watch, asked.limits), 60 + asked.watch)

@@ -11,7 +11,6 @@ from tests.drills.scene import Scene
 from tests.drills.surroundings import HOUR, MINUTE
 
 NAME, TABLE = "agent_jobs", "agent_jobs table"
-PROFILE = {"agent_jobs": {"profile": "table"}}
 GATEWAY = "Request to https://llm.example/v1 failed: 503 Service Unavailable (request {})"
 
 
@@ -92,7 +91,7 @@ async def disk_full(scene: Scene) -> None:
     await jobs.tick()
 
 
-@drill(TABLE, "active_too_long", actions=("release",), most=1, overrides=PROFILE)
+@drill(TABLE, "active_too_long", actions=("release",), most=1)
 async def executor_killed_by_the_kernel(scene: Scene) -> None:
     """One executor held four jobs; another one goes on."""
     await scene.start()
@@ -103,7 +102,7 @@ async def executor_killed_by_the_kernel(scene: Scene) -> None:
         await scene.rows.job("active", **times, agent=agent, user=user, number=number)
 
 
-@drill(TABLE, "queue_stalled", most=1, overrides=PROFILE)
+@drill(TABLE, "queue_stalled", most=1)
 async def all_executors_killed(scene: Scene) -> None:
     for n in range(20):
         agent, user, _ = scene.engine.agents[n % 5]

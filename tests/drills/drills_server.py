@@ -6,12 +6,16 @@ import asyncio
 
 import asyncpg
 
+from console.demo.engine import connect
+from console.demo.run import SQL as SETUP
+from console.demo.uni2work import Uni2work
+from tests.db.uni2work import Uni2workDb
 from tests.drills.drill import drill
 from tests.drills.drills_locks import ENDS, LATE, begun
 from tests.drills.scene import Scene
-from tests.drills.surroundings import MINUTE
+from tests.drills.surroundings import HOUR, MINUTE
 
-NOW = {"idle_transaction": 0.0, "idle_suspected": 0.0, "old_transaction": 0.0, "advisory_idle": 0.0, "dead_rows": 100.0}
+NOW = {"idle_transaction": 0.0, "idle_suspected": 0.0, "old_transaction": 1.0, "advisory_idle": 0.0, "dead_rows": 100.0}
 
 
 async def fail(scene: Scene, engine: str, *causes: str) -> str:
@@ -104,7 +108,7 @@ async def role_without_connect(scene: Scene) -> str:
     return await fail(scene, "eternaltwin")
 
 
-@drill("estuary", "foreign_objects", names=("audit_tasks",), most=1)
+@drill("estuary", ("foreign_objects", "writes_refused"), names=("audit_tasks",), most=1)
 async def foreign_trigger_raises(scene: Scene) -> None:
     await scene.sql(
         "CREATE FUNCTION audit_tasks() RETURNS trigger LANGUAGE plpgsql AS"
@@ -114,13 +118,13 @@ async def foreign_trigger_raises(scene: Scene) -> None:
     await fail(scene, "estuary", trigger)
 
 
-@drill("uni2work", "foreign_objects", names=("only_small",), most=1)
+@drill("uni2work", ("foreign_objects", "writes_refused"), names=("only_small",), most=1)
 async def constraint_added_by_hand(scene: Scene) -> None:
     constraint = "ALTER TABLE queued_job ADD CONSTRAINT only_small CHECK (lock_time IS NULL) NOT VALID"
     await fail(scene, "uni2work", constraint)
 
 
-@drill("tasker", "foreign_objects", names=("mirror",), most=1)
+@drill("tasker", ("foreign_objects", "writes_refused"), names=("mirror",), most=1)
 async def rule_on_a_table(scene: Scene) -> None:
     await fail(scene, "tasker", "CREATE RULE mirror AS ON INSERT TO task_transitions DO INSTEAD NOTHING")
 
@@ -208,6 +212,7 @@ async def bloat(scene: Scene, table: str, column: str) -> None:
     await scene.sql("SELECT pg_stat_force_next_flush()")
     await scene.sql(f"ALTER TABLE {table} RESET (autovacuum_enabled)")
     await scene.start()
+    await scene.sleep(1.0)
 
 
 @drill("estuary", "autovacuum_off", most=1)
@@ -314,3 +319,92 @@ async def worker_hangs_in_its_transaction(scene: Scene) -> str:
     await scene.start()
     await scene.until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
     return pid
+
+
+# Two engines in one database
+
+
+async def add_uni2work(scene: Scene) -> None:
+    """Add a second engine with late jobs, and without instances, in a schema of its own."""
+    second = await connect(scene.dsn, "uni2work")
+    await second.execute(SETUP["schema"])
+    await Uni2work().install(second)
+    await Uni2workDb(second).jobs(20, age=40 * MINUTE)
+    await second.execute("ANALYZE")
+    await second.close()
+
+
+@drill("eternaltwin", "read_only_default", most=1)
+async def read_only_database_of_two_engines(scene: Scene) -> str:
+    await add_uni2work(scene)
+    await scene.sql(f"ALTER DATABASE {scene.database} SET default_transaction_read_only = on")
+    await scene.sql("SET default_transaction_read_only = off")
+    await fail(scene, "eternaltwin")
+    return scene.database
+
+
+@drill("estuary", ("type_not_served", "no_workers"), most=3)
+async def host_of_all_workers_down(scene: Scene) -> None:
+    """One line for each engine: the database does not show that they share a host."""
+    await add_uni2work(scene)
+    await scene.start()
+    await scene.stop()
+    await scene.pass_time(HOUR)
+
+
+# Innocent bystanders: the workers are gone, and something else looks guilty
+
+
+async def killed(scene: Scene, engine: str) -> None:
+    """Let executors work, kill them, and let time pass with late nodes."""
+    await scene.start()
+    await scene.stop()
+    await LATE[engine](scene)
+    await scene.pass_time(40 * MINUTE)
+
+
+@drill("eternaltwin", "runner_silent", most=1)
+async def runner_killed_beside_an_audit_trigger(scene: Scene) -> None:
+    await scene.sql("CREATE TABLE audit (at timestamptz DEFAULT now(), row text)")
+    await scene.sql(
+        "CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN INSERT INTO public.audit (row) VALUES (left(new::text, 99)); RETURN new; END $$"
+    )
+    await scene.sql(f"GRANT INSERT ON audit TO {scene.worker}")
+    await scene.sql("CREATE TRIGGER audit AFTER UPDATE ON task FOR EACH ROW EXECUTE FUNCTION audit()")
+    await killed(scene, "eternaltwin")
+
+
+@drill("estuary", "type_not_served", most=3)
+async def executors_killed_beside_an_idle_transaction(scene: Scene) -> None:
+    """A colleague holds the row of a task that is not due."""
+    task = await scene.rows.task(2, state={}, wake=9 * HOUR)
+    session, _ = await begun(scene)
+    await session.execute(f"SELECT 1 FROM tasks WHERE task_id = '{task}' FOR UPDATE")
+    await killed(scene, "estuary")
+
+
+@drill("uni2work", "no_workers", most=2)
+async def instances_killed_beside_a_role_without_privileges(scene: Scene) -> None:
+    role = await scene.role("old_application", grants=False)
+    await scene.sql(f"GRANT SELECT, INSERT ON queued_job TO {role}")
+    await scene.session("uni2work exporter", role)
+    await killed(scene, "uni2work")
+
+
+@drill("tasker", ("no_orchestrator", "no_worker", "not_picked_up"), most=3)
+async def workers_killed_beside_a_policy_that_shows_all_rows(scene: Scene) -> None:
+    await scene.sql("ALTER TABLE task_transitions ENABLE ROW LEVEL SECURITY")
+    await scene.sql("CREATE POLICY everyone ON task_transitions USING (true) WITH CHECK (true)")
+    await killed(scene, "tasker")
+
+
+@drill("agent_jobs table", ("queue_stalled", "overdue"), most=2)
+async def executors_killed_beside_a_waiting_session(scene: Scene) -> None:
+    """Sessions of another program wait for each other."""
+    await scene.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    holder, _ = await begun(scene, "shop")
+    waiter, _ = await begun(scene, "shop")
+    await holder.execute("UPDATE customer SET id = id")
+    await scene.wait_in(waiter, "UPDATE customer SET id = id")
+    await killed(scene, "agent_jobs table")

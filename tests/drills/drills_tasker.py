@@ -219,7 +219,7 @@ async def batch_hangs(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "cancelled_but_required", actions=("skip",), most=1)
+@drill(NAME, ("can_never_continue", "cancelled_but_required"), actions=(None, "skip"))
 async def edge_to_a_step_of_another_task(scene: Scene) -> None:
     """An import wrote an edge from a step of a cancelled task, which never completes."""
     steps = {"check_return": cancelled(3 * HOUR)}

@@ -112,6 +112,8 @@ class AgentJobsAtWork:
 class PolledAgentJobs(AgentJobsAtWork):
     """Jobs of six agents that an executor takes from the table."""
 
+    overrides = {"agent_jobs": {"profile": "table"}}
+
     def executor(self, connection: Connection) -> Worker:
         return _Polling(connection, self.agents)
 
