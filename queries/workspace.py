@@ -9,11 +9,21 @@ from pathlib import Path
 import msgspec
 
 from queries.contract import loader
-from queries.contract.detect import Declined, detect, detection_queries, expected, trust_query, unsafe
+from queries.contract.detect import (
+    LOCKED,
+    Declined,
+    Detection,
+    detect,
+    detection_queries,
+    expected,
+    trust_query,
+    unsafe,
+)
 from queries.contract.loader import Engine
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
+from queries.db import blockers
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
@@ -135,7 +145,7 @@ class Workspace:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         detection = detect(self._known, catalog, types, doubts, self._schema)
         state = audit_log.State(**there)
-        self.declined, self.locked = detection.declined, detection.locked
+        self.declined, self.locked = await self._named(detection), detection.locked
         before = {reader.found.full: reader for reader in self.engines.values()}
         self.engines = {}
         for found in detection.found:
@@ -159,6 +169,17 @@ class Workspace:
             f"The table unstick.audit_log is not used: {doubt}." if doubt else _CLOSED.format(role=self.server.role)
         )
         self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
+
+    async def _named(self, detection: Detection) -> tuple[Declined, ...]:
+        """Return the declined schemas, with the sessions whose locks are the reason."""
+        if not any(each.why.startswith(LOCKED) for each in detection.declined):
+            return detection.declined
+        asked = BatchedQuery(statement("blockers"), {"query": " ".join(sorted(detection.locked))})
+        line = blockers.describe((await self.database.batch([asked]))[0], self.server.role).rstrip(".")
+        return tuple(
+            msgspec.structs.replace(each, why=f"{each.why}: {line}") if each.why.startswith(LOCKED) else each
+            for each in detection.declined
+        )
 
     @property
     def bulks(self) -> Path:

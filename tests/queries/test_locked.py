@@ -123,6 +123,7 @@ async def test_detection_waits_for_no_lock(server: PostgresServer, lock: Lock, t
     workspace = await opened(dsn, tmp_path)
     assert workspace.locked == {"jobs"}
     assert [(d.engine, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
+    assert f"pid {holder.get_server_pid()} (migrator, role postgres) locks jobs" in workspace.declined[0].why
     await holder.execute("ROLLBACK")
     await workspace.detect(renew=True)
     assert list(workspace.engines) == ["agent_jobs"]
