@@ -325,7 +325,7 @@ async def worker_hangs_in_its_transaction(scene: Scene) -> str:
 
 
 async def add_uni2work(scene: Scene) -> None:
-    """Add a second engine with late jobs, and without instances, in a schema of its own."""
+    """Add a second engine in its own schema, with late jobs and without instances."""
     second = await connect(scene.dsn, "uni2work")
     await second.execute(SETUP["schema"])
     await Uni2work().install(second)
