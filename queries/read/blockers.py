@@ -184,7 +184,7 @@ async def _sessions(
             sessions.setdefault(_id(row), LockSession(id=_id(row), gid=row["gid"], since=row["prepared"]))
     every = read[0]["all_waiting"] if read else 0
     return Blockers(
-        at=float(read[0]["now"]) if read else 0.0,
+        at=float((read or await transaction.rows(statement("now"), {}))[0]["now"]),  # only prepared ones: no rows
         holders=tuple(_holders(rows, asked, sessions)),
         waiters=tuple(dict.fromkeys(_id(row) for row in rows if row["how"] == "waits" and _id(row) in sessions)),
         sessions=tuple(sessions.values()),

@@ -23,7 +23,6 @@ TODO: dict[str, str] = {
     "eternaltwin: row locked by two with shared locks": "runner_silent names no late nodes whose rows are locked",
     "eternaltwin: row locked in a released savepoint": "runner_silent names no late nodes whose rows are locked",
     "eternaltwin: row locked by a prepared transaction": "runner_silent names no late nodes whose rows are locked",
-    "estuary: row locked by a prepared transaction": "the prepared holder is not found",
     "agent_jobs table: row locked": "completion_not_recorded is no symptom of locked rows",
     "agent_jobs table: row locked at depth 3": "completion_not_recorded is no symptom of locked rows",
     "agent_jobs table: row locked by two with shared locks": "completion_not_recorded is no symptom of locked rows",
