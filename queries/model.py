@@ -344,6 +344,7 @@ class LockSession(Record):
     query: str = ""  # begin of its current or last statement
     hidden: bool = False
     tables: tuple[str, ...] = ()  # of engines, which it changes or locks
+    engines: tuple[str, ...] = ()  # labels of these engines
     waits_for: str = ""
     waits_since: float | None = None
     blocked_by: tuple[str, ...] = ()  # ids
@@ -354,6 +355,11 @@ class LockSession(Record):
         if self.pid is None:
             return f"prepared transaction {self.gid}"
         return f"pid {self.pid} ({self.application or self.type or 'no name'}, role {self.role or '?'})"
+
+    @property
+    def waits_for_row(self) -> bool:
+        """True if it waits for a row that another transaction locks."""
+        return self.waits_for.startswith("a row")
 
     @property
     def target(self) -> str:

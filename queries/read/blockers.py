@@ -22,7 +22,7 @@ from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.statement import Statement
 
-CODE = "row_locked"
+CODE, WAITS = "row_locked", "session_waits"
 SYMPTOMS = {"late", "locked"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
@@ -67,11 +67,12 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
 
 
 async def row_locked(database: Database, readers: Readers, found: Iterable[Finding]) -> Findings:
-    """Return the findings ``row_locked`` of nodes that are late or locked.
+    """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: the findings that say so. One statement, and a second one only if a row is locked. Raises LostError and
-    UnreachableError only.
+    ``found``: findings of the engines. Without any, nothing is read. The rows of nodes that are late or locked take one
+    statement, the sessions another one. Raises LostError and UnreachableError only.
     """
+    found = tuple(found)
     ids = _symptomatic(readers, found)
     left = [] if _standby(database) else [asked] if (asked := _asked(readers, ids)) else []
     parts: list[Blockers] = []
@@ -94,6 +95,15 @@ async def row_locked(database: Database, readers: Readers, found: Iterable[Findi
             await in_turn(transaction, left, read, failed)
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
+    if found and not _standby(database):
+        try:
+            async with database.reading() as transaction:
+                sessions = await _sessions(transaction, (), (), readers.values(), WAITING)
+            findings += _waiting(sessions, role)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=error.line, failed=True))
     at = max((part.at for part in parts), default=0.0)
     return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
 
@@ -174,7 +184,7 @@ async def _sessions(
 ) -> Blockers:
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
-    tables = [[r.found.schema, name] for r in readers for name in r.found.relations]
+    tables = [[r.found.schema, name, r.label] for r in readers for name in r.found.relations]
     values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": msgspec.json.encode(tables).decode()}
     read = await transaction.rows(statement("lock_sessions"), values)
     with readable("lock_sessions.sql"):
@@ -295,6 +305,38 @@ def _finding(
         evidence=evidence,
         affects=(label,),
     )
+
+
+def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
+    """Yield a finding for each session that waits long for an engine's row."""
+    spec = next(f for f in server_spec().findings if f.code == WAITS)
+    least = server_spec().settings[WAITS]
+    for session in read.sessions:
+        waits = read.at - session.waits_since if session.waits_since is not None else 0.0
+        if not (session.engines and session.waits_for_row) or waits < least:
+            continue
+        roots = read.roots(session.id)
+        first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+        evidence = {
+            "waiter": session.name,
+            "tables": ", ".join(session.tables),
+            "waits": str(timedelta(seconds=int(waits))),
+            "root": ", ".join(sorted(s.name for s in roots)),
+            "backend_start": first.backend_start,
+            "state": _state(first, role),
+        }
+        yield Finding(
+            engine=LABEL,
+            node_id=session.id,
+            code=WAITS,
+            title=spec.title,
+            sentence=sentence.fill(spec.sentence, evidence),
+            severity=spec.severity,
+            proof=spec.proof,
+            since=session.waits_since,
+            evidence=evidence,
+            affects=session.engines,
+        )
 
 
 def _state(session: LockSession, role: str) -> str:

@@ -1,13 +1,13 @@
 -- Sessions that wait for locks, with those that they wait for; sessions that use the engines' tables; and the given ones.
 -- $1 ids text[]: pids
 -- $2 page int: most waiting sessions
--- $3 args jsonb: the engines' tables: [[schema, table], ...]
+-- $3 args jsonb: the engines' tables: [[schema, table, label], ...]
 -- `tables`: engines' tables on which the session has or wants a lock to change, to lock rows, or a stronger one. pid NULL:
 -- a prepared transaction. `hidden`: the role may not see the session's activity. pg_blocking_pids() is called only for
 -- sessions that wait, because it stops the server's lock manager for a moment.
 -- Indexes: pg_namespace_nspname_index, pg_class_relname_nsp_index. pg_locks is read once.
 WITH tables AS MATERIALIZED (
-  SELECT c.oid, c.relname
+  SELECT c.oid, c.relname, t ->> 2 AS label
     FROM jsonb_array_elements($3::jsonb) AS t
     JOIN pg_namespace n ON n.nspname = t ->> 0
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t ->> 1
@@ -41,7 +41,7 @@ edges AS MATERIALIZED (
    WHERE 0 = ANY (pg_blocking_pids(w.pid))
 ),
 used AS (
-  SELECT l.pid, p.gid, array_agg(DISTINCT t.relname::text ORDER BY t.relname::text) AS tables
+  SELECT l.pid, p.gid, array_agg(DISTINCT t.relname::text ORDER BY t.relname::text) AS tables, array_agg(DISTINCT t.label) AS engines
     FROM locks l
     JOIN tables t ON t.oid = l.relation
     LEFT JOIN prepared p ON l.pid IS NULL AND p.transaction = l.virtualtransaction
@@ -62,9 +62,10 @@ SELECT w.pid, coalesce(w.gid, '') AS gid, extract(epoch FROM a.backend_start)::f
        extract(epoch FROM coalesce(a.xact_start, p.prepared))::float8 AS since,
        extract(epoch FROM a.state_change)::float8 AS state_since,
        CASE WHEN a.query = '<insufficient privilege>' THEN '' ELSE coalesce(left(a.query, 500), '') END AS query,
-       coalesce(a.query = '<insufficient privilege>', false) AS hidden, coalesce(u.tables, '{}') AS tables,
-       CASE WHEN l.locktype IN ('relation', 'tuple') THEN coalesce(l.mode || ' on ' || c.relname, l.mode)
-            WHEN l.locktype = 'transactionid' THEN 'the end of a transaction'
+       coalesce(a.query = '<insufficient privilege>', false) AS hidden, coalesce(u.tables, '{}') AS tables, coalesce(u.engines, '{}') AS engines,
+       CASE WHEN l.locktype = 'relation' THEN coalesce(l.mode || ' on ' || c.relname, l.mode)
+            WHEN l.locktype = 'tuple' THEN coalesce('a row of ' || c.relname, 'a row')
+            WHEN l.locktype = 'transactionid' THEN 'a row that a transaction locks'
             WHEN l.pid IS NOT NULL THEN l.mode || ' (' || l.locktype || ')' ELSE '' END AS waits_for,
        extract(epoch FROM l.waitstart)::float8 AS waits_since,
        coalesce((SELECT array_agg(coalesce(e.blocker::text, e.gid) ORDER BY e.blocker, e.gid) FROM edges e WHERE e.pid = w.pid), '{}') AS blocked_by,

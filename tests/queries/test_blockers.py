@@ -404,6 +404,21 @@ async def test_late_nodes_are_explained_by_the_root(
     assert [f.node_id for f in other.findings] == [eternaltwin_db.id(free)]
 
 
+async def test_a_session_that_waits_for_a_row_is_reported(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, other = await eternaltwin_db.task(), await eternaltwin_db.task()
+    root, runner = await sessions.holding(task, name="report"), await sessions.begin("runner")
+    await sessions.wait(runner, task)
+    monkeypatch.setitem(server_spec().thresholds, "session_waits", "0s")
+    symptoms = late(eternaltwin_db, other)
+    (found,) = (await row_locked(workspace.database, workspace.engines, symptoms)).found
+    assert (found.code, found.node_id) == ("session_waits", f"server/backend:{runner.get_server_pid()}")
+    assert f"behind pid {root.get_server_pid()} (report, role postgres), idle in transaction" in found.sentence
+    assert found.affects == ("eternaltwin",)
+    assert (await row_locked(workspace.database, workspace.engines, ())).found == (), "nothing is late"
+
+
 async def test_a_lock_of_a_moment_explains_nothing(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
 ) -> None:
@@ -445,7 +460,7 @@ KINDS = {  # kinds whose nodes have rows
 async def nodes_of(engine: Reader) -> set[str]:
     """Return the nodes of the first pages, two levels down."""
     found = {node.id: node for node in (*(await engine.roots()).nodes, *(await engine.live()).nodes)}
-    found |= {letter.node.id: letter.node for letter in (await engine.dead()).dead_letters}
+    found |= {dead.node.id: dead.node for dead in (await engine.dead()).dead_letters}
     for _ in range(3):
         for parent in [i for i in found if (kind := engine.engine.kind(split_id(i)[1])) and kind.children]:
             found |= {node.id: node for node in (await engine.children(parent, page=10, allow_scan=True)).nodes}
