@@ -139,8 +139,6 @@ async def test_tasks_are_skipped_by_poller_while_others_are_picked_up(
     )
     await tasker_db.write(data)
     assert {c for _, c in await tasker_db.codes()} == {"not_picked_up"}
-    picked = Data(2, ())
-    del picked
     more = Data(3)
     for _ in range(3):
         more.task("fulfil_order", state="enqueuing_steps", ago=30, priority=1)
