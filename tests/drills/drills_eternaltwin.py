@@ -27,7 +27,7 @@ class ClockedRunner:
         return await self._runner.tick(await self._connection.fetchval(sql, self._off))
 
 
-@drill(NAME, "runner_silent", most=1)
+@drill(NAME, ("runner_silent", "timers_not_taken"), most=1)
 async def runner_killed(scene: Scene) -> None:
     await scene.start()
     await scene.stop()
@@ -73,6 +73,7 @@ async def deploy_that_cannot_read_states(scene: Scene) -> None:
     jobs = await scene.rows.jobs(8, age=5 * HOUR)
     task = {"kind": "ArchiveDinoparcUser", "version": 2, "age": 4 * HOUR, "status": "Available", "polled": 3 * HOUR}
     await scene.rows.tasks(jobs, **task, state=b'{"step":2}')
+    await scene.rows.tasks(await scene.rows.jobs(3), version=2, status="Available")
     await scene.start()
 
 

@@ -4,8 +4,6 @@ Remove a line when its drill passes.
 """
 
 TODO: dict[str, str] = {
-    "eternaltwin: runner killed": "overdue timers without an Available task do not show that the runner is down",
-    "eternaltwin: deploy that cannot read states": "due and skipped",
     "eternaltwin: runner clock behind": "polls dated behind the server's clock",
     "estuary: executors killed": "one cause for all types of one executor",
     "estuary: poison message": "a due task with an unrecognised message that is held for many timeouts is failing",

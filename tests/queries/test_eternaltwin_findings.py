@@ -117,7 +117,8 @@ async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Fi
 def test_every_finding_is_covered_here() -> None:
     independent = {"runner_silent", "runner_stalled", "spinning", "busy_polling", "empty_job"}
     in_other_files = {
-        "runner_clock_ahead", "not_polled", "deadlocked", "impossible_times", "due_far_ahead", "schedule_missed",
+        "runner_clock_ahead", "runner_clock_behind",
+        "not_polled", "timers_not_taken", "deadlocked", "impossible_times", "due_far_ahead", "schedule_missed",
     }  # fmt: skip
     assert {f.code for f in SPEC.findings} == {*CASES, *independent, *in_other_files}
 
@@ -436,7 +437,15 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
         (RUNNER, "runner_silent"),
     }
     assert {u.code: u.why for u in findings.skipped_findings} == dict.fromkeys(
-        ("overdue_timer", "lost_wakeup", "not_polled", "deadlocked", "due_far_ahead", "leftover_timer"),
+        (
+            "timers_not_taken",
+            "overdue_timer",
+            "lost_wakeup",
+            "not_polled",
+            "deadlocked",
+            "due_far_ahead",
+            "leftover_timer",
+        ),
         "Permission denied for table task_timer.",
     )
     await workspace.close()

@@ -15,7 +15,7 @@ async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: Eternaltwin
     shown = await incidents_of(workspace, LABEL)
     (incident,) = shown.pop("runner_silent")
     assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"starved": 5, "overdue_timer": 5}
+    assert {s.code: s.n for s in incident.symptoms} == {"starved": 5, "overdue_timer": 5, "timers_not_taken": 1}
     assert incident.action is None
     assert incident.remedy
 

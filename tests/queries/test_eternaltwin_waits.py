@@ -139,6 +139,33 @@ async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
     await workspace.close()
 
 
+@both_versions
+async def test_overdue_timers_show_that_the_runner_is_down(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    for n in range(3):
+        await eternaltwin_db.task(status="Blocked", age=HOUR, polled=700 + n, timer=-300)
+    await eternaltwin_db.task(status="Blocked", age=HOUR, polled=700, timer=60)
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("timers_not_taken")
+    assert not shown
+    assert (incident.action, {s.code: s.n for s in incident.symptoms}) == (None, {"overdue_timer": 3})
+    await eternaltwin_db.task(status="Blocked", age=HOUR, polled=5, timer=90)
+    assert set(await incidents_of(workspace, LABEL)) == {"overdue_timer"}
+
+
+async def test_a_runner_whose_clock_is_behind(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    task = await eternaltwin_db.task(polled=7000, age=9000)
+    for n in range(4):
+        await reader(workspace).sample()
+        await eternaltwin_db.sql(
+            "UPDATE task SET polled_at = row(now() - interval '1 hour', $2::int4)::job_tick, revision = revision + 1"
+            " WHERE task_id = $1", task, n,
+        )  # fmt: skip
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("runner_clock_behind")
+    assert not shown
+    assert {s.code for s in incident.symptoms} == {"runner_silent"}
+
+
 # Nothing can continue
 
 

@@ -1,6 +1,7 @@
 -- Available tasks that were polled before, but not for long, while the runner polls other tasks. A task that a timer made
 -- Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other ticks were
--- written since its row changed: the runner polls the task that waits longest first. The age of a row is that of its xmin.
+-- written since its row changed: the runner polls the task that waits longest first. For five tasks of a kind and version it is
+-- enough that three tasks were polled since that were created after their polls. The age of a row is that of its xmin.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb
 -- $3 page int: maximum number of rows
@@ -17,14 +18,14 @@ WITH old AS MATERIALIZED (
    LIMIT 2000
 ),
 recent AS MATERIALIZED (
-  SELECT kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
+  SELECT kind, kind_version, created_at, (polled_at).time AS polled, age(xmin) AS changed
     FROM :"schema".task
    WHERE EXISTS (SELECT FROM old) AND status = 'Available' AND polled_at IS DISTINCT FROM NULL
    ORDER BY polled_at DESC
    LIMIT 2000
 ),
 idle AS MATERIALIZED (
-  SELECT t.kind, t.kind_version, (t.polled_at).time AS polled, age(t.xmin) AS changed
+  SELECT t.kind, t.kind_version, t.created_at, (t.polled_at).time AS polled, age(t.xmin) AS changed
     FROM :"schema".task t
    WHERE EXISTS (SELECT FROM old) AND 'task_scan' = ANY ($4::text[]) AND t.status <> 'Available'
   UNION ALL
@@ -32,7 +33,7 @@ idle AS MATERIALIZED (
     FROM (SELECT task_id FROM :"schema".task_timer
            WHERE EXISTS (SELECT FROM old) AND NOT 'task_scan' = ANY ($4::text[]) AND deadline > now()
            ORDER BY deadline LIMIT 300) AS m
-   CROSS JOIN LATERAL (SELECT o.kind, o.kind_version, (o.polled_at).time AS polled, age(o.xmin) AS changed
+   CROSS JOIN LATERAL (SELECT o.kind, o.kind_version, o.created_at, (o.polled_at).time AS polled, age(o.xmin) AS changed
                          FROM :"schema".task o WHERE o.task_id = m.task_id AND o.status = 'Blocked' LIMIT 1) AS t
 ),
 polls AS MATERIALIZED (
@@ -42,6 +43,11 @@ polls AS MATERIALIZED (
 ),
 settled AS (
   SELECT k.changed FROM (SELECT min(p.changed) AS changed FROM polls p GROUP BY p.polled) AS k ORDER BY k.changed OFFSET 2 LIMIT 1
+),
+groups AS (
+  SELECT g.kind, g.kind_version,
+         (SELECT p.changed FROM polls p WHERE p.created_at > g.newest ORDER BY p.changed OFFSET 2 LIMIT 1) AS changed
+    FROM (SELECT o.kind, o.kind_version, max(o.polled) AS newest FROM old o GROUP BY o.kind, o.kind_version HAVING count(*) >= 5) AS g
 )
 (SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.polled) THEN extract(epoch FROM t.polled)::float8 END AS since,
         jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'polled_at', date_trunc('second', t.polled)::text,
@@ -50,8 +56,8 @@ settled AS (
                                         WHEN EXISTS (SELECT FROM polls p WHERE p.kind = t.kind)
                                         THEN 'Only other versions of its kind are polled: the runner may not support this version'
                                         ELSE 'No task of its kind is polled: the runner may not support it, or its polls end without a result' END) AS evidence
-   FROM old t CROSS JOIN settled s
-  WHERE t.changed >= s.changed
+   FROM old t LEFT JOIN groups g ON g.kind = t.kind AND g.kind_version = t.kind_version
+  WHERE t.changed >= least((SELECT s.changed FROM settled s), g.changed)
     AND t.polled < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'not_polled', $2::jsonb ->> 'not_polled')::float8)
     AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8))
     AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
