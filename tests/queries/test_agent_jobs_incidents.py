@@ -42,3 +42,10 @@ async def test_completions_that_were_not_recorded_are_one_incident(
     (incident,) = shown.pop("completion_not_recorded")
     assert not shown
     assert (incident.n, incident.action) == (6, "mark_failed")
+
+
+async def test_an_end_ahead_of_the_clock_hides_no_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    await agent_jobs_db.job("completed", age=3 * DAY, ended=-7200)
+    for n in range(4):
+        await agent_jobs_db.job(age=3600 - n)
+    assert "queue_stalled" in await incidents_of(mirror, LABEL)

@@ -24,6 +24,7 @@ ended AS MATERIALIZED (
                        UNION ALL
                        (SELECT j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
+     AND (greatest(l.completed_at, l.started_at) <= now() + interval '5 minutes') IS NOT FALSE -- times ahead are no ends
 ),
 long AS (SELECT now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8) AS ago),
 unsettled AS MATERIALIZED (
