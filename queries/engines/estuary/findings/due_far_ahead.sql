@@ -1,5 +1,5 @@
 -- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more than 20
--- times the usual distance of the type's next tasks. An overflowed delay looks so.
+-- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb: names
 -- $3 page int: maximum number of rows
@@ -23,7 +23,7 @@ usual AS (
         jsonb_build_object('wake_at', f.wake_at::text, 'type', coalesce($2::jsonb -> 'names' ->> f.task_type::text, 'type ' || f.task_type),
                            'usual', coalesce('The next tasks of its type are due within ' || date_trunc('second', u.distance) || ' or so', 'No other task of its type is due soon')) AS evidence
    FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
-  WHERE NOT isfinite(f.wake_at) OR f.wake_at - now() > 20 * coalesce(u.distance, interval '18 days')
+  WHERE NOT isfinite(f.wake_at) OR f.wake_at - now() > 20 * coalesce(u.distance, interval '183 days')
   ORDER BY f.wake_at DESC, f.task_id
   LIMIT $3::int)
 UNION ALL

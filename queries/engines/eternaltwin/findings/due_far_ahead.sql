@@ -1,5 +1,5 @@
 -- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
--- more than 20 times the usual distance of the kind's next timers. An overflowed delay looks so.
+-- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks so.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb
 -- $3 page int: maximum number of rows
@@ -29,7 +29,7 @@ usual AS (
                            'usual', coalesce('The kind''s other timers are due within ' || date_trunc('second', u.distance) || ' or so', 'The kind has no other timer')) AS evidence
    FROM far f LEFT JOIN usual u ON u.kind = f.kind
   WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
-    AND (NOT isfinite(f.deadline) OR f.deadline - now() > 20 * coalesce(u.distance, interval '18 days'))
+    AND (NOT isfinite(f.deadline) OR f.deadline - now() > 20 * coalesce(u.distance, interval '183 days'))
   ORDER BY f.deadline DESC, f.task_id
   LIMIT $3::int)
 UNION ALL
