@@ -23,7 +23,7 @@ from queries.model import Finding, Findings, Record, SkippedFinding
 from queries.read import incidents, sentence
 
 # Seconds for which the findings of a part are kept.
-KEPT = {"catalog": 5.0, "statistics": 5.0}
+KEPT = {"catalog": 5.0}
 
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
@@ -94,7 +94,7 @@ class ServerFindings:
     async def findings(self) -> Findings:
         """Read the findings of all parts; a part that fails is in ``skipped_findings``.
 
-        The catalog and the statistics are read every few seconds only; their findings are kept in between.
+        The catalog is read every few seconds only; its findings are kept in between.
         """
         asked = {
             "args": msgspec.json.encode({"engines": [*map(_declared, self.engines)], "tools": TOOLS}).decode(),

@@ -143,21 +143,21 @@ async def trigger_waits_for_an_advisory_lock(scene: Scene) -> None:
     await scene.until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'advisory'")
 
 
-@drill("uni2work", "sequence_end", names=("queued_job_id_seq",), most=1)
+@drill("uni2work", ("sequence_end", "sequence_used_up"), names=("queued_job_id_seq",), most=1)
 async def sequence_exhausted(scene: Scene) -> None:
     """An old installation whose key is an integer."""
     narrow, end = "ALTER SEQUENCE queued_job_id_seq AS integer", "SELECT setval('queued_job_id_seq', 2147483647)"
     await fail(scene, "uni2work", narrow, end)
 
 
-@drill("estuary", "index_missing", names=("tasks",), most=1)
+@drill("estuary", ("index_missing", "dequeue_scan"), names=("tasks",), most=1)
 async def index_dropped(scene: Scene) -> None:
     await many(scene)
     await scene.sql("DROP INDEX idx_tasks_ready_at")
     await scene.start()
 
 
-@drill("estuary", "index_missing", names=("tasks",), most=1)
+@drill("estuary", ("index_missing", "dequeue_scan"), names=("tasks",), most=1)
 async def index_invalid(scene: Scene) -> None:
     """CREATE INDEX CONCURRENTLY was interrupted."""
     await many(scene)

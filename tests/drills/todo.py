@@ -34,9 +34,5 @@ TODO: dict[str, str] = {
     "agent_jobs table: migration waits behind a report": "an engine whose tables are locked is not detected",
     "estuary: migration waits at depth 4": "lock_queue names the session in front, not the root",
     "uni2work: row locked seen by a viewer": "no_workers names no late nodes whose rows are locked",
-    "tasker: rule on a table": "foreign_objects explains no_current_state",
     "estuary: host of all workers down": "one cause for all types of one executor",
-    "eternaltwin: runner killed beside an audit trigger": "a trigger is blamed although no worker is connected",
-    "uni2work: instances killed beside a role without privileges": "a role is blamed that never was a worker",
-    "tasker: workers killed beside a policy that shows all rows": "a policy is blamed that shows all rows",
 }

@@ -1,8 +1,9 @@
 -- What the catalog says about the server, the roles of workers, and objects on the engines' tables that stop writes.
 -- Roles that may be workers (inferred): those with a session here, and those that own or may write an engine's table.
--- A role is taken for a worker if it holds at least half of a worker's write privileges, or if its application name names
--- the engine or its last statement, where visible, a table. With fewer privileges or without a session it is suspected, and
--- only if no sound worker is connected.
+-- A role is taken for a worker if it holds at least half of a worker's write privileges, if its application name names the
+-- engine and it holds half of all privileges, or if its last statement, where visible, changes a table. Without a session
+-- it is suspected, and only if no sound worker is connected. Foreign objects are suspected only while a worker is connected:
+-- they cannot stop one that is not there.
 -- $1 args jsonb: engines: label, schema, tables, workers, own of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
@@ -72,7 +73,7 @@ roles AS MATERIALIZED (
    ORDER BY c.n DESC NULLS LAST, r.oid LIMIT 50
 ),
 fits AS MATERIALIZED (
-  SELECT h.label, h.kind, h.role,
+  SELECT h.label, h.kind, h.role, count(*) FILTER (WHERE h.ok) * 2 >= count(*) AS most,
          count(*) FILTER (WHERE h.word IN ('INSERT', 'UPDATE', 'DELETE')) AS writes,
          count(*) FILTER (WHERE h.word IN ('INSERT', 'UPDATE', 'DELETE') AND h.ok) AS held,
          string_agg(DISTINCT h.word || ' on ' || h.name, ', ') FILTER (WHERE NOT h.ok) AS lacks
@@ -96,11 +97,11 @@ likely AS MATERIALIZED (
      SELECT r.*, EXISTS (
               SELECT FROM sessions s JOIN tables t ON t.label = f.label
                WHERE s.usesysid = r.oid
-                 AND (s.application_name ILIKE '%' || f.label || '%'
-                      OR s.query ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M'))) AS named
+                 AND (f.most AND s.application_name ILIKE '%' || f.label || '%'
+                      OR s.query ~* ('\m(UPDATE|DELETE\s+FROM)\s+("?\w+"?\.)?"?' || t.name || '\M'))) AS named
        FROM roles r WHERE r.oid = f.role) AS r
    WHERE (r.rolcanlogin OR r.n > 0)
-     AND (NOT r.rolsuper AND f.held > 0 AND (r.n > 0 OR f.held * 2 >= f.writes) OR r.named)
+     AND (NOT r.rolsuper AND f.held > 0 AND f.held * 2 >= f.writes OR r.named)
 ),
 hidden AS MATERIALIZED (
   -- Row-level security that a role does not bypass. `hard`: no policy lets it do what it must.
@@ -110,11 +111,14 @@ hidden AS MATERIALIZED (
     JOIN tables t ON t.label = k.label AND t.relrowsecurity
     JOIN needed n ON n.label = k.label AND n.kind = k.kind AND n.sort = 'table' AND n.oid = t.oid
    CROSS JOIN LATERAL (
-     SELECT string_agg(quote_ident(p.polname), ', ') AS names FROM pg_policy p
+     -- The text of an expression tree is read, because pg_get_expr() would wait for a lock on the table.
+     SELECT string_agg(quote_ident(p.polname), ', ') AS names,
+            bool_or(coalesce(CASE WHEN n.word = 'INSERT' THEN p.polwithcheck END, p.polqual)::text
+                    ~ '^\{CONST :consttype 16 .*:constvalue 1 \[ 1 ') AS everything FROM pg_policy p
       WHERE p.polrelid = t.oid AND p.polpermissive
         AND p.polcmd IN ('*', CASE n.word WHEN 'SELECT' THEN 'r' WHEN 'INSERT' THEN 'a' WHEN 'UPDATE' THEN 'w' ELSE 'd' END)
         AND EXISTS (SELECT FROM unnest(p.polroles) AS o(oid) WHERE CASE WHEN o.oid = 0 THEN true ELSE pg_has_role(k.role, o.oid, 'USAGE') END)) AS p
-   WHERE NOT k.rolsuper AND NOT k.rolbypassrls
+   WHERE NOT k.rolsuper AND NOT k.rolbypassrls AND p.everything IS NOT TRUE
      AND (t.relforcerowsecurity OR NOT pg_has_role(k.role, t.relowner, 'USAGE'))
    GROUP BY k.label, k.kind, k.role
 ),
@@ -239,7 +243,7 @@ SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
          'policies', CASE WHEN bool_or(h.hard) THEN 'no policy admits it' ELSE 'policies: ' || string_agg(DISTINCT h.policies, ', ') END),
        array_agg(DISTINCT j.label), NOT bool_or(h.hard AND j.sure AND NOT j.others)
   FROM judged j JOIN hidden h ON (h.label, h.kind, h.role) = (j.label, j.kind, j.role)
- WHERE j.live OR NOT j.others
+ WHERE j.live OR h.hard AND NOT j.others
  GROUP BY j.rolname, j.n, j.doing
 UNION ALL
 SELECT 'role_setting', 'role:' || j.rolname, NULL,
@@ -279,6 +283,7 @@ SELECT CASE WHEN f.strength = 0 THEN 'foreign_objects' ELSE 'writes_refused' END
        ARRAY[f.label], f.strength < 2
   FROM (SELECT o.label, max(o.strength) AS strength, string_agg(DISTINCT o.what, '; ') AS what
           FROM foreign_objects o GROUP BY o.label, o.strength > 0) AS f
+ WHERE f.strength = 2 OR EXISTS (SELECT FROM likely k WHERE k.label = f.label AND k.live)
 UNION ALL
 SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
        jsonb_build_object('trigger', g.tgname, 'table', t.name, 'label', t.label), ARRAY[t.label], false
