@@ -460,15 +460,43 @@ class Detail(Record):
     findings: tuple[Finding, ...] = ()
 
 
+class Verdict(StrEnum):
+    """Conclusion from a witness, or from all of them, about a node's owner."""
+
+    DEAD = "dead"
+    ALIVE = "alive"
+    UNKNOWN = "unknown"  # also if the engine does not record it; never counts as dead
+
+
+class Witness(Record, gc=False):
+    """Sign of life or death of a node's owner: name, conclusion, value."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+
+
+class Owner(Record, gc=False):
+    """Witnesses about the owner of a node: a worker, an executor or an instance.
+
+    ``summary`` counts them in words. ``witnesses`` is empty if the action has many nodes.
+    """
+
+    verdict: Verdict
+    summary: str
+    witnesses: tuple[Witness, ...] = ()
+
+
 class Result(Record, gc=False):
     """Outcome of an action for one node.
 
-    ``why`` is a sentence unless the outcome is ``changed``.
+    ``why`` is a sentence unless the outcome is ``changed``. ``owner`` is set for actions that take work from an owner.
     """
 
     id: str
     outcome: Outcome
     why: str = ""
+    owner: Owner | msgspec.UnsetType = msgspec.UNSET
 
 
 class RowChange(Record, gc=False):

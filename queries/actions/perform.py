@@ -9,6 +9,11 @@ with its reason; the others continue.
 If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
 :mod:`queries.actions.wait` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
 wait. ``rows`` may take ``copied``, the keys of the first copy, to find rows that were reached through a deleted row.
+
+An action that takes work from an owner may have ``witnesses``: one row for each sign of life or death of the owner,
+with ``id, witness, verdict, detail``, where the verdict is ``dead``, ``alive`` or ``unknown``; ``since`` may say when
+the owner took the node. The dry run shows them. The commit reads them again, writes them to the audit log, and skips a
+node whose owner has shown a sign of life since. ``dry_run`` is the time of the dry run; NULL in the dry run itself.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ from queries.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result
+from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, failover, transaction_mark
 from queries.write import bulk_list as bulk_lists
@@ -189,6 +194,7 @@ def _pieces(
     _check_storable(dry_run.reason, dry_run.arguments)
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
+    verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions)
     skipped |= plan.refused
     ids = list(dry_run.versions)
@@ -197,9 +203,11 @@ def _pieces(
         if results := tuple(skipped[i] for i in chunk if i in skipped):
             yield Outcomes(results=results)
         eligible = [i for i in chunk if i in versions]
-        for request, part in _requests(
+        for plain, part in _requests(
             workspace, plan, eligible, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
         ):
+            known = {i: verdicts[i] for i in part if i in verdicts}
+            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at)
             yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 

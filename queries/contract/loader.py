@@ -60,7 +60,8 @@ class Engine(Record):
 
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
-SECTIONS = ("lock", "refused", "rows", "change")
+SECTIONS = ("lock", "refused", "witnesses", "rows", "change")
+WITNESS = ("id", "witness", "verdict", "detail")  # columns of the section ``witnesses``
 
 
 def choose(variants: Iterable[Statement], met_needs: frozenset[str], version: int, kind: str = "") -> Statement | None:
@@ -174,6 +175,11 @@ def _action(file: Path) -> dict[str, tuple[Statement, ...]]:
     for section in ("lock", "rows", "change"):
         if section not in sections:
             raise EngineFileError(f"{file}:1: the section :{section} is missing")
+    for part in sections.get("witnesses", ()):
+        for column in WITNESS:
+            if not re.search(rf"\bAS {column}\b", part.text):
+                line = _line_with(file, "-- :witnesses")
+                raise EngineFileError(f"{file}:{line}: the section 'witnesses' has no column `{column}`")
     return sections
 
 

@@ -19,11 +19,11 @@ from queries.contract.spec import Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
-from queries.model import AuditLogEntry, Outcome, Record, Result, RowChange
+from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
-from queries.write import audit_log
+from queries.write import audit_log, witnesses
 from queries.write.bulk_list import BulkList
 from queries.write.transaction_mark import TransactionMark
 
@@ -45,7 +45,8 @@ class Request(Record):
 
     ``row_digests`` are those of the dry run, which a commit compares. ``bulk_list``: the bulk of which this is a chunk.
     ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
-    in its current version if its ``steady`` text is unchanged.
+    in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
+    at ``dry_run``, by the server's clock.
     """
 
     reader: Reader
@@ -57,6 +58,8 @@ class Request(Record):
     over: str = "write"
     bulk_list: BulkList | None = None
     steady: Mapping[str, str | None] | None = None
+    verdicts: Mapping[str, Verdict] = {}
+    dry_run: float | None = None
 
 
 class GuardMissedError(DatabaseError):
@@ -90,6 +93,8 @@ class ActionTransaction:
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
         self._unchanged: set[str] = set()
         self.skipped: dict[str, Result] = {}
+        self.owners: dict[str, Owner] = {}
+        self._verdicts = request.verdicts
         # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
         self.row_digests: dict[str, str] = {}
@@ -111,6 +116,7 @@ class ActionTransaction:
             "met_needs": sorted(self.reader.found.met_needs),
             "settings": msgspec.json.encode(self.reader.engine.settings).decode(),
             "copied": None,
+            "dry_run": None if request.dry_run is None else str(request.dry_run),
         }
 
     def skip(self, node_id: str, outcome: Outcome, why: str) -> None:
@@ -136,6 +142,9 @@ class ActionTransaction:
         """
         why = self.caveat or self._policy_caveat
         done = (self.skipped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
+        if self.owners:
+            owners = self.owners
+            done = (msgspec.structs.replace(r, owner=owners[r.id]) if r.id in owners else r for r in done)
         return tuple(sorted(done, key=lambda r: r.id))
 
     @property
@@ -228,6 +237,8 @@ class ActionTransaction:
                 if node_id in self.live:
                     self.skip(node_id, Outcome.REFUSED, row["why"])
                     self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
+        if "witnesses" in self._sections:
+            await self._read_owners(transaction, skipped=seen is None)
         before = await self._copy(transaction)
         self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
         self.row_digests = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
@@ -292,6 +303,43 @@ class ActionTransaction:
             self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
             self._unchanged |= {prefix + row["id"] for row in rows if row.get("unchanged")} & self.guarded
         return now
+
+    async def _read_owners(self, transaction: Transaction, *, skipped: bool) -> None:
+        """Read the witnesses about the owners of the nodes.
+
+        A failure does not stop the action. ``skipped``: also of nodes that are refused or locked, as a dry run shows.
+        A node is stale if its owner shows a sign of life that it did not show in the dry run.
+        """
+        live, shown = self.live, (Outcome.REFUSED, Outcome.LOCKED)
+        others = [r.id for r in self.skipped.values() if r.outcome in shown] if skipped else []
+        asked = sorted((*live, *others))
+        parts = [witnesses.counted(p) if len(asked) > witnesses.SHOWN else p for p in self._sections["witnesses"]]
+        self.live, self._nodes = asked, {}
+        await transaction.control("SAVEPOINT witnesses")
+        try:
+            rows = [row for part in parts for row in await self._rows(transaction, part)]
+            sessions = await transaction.rows(statement("witness_sessions"), {}) if rows else []
+            owners = witnesses.owners(rows, sessions[0] if sessions else {}, self._row_locks(live))
+        except LostError:
+            raise
+        except DatabaseError as error:
+            await transaction.control("ROLLBACK TO SAVEPOINT witnesses")
+            owners = dict.fromkeys(map(self.reader.local, asked), witnesses.unread(error.line))
+        finally:
+            self.live, self._nodes = live, {}
+        await transaction.control("RELEASE SAVEPOINT witnesses")  # or the changes would have another xid
+        self.owners = {self._full(local): owner for local, owner in owners.items()}
+        for node_id in list(live):
+            owner, verdict = self.owners.get(node_id), self._verdicts.get(node_id, Verdict.ALIVE)
+            if owner is not None and owner.verdict is Verdict.ALIVE and verdict is not Verdict.ALIVE:
+                self.skip(
+                    node_id, Outcome.STALE, f"its owner has shown a sign of life since the dry run: {owner.summary}"
+                )
+
+    def _row_locks(self, live: Iterable[str]) -> dict[str, str]:
+        """Return by local id the other transaction that locks the node's rows, or ""."""
+        held = {r.id: r.why for r in self.skipped.values() if r.outcome is Outcome.LOCKED}
+        return {self.reader.local(i): why for i, why in (*((i, "") for i in live), *held.items())}
 
     async def _hidden(self, transaction: Transaction, ids: list[str]) -> set[str]:
         """Return visible nodes that a row-level policy prevents from being locked.

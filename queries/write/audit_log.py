@@ -227,7 +227,7 @@ def _unknown(result: Result) -> Result:
     if result.outcome is not Outcome.CHANGED:
         return result
     why = "no outcome was recorded: the console or its disk failed during COMMIT"
-    return Result(id=result.id, outcome=Outcome.UNKNOWN, why=why)
+    return msgspec.structs.replace(result, outcome=Outcome.UNKNOWN, why=why)
 
 
 def entry_id() -> str:

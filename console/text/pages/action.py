@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes
@@ -65,6 +66,8 @@ def dry_run_page(
     if seen < total:
         note = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
         lines += [*wrapped(note, cells), BLANK]
+    if owned := owners(dry_run.results, cells, limit=skipped_limit):
+        lines += [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
     if others or skipped:
         lines += [heading("Skipped"), *outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))

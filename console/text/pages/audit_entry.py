@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console.text import formatting
 from console.text.pages.lines import BLANK, heading, pairs, plain
+from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS, STYLES, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.model import AuditLogEntry
@@ -43,6 +44,8 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     changes = [change for change in entry.changes if node_id in ("", change.id)]
     lines = [heading(entry.action), *pairs(facts, cells), BLANK]
     lines += [heading("Outcome"), *outcomes(results, cells, limit=limit), BLANK]
+    if owned := owners(results, cells, limit=limit):
+        lines += [heading("Owner, dead or alive", "read before the change"), *owned, BLANK]
     lines.append(heading("Rows before and after"))
     return lines + (differences(changes, cells, limit=limit) or [plain("none", "$faint")])
 

@@ -5,7 +5,8 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 settings jsonb: heartbeat_timeout by type
--- Index: tasks_pkey.
+-- $4 dry_run text: time of the dry run; NULL in the dry run itself
+-- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at.
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version
@@ -22,6 +23,10 @@ SELECT 'task:' || t.task_id AS id,
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
         OR t.heartbeat < now() - make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
+
+-- :witnesses
+WITH given AS (SELECT $3::jsonb AS settings, $4::text::float8 AS dry_run),
+\ir ../parts/executor_witnesses.sql
 
 -- :rows
 \ir ../parts/task_rows.sql

@@ -4,7 +4,8 @@
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: first: the first message; confirm: for guarded types, the id in the task's state
 -- $4 settings jsonb: first, guarded, messages, fits and takes, by type; names
--- Index: tasks_pkey.
+-- $5 dry_run text: time of the dry run; NULL in the dry run itself
+-- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at.
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
@@ -52,6 +53,10 @@ refusals AS (
 )
 SELECT 'task:' || s.task_id AS id, s.why, m.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(m.heartbeat) AS for_now
   FROM refusals s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
+
+-- :witnesses
+WITH given AS (SELECT $4::jsonb AS settings, $5::text::float8 AS dry_run),
+\ir ../parts/executor_witnesses.sql
 
 -- :rows
 \ir ../parts/task_rows.sql

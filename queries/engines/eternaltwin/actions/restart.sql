@@ -5,6 +5,7 @@
 -- $1 ids text[]: local ids
 -- $2 versions text[]: for each id, the version that the operator saw
 -- $3 args jsonb: confirm: kind and version of the root, for example "SendEmail v2"
+-- $4 settings jsonb
 -- Indexes: one on task(job_id), one on task_timer(task_id).
 
 -- :lock
@@ -33,6 +34,38 @@ SELECT 'job:' || j.job_id AS id,
                       GROUP BY t.created_at ORDER BY t.created_at LIMIT 1) AS r ON true
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
    AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM ($3::jsonb ->> 'confirm'))
+
+-- :witnesses
+-- No owner, lease or heartbeat is recorded: only polls tell about the runner. A job without unfinished tasks has no owner.
+-- Index: task__available_polled_at__idx backwards.
+WITH asked AS MATERIALIZED (
+  SELECT 'job:' || t.job_id AS id, count(*) FILTER (WHERE t.status = 'Available') AS available, min(t.created_at) AS oldest,
+         max((t.polled_at).time) FILTER (WHERE isfinite((t.polled_at).time)) AS polled,
+         make_interval(secs => ($4::jsonb ->> 'runner_silent')::float8) AS silent
+    FROM :"schema".task t
+   WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+     AND t.status <> 'Complete'
+   GROUP BY t.job_id
+),
+runner AS MATERIALIZED (
+  SELECT max((t.polled_at).time) AS polled
+    FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
+           ORDER BY polled_at DESC LIMIT 5000) AS t
+   WHERE (t.polled_at).time < now() + make_interval(secs => ($4::jsonb ->> 'clock_ahead')::float8)
+)
+SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detail, extract(epoch FROM a.polled)::float8 AS since
+  FROM asked a CROSS JOIN runner r
+ CROSS JOIN LATERAL (VALUES
+   ('owner', 'unknown', 'not recorded: the engine has no owner, lease or heartbeat. It discards the result of a poll that this action overtakes'),
+   ('last poll of the job',
+    CASE WHEN a.polled > now() - a.silent AND a.polled < now() + make_interval(secs => ($4::jsonb ->> 'clock_ahead')::float8) THEN 'alive'
+         WHEN a.available > 0 AND coalesce(a.polled, a.oldest) < now() - a.silent THEN 'dead' ELSE 'unknown' END,
+    coalesce('an unfinished task was polled ' || date_trunc('second', now() - a.polled) || ' ago', 'no unfinished task was polled')
+      || CASE WHEN a.available > 0 THEN ', and a task is Available' ELSE '; no task is Available, so none is to be polled' END),
+   ('runner',
+    CASE WHEN r.polled < now() - a.silent AND a.available > 0 THEN 'dead' ELSE 'unknown' END,
+    coalesce('its newest poll of an Available task of any job was ' || date_trunc('second', now() - r.polled) || ' ago', 'no poll of an Available task is recorded'))
+ ) AS w(witness, verdict, detail)
 
 -- :rows
 SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key,

@@ -7,7 +7,7 @@
 -- $5 args jsonb: again (also a step marked as not retryable)
 -- $6 settings jsonb
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
+-- transitions; for the witnesses those of the included part.
 
 \ir ../parts/lock.sql
 
@@ -23,6 +23,41 @@ SELECT r.id, r.why
 \ir ../parts/asked_steps.sql
       ) AS r
  WHERE r.why IS NOT NULL
+
+-- :witnesses
+WITH
+\ir ../parts/worker_witnesses.sql
+
+-- :witnesses
+-- A worker archives the message right after the claim, before it runs the step.
+-- needs: pgmq
+WITH asked AS MATERIALIZED (
+  SELECT i AS id, s.workflow_step_uuid, x.created_at AS claimed, 'worker_' || p.name || '_queue' AS queue_name
+    FROM unnest($1::text[]) AS i
+    JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
+    JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'in_progress'
+    JOIN :"schema".tasks t ON t.task_uuid = s.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+),
+queues AS (SELECT DISTINCT a.queue_name FROM asked a),
+\ir ../parts/messages.sql
+, own AS MATERIALIZED (
+  SELECT m.m ->> 'step' AS step, max((m.m ->> 'vt')::float8) AS visible, max((m.m ->> 'read')::int8) AS reads
+    FROM messages m WHERE m.m ->> 'step' = ANY (ARRAY(SELECT a.workflow_step_uuid::text FROM asked a)) GROUP BY 1
+)
+SELECT a.id AS id, 'queue message' AS witness,
+       CASE WHEN u.queue_name IS NULL AND o.step IS NOT NULL
+                 AND a.claimed < localtimestamp - make_interval(secs => 2 * ($6::jsonb ->> 'visibility')::float8)
+            THEN 'dead' ELSE 'unknown' END AS verdict,
+       CASE WHEN u.queue_name IS NOT NULL THEN 'the queue cannot be read: ' || u.unread
+            WHEN o.step IS NULL THEN 'not among the first 2,000 of ' || a.queue_name || ', as after every claim'
+            ELSE 'still in ' || a.queue_name || ', read ' || o.reads || ' times, '
+                 || CASE WHEN o.visible > extract(epoch FROM now()) THEN 'hidden for ' || ceil(o.visible - extract(epoch FROM now())) || ' s' ELSE 'visible' END
+                 || '; a worker archives it right after the claim' END AS detail
+  FROM asked a
+  LEFT JOIN own o ON o.step = a.workflow_step_uuid::text
+  LEFT JOIN unread_queues u ON u.queue_name = a.queue_name
 
 \ir ../parts/rows.sql
 

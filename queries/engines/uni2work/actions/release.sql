@@ -49,6 +49,15 @@ SELECT r.id, r.why
          WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))) AS r
  WHERE r.why IS NOT NULL
 
+-- :witnesses
+WITH asked AS MATERIALIZED (
+  SELECT 'job:' || q.id AS id, q.lock_instance::text AS instance, extract(epoch FROM q.lock_time)::float8 AS since
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+     AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+),
+\ir ../parts/instance_witnesses.sql
+
 -- :rows
 -- Include the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,

@@ -82,6 +82,13 @@ SELECT r.id, r.why
         GROUP BY s.instance) AS l ON 'holder:' || l.instance = i) AS r
  WHERE r.why IS NOT NULL
 
+-- :witnesses
+WITH asked AS MATERIALIZED (
+  SELECT i AS id, substr(i, 8) AS instance, NULL::float8 AS since FROM unnest($1::text[]) AS i
+   WHERE i NOT IN ('holder:none', 'holder:inconsistent')
+),
+\ir ../parts/instance_witnesses.sql
+
 -- :rows
 -- Include the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
 SELECT 'holder:' || h.instance AS id, 'queued_job' AS "table", q.id::text AS key,

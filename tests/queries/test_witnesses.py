@@ -1,0 +1,372 @@
+"""Witnesses about owners: in the dry run, at the commit, in the audit log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from console.demo.tasker.data import CreatedTask, Data
+from console.demo.tasker.step_history import claimed, complete
+from console.text.pages.action import dry_run_page
+from console.text.pages.audit_entry import entry_page
+from console.text.spans import UNLIMITED, Spans
+from queries.actions import perform
+from queries.contract.loader import builtin
+from queries.model import DryRun, Outcome, Outcomes, Owner, Verdict
+from queries.workspace import Workspace
+from queries.write import audit_log, witnesses
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.estuary import EstuaryDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.db.tasker import TaskerDb
+from tests.db.uni2work import DEAD as GONE
+from tests.db.uni2work import LIVE, Uni2workDb
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, why
+from tests.servers import PostgresServer, both_versions
+
+ALIVE, DEAD, UNKNOWN = Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN
+CHANGED, STALE, REFUSED, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.LOCKED
+
+
+def owner_of(results: DryRun | Outcomes, node: str) -> Owner:
+    """Return the owner of a node in a dry run or after a commit."""
+    owner = next(r.owner for r in results.results if r.id == node)
+    assert isinstance(owner, Owner), "the node has no witnesses"
+    assert "could not be read" not in owner.summary, owner.witnesses
+    return owner
+
+
+def verdicts(owner: Owner) -> dict[str, Verdict]:
+    return {w.name: w.verdict for w in owner.witnesses}
+
+
+def detail(owner: Owner, name: str) -> str:
+    return next(w.detail for w in owner.witnesses if w.name == name)
+
+
+def said(lines: list[Spans]) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+def shown(dry_run: DryRun, workspace: Workspace) -> str:
+    """Return the text of the dry run, as in the dialog and the command."""
+    reader = workspace.engines[dry_run.engine]
+    kind = next(iter(dry_run.versions)).partition("/")[2].partition(":")[0]
+    action = reader.engine.action(dry_run.action, kind)
+    assert action is not None
+    return said(dry_run_page(dry_run, [action], (), UNLIMITED))
+
+
+@pytest.fixture
+async def estuary_db(server: PostgresServer) -> AsyncIterator[EstuaryDb]:
+    dsn = server.fresh("estuary")
+    db = await EstuaryDb.open(dsn)
+    yield db
+    await db.connection.close()
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def estuary_workspace(estuary_db: EstuaryDb, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+    dsn = server.dsn(await estuary_db.value("SELECT current_database()"))
+    server.sql(audit_log.ddl(), dsn)
+    workspace = await opened(dsn, tmp_path)
+    yield workspace
+    await workspace.close()
+
+
+def test_every_action_that_takes_work_from_an_owner_reads_witnesses() -> None:
+    declared = {
+        (engine.name, script)
+        for engine in builtin()
+        for script, sections in engine.actions.items()
+        if "witnesses" in sections
+    }
+    assert declared == {
+        ("tasker", "release"),
+        ("uni2work", "release"),
+        ("uni2work", "release_holder"),
+        ("estuary", "release"),
+        ("estuary", "fence"),
+        ("estuary", "restart"),
+        ("eternaltwin", "restart"),
+        ("agent_jobs", "release"),
+    }
+
+
+# Estuary: a heartbeat
+
+
+@both_versions
+async def test_estuary_dead(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
+    task = estuary_db.id(await estuary_db.task(2, wake=-900, beat=800))
+    await estuary_db.task(2, wake=-900, beat=700)  # no other executor of the type is alive either
+    dry_run = await dry_run_of(estuary_workspace, "release", [task], {}, "estuary")
+    owner = owner_of(dry_run, task)
+    assert owner.verdict is DEAD
+    assert verdicts(owner) == {
+        "heartbeat": DEAD,
+        "second read of the heartbeat": UNKNOWN,
+        "other tasks of the type": DEAD,
+        "sessions": UNKNOWN,
+        "row lock": UNKNOWN,
+    }
+    assert owner.summary == "owner is dead: 2 of 5 (3 not known)"
+    text = shown(dry_run, estuary_workspace)
+    assert "Owner, dead or alive" in text
+    assert "owner is dead: 2 of 5 (3 not known)" in text
+    assert "dead: 00:13:20 old" in text
+
+    done = await perform.commit(estuary_workspace, dry_run, OPERATOR)
+    assert outcomes_of(done) == {task: CHANGED}
+    committed = owner_of(done, task)
+    assert "it has not moved in the" in detail(committed, "second read of the heartbeat")
+    (entry,) = await audit_log.page(estuary_workspace.database, None, 10, None)
+    assert entry.results[0].owner == committed
+    assert "owner is dead: 2 of 5" in said(entry_page(entry, UNLIMITED))
+    stored = json.loads(await estuary_db.value("SELECT results::text FROM unstick.audit_log"))
+    assert stored[0]["owner"]["verdict"] == "dead"
+    assert {w["name"]: w["verdict"] for w in stored[0]["owner"]["witnesses"]}["heartbeat"] == "dead"
+
+
+@both_versions
+async def test_estuary_alive(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
+    task = estuary_db.id(await estuary_db.task(2, wake=-900, beat=20))
+    fenced = await dry_run_of(estuary_workspace, "fence", [task], {}, "estuary")
+    assert outcomes_of(fenced) == {task: CHANGED}
+    assert owner_of(fenced, task).summary == "owner may live: 1 of 5 (4 not known)"
+    released = await dry_run_of(estuary_workspace, "release", [task], {}, "estuary")
+    assert outcomes_of(released) == {task: REFUSED}
+    assert verdicts(owner_of(released, task))["heartbeat"] is ALIVE, "also shown of a node that is refused"
+    assert "row lock" not in verdicts(owner_of(released, task))
+
+
+async def test_estuary_unknown(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
+    ahead = estuary_db.id(await estuary_db.task(2, wake=-900, beat=-300))
+    idle = estuary_db.id(await estuary_db.task(2, wake=-900))
+    dry_run = await dry_run_of(estuary_workspace, "fence", [ahead], {}, "estuary")
+    assert owner_of(dry_run, ahead).verdict is UNKNOWN
+    assert owner_of(dry_run, ahead).summary == "owner not known: 0 of 5 (5 not known)"
+    restart = await dry_run_of(estuary_workspace, "restart", [idle], {"first": '{"type":"shard_failed"}'}, "estuary")
+    assert not any(isinstance(r.owner, Owner) for r in restart.results), "an idle task has no owner"
+
+
+async def test_no_other_session_is_a_sign_of_death(
+    estuary_db: EstuaryDb, estuary_workspace: Workspace, server: PostgresServer
+) -> None:
+    task = estuary_db.id(await estuary_db.task(2, wake=-900, beat=800))
+    await estuary_db.connection.close()
+    owner = owner_of(await dry_run_of(estuary_workspace, "release", [task], {}, "estuary"), task)
+    assert verdicts(owner)["sessions"] is DEAD
+    assert owner.summary == "owner is dead: 2 of 5 (3 not known)"
+
+
+async def test_a_locked_row_may_mean_life(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
+    key = await estuary_db.task(2, wake=-900, beat=800)
+    task = estuary_db.id(key)
+    async with estuary_db.connection.transaction():
+        await estuary_db.sql("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", key)
+        dry_run = await dry_run_of(estuary_workspace, "release", [task], {}, "estuary")
+    assert outcomes_of(dry_run) == {task: LOCKED}
+    owner = owner_of(dry_run, task)
+    assert owner.verdict is ALIVE
+    assert "pid" in detail(owner, "row lock")
+
+
+async def test_many_nodes_are_counted_by_verdict(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
+    dead = [estuary_db.id(await estuary_db.task(2, wake=-900, beat=800)) for _ in range(witnesses.SHOWN)]
+    live = estuary_db.id(await estuary_db.task(2, wake=-900, beat=20))
+    dry_run = await dry_run_of(estuary_workspace, "fence", [*dead, live], {}, "estuary")
+    owners = [r.owner for r in dry_run.results if isinstance(r.owner, Owner)]
+    assert len(owners) == witnesses.SHOWN + 1
+    assert not any(owner.witnesses for owner in owners)
+    text = shown(dry_run, estuary_workspace)
+    assert f"owners: 1 may live · {witnesses.SHOWN} dead" in text
+    assert f"owner may live: 1 of 4 (3 not known)  {live}" in text, text
+    assert f"not known)  {dead[0]}" not in text
+
+
+# Tasker: no heartbeat, but the worker of a claim
+
+
+def held(data: Data, ago: float, **more: Any) -> CreatedTask:
+    return data.task(
+        "fulfil_order",
+        state="steps_in_process",
+        ago=ago,
+        steps={"validate_cart": complete(ago), "reserve_stock": claimed(ago, **more)},
+    )
+
+
+async def _moved(tasker_db: TaskerDb, worker: str, age: float) -> None:
+    """Let a worker claim some other step."""
+    await tasker_db.sql(
+        "UPDATE workflow_step_transitions SET metadata = jsonb_build_object('worker_uuid', $1::text),"
+        " created_at = now() - make_interval(secs => $2) WHERE workflow_step_transition_uuid ="
+        " (SELECT workflow_step_transition_uuid FROM workflow_step_transitions WHERE to_state = 'complete' LIMIT 1)",
+        worker,
+        age,
+    )
+
+
+@both_versions
+async def test_tasker(tasker_db: TaskerDb) -> None:
+    data = Data(1)
+    made = held(data, 7200)
+    await tasker_db.write(data)
+    step = tasker_db.step(made, "reserve_stock")
+    worker = await tasker_db.value(
+        "SELECT metadata ->> 'worker_uuid' FROM workflow_step_transitions WHERE to_state = 'in_progress'"
+    )
+
+    unknown = owner_of(await tasker_db.dry_run("release", step), step)
+    assert unknown.verdict is UNKNOWN
+    assert set(verdicts(unknown).values()) == {UNKNOWN}
+    assert "not recorded" in detail(unknown, "heartbeat")
+
+    await _moved(tasker_db, "another", 5)
+    await tasker_db.sql(
+        'UPDATE workflow_steps SET processed = true, results = \'{"metadata": {"execution_time_ms": 900}}\' WHERE'
+        " named_step_uuid = (SELECT named_step_uuid FROM workflow_steps WHERE workflow_step_uuid = $1) AND processed",
+        made.steps["reserve_stock"],
+    )
+    dry_run = await tasker_db.dry_run("release", step)
+    dead = owner_of(dry_run, step)
+    assert dead.verdict is DEAD
+    assert verdicts(dead)["other work of the worker"] is DEAD
+
+    await _moved(tasker_db, worker, 60)
+    done = await perform.commit(tasker_db.workspace, dry_run, OPERATOR)
+    assert outcomes_of(done) == {step: STALE}, "the worker has claimed another step since the dry run"
+    assert "sign of life" in why(done, step)
+    alive = await tasker_db.dry_run("release", step)
+    assert owner_of(alive, step).verdict is ALIVE
+    assert "owner may live: 1 of" in shown(alive, tasker_db.workspace)
+    assert outcomes_of(await perform.commit(tasker_db.workspace, alive, OPERATOR)) == {step: CHANGED}
+
+
+@both_versions
+async def test_tasker_compares_the_run_time_and_looks_into_the_queue(tasker_db: TaskerDb) -> None:
+    data = Data(1)
+    made, usual = held(data, 7200), held(data, 100)
+    data.message(made, "reserve_stock", age=7000, reads=1)
+    await tasker_db.write(data)
+    await tasker_db.sql(
+        'UPDATE workflow_steps SET processed = true, results = \'{"metadata": {"execution_time_ms": 900}}\''
+        " WHERE workflow_step_uuid = $1",
+        usual.steps["reserve_stock"],
+    )
+    await tasker_db.sql(
+        'UPDATE workflow_step_transitions SET metadata = \'{"worker_uuid": "another"}\' WHERE workflow_step_uuid <> $1',
+        made.steps["reserve_stock"],
+    )
+    step = tasker_db.step(made, "reserve_stock")
+    owner = owner_of(await tasker_db.dry_run("release", step), step)
+    assert verdicts(owner)["run time"] is DEAD
+    assert verdicts(owner)["queue message"] is DEAD
+    assert owner.summary.startswith("owner is dead: 3 of 7"), owner.witnesses
+    await tasker_db.sql(
+        "UPDATE workflow_steps SET updated_at = now() - interval '20 s' WHERE workflow_step_uuid = $1",
+        made.steps["reserve_stock"],
+    )
+    batch = owner_of(await tasker_db.dry_run("release", step), step)
+    assert (batch.verdict, verdicts(batch)["last write"]) == (ALIVE, ALIVE)
+
+
+# Uni2work: activity of the instance elsewhere
+
+
+@both_versions
+async def test_uni2work(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    job = uni2work_db.id(await uni2work_db.job(held=9000))
+    argument = {"gone": True}
+    unknown = owner_of(await dry_run_of(uni2work_workspace, "release", [job], argument, "uni2work"), job)
+    assert unknown.verdict is UNKNOWN
+
+    await uni2work_db.job(held=5, held_by=LIVE)
+    await uni2work_db.job(age=8000, creator=GONE)
+    await uni2work_db.job(age=5, creator=LIVE)
+    for node in (job, uni2work_db.id(GONE, "holder")):
+        dry_run = await dry_run_of(uni2work_workspace, "release", [node], argument, "uni2work")
+        dead = owner_of(dry_run, node)
+        assert outcomes_of(dry_run) == {node: CHANGED}
+        assert (dead.verdict, verdicts(dead)["locks"], verdicts(dead)["queued jobs"]) == (DEAD, DEAD, DEAD)
+        assert verdicts(dead)["cron executions"] is UNKNOWN
+        assert dead.summary.startswith("owner is dead: 2 of 6")
+
+    await uni2work_db.cron({"job": "prune"}, age=10, instance=GONE)
+    alive = await dry_run_of(uni2work_workspace, "release", [job], argument, "uni2work")
+    assert outcomes_of(alive) == {job: REFUSED}
+    assert verdicts(owner_of(alive, job))["cron executions"] is ALIVE
+
+
+# Eternaltwin: no owner, only polls
+
+
+@both_versions
+async def test_eternaltwin(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    dead, waiting = await eternaltwin_db.jobs(2)
+    await eternaltwin_db.task(dead, age=7200, polled=900)
+    await eternaltwin_db.task(waiting, age=7200, polled=900, status="Blocked")
+    confirm = {"confirm": "SendEmail v1"}
+    nodes = [eternaltwin_db.id(job, "job") for job in (dead, waiting)]
+    dry_run = await dry_run_of(workspace, "restart", nodes, confirm)
+    first, second = (owner_of(dry_run, node) for node in nodes)
+    assert (first.verdict, second.verdict) == (DEAD, UNKNOWN)
+    assert verdicts(first)["last poll of the job"] is verdicts(first)["runner"] is DEAD
+    assert "not recorded" in detail(first, "owner")
+    live = await eternaltwin_db.job()
+    await eternaltwin_db.task(live, polled=1)
+    node = eternaltwin_db.id(live, "job")
+    assert owner_of(await dry_run_of(workspace, "restart", [node], confirm), node).verdict is ALIVE
+    done = await eternaltwin_db.job()
+    await eternaltwin_db.task(done, status="Complete", output=b"1")
+    finished = await dry_run_of(workspace, "restart", [eternaltwin_db.id(done, "job")], confirm)
+    assert not any(isinstance(r.owner, Owner) for r in finished.results)
+
+
+# Agent jobs: no owner, only run times
+
+
+@both_versions
+async def test_agent_jobs(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    agent = await agent_jobs_db.agent()
+    job = agent_jobs_db.id(await agent_jobs_db.job("active", agent=agent, age=9000, started=8900))
+    unknown = owner_of(await dry_run_of(table, "release", [job], {}, "agent_jobs"), job)
+    assert unknown.verdict is UNKNOWN
+    for age in (20_000, 21_000, 22_000):
+        await agent_jobs_db.job("completed", agent=agent, age=age, started=age - 10, ended=age - 70)
+    dead = owner_of(await dry_run_of(table, "release", [job], {}, "agent_jobs"), job)
+    assert (dead.verdict, dead.summary) == (DEAD, "owner seems dead: 1 of 5 (4 not known)")
+    assert verdicts(dead)["run time"] is DEAD
+    await agent_jobs_db.job("completed", agent=agent, age=40_000, started=39_000, ended=20_000)
+    alive = await dry_run_of(table, "release", [job], {}, "agent_jobs")
+    assert owner_of(alive, job).verdict is ALIVE
+    assert "owner may live: 1 of 5" in shown(alive, table)
+
+
+# Witnesses that cannot be read
+
+
+async def test_unreadable_witnesses_do_not_stop_the_action(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job, age=7200, polled=900)
+    node = eternaltwin_db.id(job, "job")
+    sections: Any = workspace.engines["eternaltwin"].engine.actions["restart"]
+    part = sections["witnesses"][0]
+    broken = msgspec.structs.replace(part, text=part.text.replace("isfinite", "infinite"))
+    monkeypatch.setitem(sections, "witnesses", (broken,))
+    dry_run = await dry_run_of(workspace, "restart", [node], {"confirm": "SendEmail v1"})
+    assert outcomes_of(dry_run) == {node: CHANGED}
+    (result,) = dry_run.results
+    assert isinstance(result.owner, Owner)
+    assert (result.owner.verdict, "could not be read" in result.owner.summary) == (UNKNOWN, True)
+    done = await perform.commit(workspace, dry_run, OPERATOR)
+    assert outcomes_of(done) == {node: CHANGED}
