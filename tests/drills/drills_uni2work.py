@@ -90,7 +90,7 @@ class WithoutCron:
         return await self._instance.flush()
 
 
-@drill(NAME, ("cron_overdue", "cron_silent"), names=("distribute-corrections",), actions=(None, "run_now"), most=1)
+@drill(NAME, "schedule_missed", names=("distribute-corrections",), actions=(None, "run_now"), most=1)
 async def cron_silent_without_a_configured_period(scene: Scene) -> None:
     """Hourly executions of one kind, then none for a day."""
     for sheet in range(30):
@@ -120,7 +120,7 @@ async def lock_half_removed_by_hand(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("clock_ahead", "lock_in_future", "future_lock", "clocks_disagree"), most=1, actions=(None, "release"))
+@drill(NAME, "time_ahead", most=1, actions=(None, "release"))
 async def clock_of_an_instance_jumped_ahead(scene: Scene) -> None:
     """Locks dated in the future hide that their instance is gone."""
     for n in range(5):
