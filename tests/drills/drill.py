@@ -102,6 +102,7 @@ async def run(asked: Drill, server: PostgresServer) -> Result:
             named = await asyncio.wait_for(asked.cause(scene), 120)
             if asked.control and scene.errors:
                 raise RuntimeError(f"the executors are not healthy: {scene.errors[0]}")
+            await scene.leave()
             overrides = asked.overrides or getattr(scene.engine, "overrides", {})
             workspace = await Workspace.open(
                 scene.console_dsn, overrides, file=Path(folder) / "audit_log.jsonl", **scene.console

@@ -284,7 +284,7 @@ async def notify_queue_full(scene: Scene) -> None:
     await scene.start()
 
 
-@drill("eternaltwin", "deadlocks", most=1, watch=4.0)
+@drill("eternaltwin", "deadlocks", most=1, watch=7.0)
 async def deadlocks_in_a_row(scene: Scene) -> None:
     """A batch of another program updates rows in another order than the runner's."""
     tasks = await scene.rows.tasks(await scene.rows.jobs(2), status="Blocked", timer=900)

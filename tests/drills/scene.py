@@ -66,6 +66,10 @@ class Scene:
         self.admin = await self.session("drill")
         self.sql, self.value = self.admin.execute, self.admin.fetchval
 
+    async def leave(self) -> None:
+        """End the drill's own session, which looks like a worker's to the console."""
+        await self.admin.close()
+
     async def hang_up(self) -> None:
         """End all sessions and statements that wait."""
         await self.stop()
@@ -85,6 +89,7 @@ class Scene:
             self.server.sql(statement)
         await self.stop()
         with contextlib.suppress(*CONNECTION_ERRORS):
+            await self.connect()
             for gid in await self.admin.fetch("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"):
                 await self.sql(f"ROLLBACK PREPARED '{gid[0]}'")
         await self.hang_up()
