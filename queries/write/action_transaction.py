@@ -288,7 +288,7 @@ class ActionTransaction:
         except DatabaseError:  # a missing privilege must not make the action fail
             return {}
         finally:
-            await transaction.control("ROLLBACK TO SAVEPOINT holders")
+            await transaction.control("ROLLBACK TO SAVEPOINT holders; RELEASE SAVEPOINT holders")
 
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
         """Lock rows that are free. Return the current versions of their nodes.
@@ -365,7 +365,7 @@ class ActionTransaction:
                 left += [probed[:half], probed[half:]] if half else []
             finally:
                 self.live, self._nodes = live, {}
-            await transaction.control("ROLLBACK TO SAVEPOINT probe")
+            await transaction.control("ROLLBACK TO SAVEPOINT probe; RELEASE SAVEPOINT probe")
         return hidden
 
     async def _copy(self, transaction: Transaction) -> Rows:

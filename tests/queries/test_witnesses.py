@@ -6,12 +6,13 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
 
 from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.step_history import claimed, complete
+from console.demo.tasker.step_history import claimed, complete, pending
 from console.text.pages.action import dry_run_page
 from console.text.pages.audit_entry import entry_page
 from console.text.spans import UNLIMITED, Spans
@@ -89,11 +90,13 @@ def test_every_action_that_takes_work_from_an_owner_reads_witnesses() -> None:
     }
     assert declared == {
         ("tasker", "release"),
+        ("tasker", "unstick"),
         ("uni2work", "release"),
         ("uni2work", "release_holder"),
         ("estuary", "release"),
         ("estuary", "fence"),
         ("estuary", "restart"),
+        ("estuary", "delete"),
         ("eternaltwin", "restart"),
         ("agent_jobs", "release"),
     }
@@ -276,6 +279,43 @@ async def test_tasker_compares_the_run_time_and_looks_into_the_queue(tasker_db: 
     )
     batch = owner_of(await tasker_db.dry_run("release", step), step)
     assert (batch.verdict, verdicts(batch)["last write"]) == (ALIVE, ALIVE)
+
+
+@both_versions
+async def test_tasker_asks_what_the_orchestrator_did_since(tasker_db: TaskerDb) -> None:
+    data = Data(1)
+    made = data.task("fulfil_order", state="enqueuing_steps", ago=7200, steps={"validate_cart": pending(7200)})
+    other = data.task("fulfil_order", state="waiting_for_dependencies", ago=60, steps={"validate_cart": pending(60)})
+    await tasker_db.write(data)
+    node, move = tasker_db.task(made), "UPDATE task_transitions SET processor_uuid = $2 WHERE task_uuid = $1"
+    orchestrator = await tasker_db.value("SELECT processor_uuid FROM task_transitions WHERE task_uuid = $1", made.id)
+    alive = await tasker_db.dry_run("unstick", node)
+    assert outcomes_of(alive) == {node: CHANGED}
+    assert owner_of(alive, node).verdict is ALIVE
+    await tasker_db.sql(move, other.id, uuid4())
+    dead = owner_of(await tasker_db.dry_run("unstick", node), node)
+    assert dead.summary == "owner seems dead: 1 of 4 (3 not known)"
+    assert str(orchestrator) in detail(dead, "other work of the orchestrator")
+    await tasker_db.sql(move, made.id, None)
+    assert owner_of(await tasker_db.dry_run("unstick", node), node).verdict is UNKNOWN
+
+
+async def test_a_locked_node_does_not_change_the_copies_of_the_others(tasker_db: TaskerDb, tasker: str) -> None:
+    data = Data(1)
+    free, other = held(data, 7200), held(data, 7200)
+    await tasker_db.write(data)
+    nodes = [tasker_db.step(made, "reserve_stock") for made in (free, other)]
+    versions = {n.id: n.version for n in (await tasker_db.reader.nodes(nodes)).nodes}
+    dry_run = await tasker_db.dry_run("release", *nodes)
+    assert versions == dry_run.versions
+    async with tasker_db.connection.transaction():
+        await tasker_db.sql("SELECT FROM tasks WHERE task_uuid = $1 FOR UPDATE", other.id)
+        done = await perform.commit(tasker_db.workspace, dry_run, OPERATOR)
+    assert outcomes_of(done) == {nodes[0]: CHANGED, nodes[1]: LOCKED}
+    expected = {(c.table, c.after is None, c.before is None) for c in dry_run.changes if c.id == nodes[0]}
+    assert {(c.table, c.after is None, c.before is None) for c in done.changes} == expected
+    key = "SELECT xmin::text FROM workflow_steps WHERE workflow_step_uuid = $1"
+    assert await tasker_db.value(key, free.steps["reserve_stock"]) == done.xid, "changed outside of a savepoint"
 
 
 # Uni2work: activity of the instance elsewhere
