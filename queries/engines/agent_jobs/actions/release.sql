@@ -40,17 +40,19 @@ usual AS MATERIALIZED (
 )
 SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detail, extract(epoch FROM a.started)::float8 AS since
   FROM asked a JOIN usual u ON u.agent_id = a.agent_id
- CROSS JOIN LATERAL (VALUES
-   ('heartbeat', 'unknown', 'not recorded: the engine has no heartbeat, lease or owner'),
-   ('run time',
+ CROSS JOIN LATERAL (
+   SELECT 'heartbeat', 'unknown', 'not recorded: the engine has no heartbeat, lease or owner'
+   UNION ALL
+   SELECT 'run time',
     CASE WHEN u.n = 0 THEN 'unknown' WHEN a.age <= u.longest THEN 'alive'
          WHEN u.n >= 3 AND a.age > greatest(a.patience, 3 * u.longest) THEN 'dead' ELSE 'unknown' END,
     'active for ' || date_trunc('second', a.age) || CASE WHEN u.n = 0 THEN '; no run time of the agent''s newest 50 jobs is recorded'
-      ELSE '; the longest of ' || u.n || ' runs of the agent''s newest 50 jobs took ' || date_trunc('second', u.longest) END),
-   ('other jobs of the agent',
+      ELSE '; the longest of ' || u.n || ' runs of the agent''s newest 50 jobs took ' || date_trunc('second', u.longest) END
+   UNION ALL
+   SELECT 'other jobs of the agent',
     CASE WHEN coalesce(u.moved, '-infinity') < a.started AND a.age > a.patience AND u.waiting < now() - a.patience THEN 'dead' ELSE 'unknown' END,
     CASE WHEN u.moved >= a.started THEN 'one ended ' || date_trunc('second', now() - u.moved) || ' ago; which executor runs this job is not recorded'
-         ELSE 'none ended since this job became active' || coalesce('; the oldest pending job has waited for ' || date_trunc('second', now() - u.waiting), '; none is pending') END)
+         ELSE 'none ended since this job became active' || coalesce('; the oldest pending job has waited for ' || date_trunc('second', now() - u.waiting), '; none is pending') END
  ) AS w(witness, verdict, detail)
 
 \ir ../parts/rows.sql

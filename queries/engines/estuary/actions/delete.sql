@@ -7,7 +7,8 @@
 -- $4 versions text[]: for each id, the version that the operator saw
 -- $5 met_needs text[]
 -- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before the change
--- Indexes: tasks_pkey; one on parent_id; those of the tables that reference tasks.
+-- $7 dry_run text: time of the dry run; NULL in the dry run itself
+-- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at; one on parent_id; those of the tables that reference tasks.
 
 -- :lock
 WITH wanted AS MATERIALIZED (
@@ -69,6 +70,10 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
    AND CASE WHEN p.closed IS NOT NULL THEN true
             ELSE EXISTS (SELECT FROM ts_stat(format('SELECT array_to_tsvector(ARRAY[''hit'']) FROM %s WHERE %I = %L LIMIT 1', p.oid::regclass, p.attname, t.task_id))) END
  ORDER BY 1, p.conname IS NULL, p.closed IS NOT NULL
+
+-- :witnesses
+WITH given AS (SELECT $2::jsonb AS settings, $7::text::float8 AS dry_run),
+\ir ../parts/executor_witnesses.sql
 
 -- :rows
 \ir ../parts/task_rows.sql

@@ -55,16 +55,18 @@ runner AS MATERIALIZED (
 )
 SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detail, extract(epoch FROM a.polled)::float8 AS since
   FROM asked a CROSS JOIN runner r
- CROSS JOIN LATERAL (VALUES
-   ('owner', 'unknown', 'not recorded: the engine has no owner, lease or heartbeat. It discards the result of a poll that this action overtakes'),
-   ('last poll of the job',
+ CROSS JOIN LATERAL (
+   SELECT 'owner', 'unknown', 'not recorded: the engine has no owner, lease or heartbeat. It discards the result of a poll that this action overtakes'
+   UNION ALL
+   SELECT 'last poll of the job',
     CASE WHEN a.polled > now() - a.silent AND a.polled < now() + make_interval(secs => ($4::jsonb ->> 'clock_ahead')::float8) THEN 'alive'
          WHEN a.available > 0 AND coalesce(a.polled, a.oldest) < now() - a.silent THEN 'dead' ELSE 'unknown' END,
     coalesce('an unfinished task was polled ' || date_trunc('second', now() - a.polled) || ' ago', 'no unfinished task was polled')
-      || CASE WHEN a.available > 0 THEN ', and a task is Available' ELSE '; no task is Available, so none is to be polled' END),
-   ('runner',
+      || CASE WHEN a.available > 0 THEN ', and a task is Available' ELSE '; no task is Available, so none is to be polled' END
+   UNION ALL
+   SELECT 'runner',
     CASE WHEN r.polled < now() - a.silent AND a.available > 0 THEN 'dead' ELSE 'unknown' END,
-    coalesce('its newest poll of an Available task of any job was ' || date_trunc('second', now() - r.polled) || ' ago', 'no poll of an Available task is recorded'))
+    coalesce('its newest poll of an Available task of any job was ' || date_trunc('second', now() - r.polled) || ' ago', 'no poll of an Available task is recorded')
  ) AS w(witness, verdict, detail)
 
 -- :rows

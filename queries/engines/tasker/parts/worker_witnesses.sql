@@ -46,9 +46,10 @@ judged AS MATERIALIZED (
 SELECT j.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detail,
        extract(epoch FROM j.claimed AT TIME ZONE current_setting('TimeZone'))::float8 AS since
   FROM judged j
- CROSS JOIN LATERAL (VALUES
-   ('heartbeat', 'unknown', 'not recorded: the engine has no heartbeat, lease or advisory lock'),
-   ('other work of the worker',
+ CROSS JOIN LATERAL (
+   SELECT 'heartbeat', 'unknown', 'not recorded: the engine has no heartbeat, lease or advisory lock'
+   UNION ALL
+   SELECT 'other work of the worker',
     CASE WHEN j.worker IS NULL THEN 'unknown'
          WHEN j.moved > j.claimed AND j.moved > localtimestamp - j.patience THEN 'alive'
          WHEN j.silent_since < localtimestamp - j.patience AND j.others > localtimestamp - j.patience THEN 'dead'
@@ -56,17 +57,19 @@ SELECT j.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
     CASE WHEN j.worker IS NULL THEN 'not recorded: the claim names no worker'
          WHEN j.moved > j.claimed THEN 'worker ' || j.worker || ' claimed or ended another step ' || date_trunc('second', localtimestamp - j.moved) || ' ago'
          ELSE 'none of worker ' || j.worker || ' since the claim'
-              || coalesce('; another worker claimed or ended one ' || date_trunc('second', localtimestamp - j.others) || ' ago', '; none of other workers') END),
-   ('run time',
+              || coalesce('; another worker claimed or ended one ' || date_trunc('second', localtimestamp - j.others) || ' ago', '; none of other workers') END
+   UNION ALL
+   SELECT 'run time',
     CASE WHEN j.p95 IS NULL THEN 'unknown'
          WHEN j.age <= make_interval(secs => least(j.p95, 1e9)) THEN 'alive'
          WHEN j.age > greatest(j.patience, make_interval(secs => least(($6::jsonb ->> 'orphaned_factor')::float8 * j.p95, 1e9))) THEN 'dead'
          ELSE 'unknown' END,
     'claimed ' || date_trunc('second', j.age) || ' ago; '
-      || coalesce('95 % of ' || j.n || ' runs of this step took at most ' || round(j.p95::numeric, 1) || ' s', 'no run of this step is recorded')),
-   ('last write',
+      || coalesce('95 % of ' || j.n || ' runs of this step took at most ' || round(j.p95::numeric, 1) || ' s', 'no run of this step is recorded')
+   UNION ALL
+   SELECT 'last write',
     CASE WHEN j.updated_at <= j.claimed + interval '5 seconds' THEN 'unknown'
          WHEN j.updated_at > localtimestamp - j.patience THEN 'alive' ELSE 'dead' END,
     CASE WHEN j.updated_at <= j.claimed + interval '5 seconds' THEN 'none to the step since the claim; only a batch writes while it runs'
-         ELSE 'the step was written ' || date_trunc('second', localtimestamp - j.updated_at) || ' ago, after the claim' END)
+         ELSE 'the step was written ' || date_trunc('second', localtimestamp - j.updated_at) || ' ago, after the claim' END
  ) AS w(witness, verdict, detail)
