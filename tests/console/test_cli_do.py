@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -449,3 +450,22 @@ def test_the_crash_file_knows_no_password_of_the_environment(eternaltwin: str, m
     text = file.read_text()
     assert "topsecret" not in text
     assert "hid den" not in text
+
+
+def test_the_witnesses_about_the_owner_are_in_text_json_and_audit_log(
+    server: PostgresServer, eternaltwin: str, add: Add
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    node = add("Available", "job")
+    arguments = (node, "--arg", "confirm=SendEmail v1")
+    text = do(eternaltwin, "restart", *arguments, "--dry-run")
+    assert "Owner, dead or alive" in text.out
+    assert re.search(r"owner (is|seems) dead: \d of 5", text.out)
+    assert "last poll of the job  dead: no unfinished task was polled" in text.out
+    (result,) = do(eternaltwin, "restart", *arguments, "--dry-run", "--json").json["results"]
+    assert result["owner"]["verdict"] == "dead"
+    assert {"name", "verdict", "detail"} == set(result["owner"]["witnesses"][0])
+    (done,) = do(eternaltwin, "restart", *arguments, "--yes", "--json").json["results"]
+    (entry,) = unstick("audit", "--json", dsn=eternaltwin).json["entries"]
+    assert entry["results"] == [done]
+    assert [w["name"] for w in done["owner"]["witnesses"]] == [w["name"] for w in result["owner"]["witnesses"]]
