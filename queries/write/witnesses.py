@@ -18,6 +18,7 @@ SESSIONS, ROW_LOCK = "sessions", "row lock"
 NO_SESSION = "no other session is connected to this database"
 UNLOCKED = "no other transaction locks it; an owner that is working need not lock it either"
 
+ORDER = (Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN)
 Row = Mapping[str, Any]
 
 
@@ -60,7 +61,9 @@ def _owner(rows: Iterable[Row], sessions: Row, row_lock: str | None) -> Owner:
     since = next((r["since"] for r in rows if r.get("since") is not None), None)
     common = [_sessions(sessions, since), *([] if row_lock is None else [_row_lock(row_lock)])]
     own = {w.name for w in found}
-    every = (*found, *(w for w in common if w.name not in own))
+    every = tuple(
+        sorted((*found, *(w for w in common if w.name not in own)), key=lambda w: (ORDER.index(w.verdict), w.name))
+    )
     counts = {v: sum(w.verdict is v for w in every) for v in Verdict}
     return _judged(counts[Verdict.DEAD], counts[Verdict.ALIVE], counts[Verdict.UNKNOWN], every)
 
@@ -93,7 +96,7 @@ def _sessions(sessions: Row, since: float | None) -> Witness:
     detail = f"{n} connected; the engine does not record which is the owner's"
     if since is not None and len(starts) == n:
         old = sum(start <= since for start in starts)
-        detail += f"; backend_start of {old or 'none'} is before the owner took it"
+        detail += f"; {old or 'none'} began before the owner took it (backend_start)"
     return Witness(name=SESSIONS, verdict=Verdict.UNKNOWN, detail=detail)
 
 

@@ -224,7 +224,8 @@ async def test_tasker(tasker_db: TaskerDb) -> None:
     await tasker_db.write(data)
     step = tasker_db.step(made, "reserve_stock")
     worker = await tasker_db.value(
-        "SELECT metadata ->> 'worker_uuid' FROM workflow_step_transitions WHERE to_state = 'in_progress'"
+        "SELECT metadata ->> 'worker_uuid' FROM workflow_step_transitions"
+        " WHERE to_state = 'in_progress' AND most_recent"
     )
 
     unknown = owner_of(await tasker_db.dry_run("release", step), step)

@@ -23,6 +23,7 @@ from console.demo.tasker.worker import envelope
 from queries.model import Record
 
 YEAR: Final = 365 * 86400.0
+DEAD_AFTER: Final = 300.0  # seconds: an older claim is that of a dead worker
 DAY_ONE: Final = 1_767_225_600_000  # 2026-01-01, in milliseconds
 BEFORE: Final = ("pending", "initializing", "enqueuing_steps", "steps_in_process", "evaluating_results")
 
@@ -44,6 +45,7 @@ class Data:
         self._made = 0
         self._templates = {t.name: t for t in templates}
         self._orchestrator = UUID(int=self.rng.getrandbits(128), version=4)
+        self._worker, self._dead_worker = (UUID(int=self._orchestrator.int ^ n) for n in (1, 2))
         self.rows: dict[str, list[tuple[Any, ...]]] = {
             name: []
             for name in "namespaces templates names tasks steps edges task_states step_states dead_letters".split()  # noqa: SIM905
@@ -177,7 +179,7 @@ class Data:
                 row = (*row, self._orchestrator)
             data = dict(metadata)
             if table == "step_states" and state == "in_progress":
-                data["worker_uuid"] = str(self._orchestrator)
+                data["worker_uuid"] = str(self._dead_worker if last and ago >= DEAD_AFTER else self._worker)
             self.rows[table].append((*row, json.dumps(data)))
             was = state
 

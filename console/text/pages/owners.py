@@ -40,6 +40,8 @@ def owners(results: Iterable[Result], cells: int, *, limit: int) -> list[Spans]:
 
 def _said(verdict: Verdict, detail: str) -> Spans:
     word, style = WORDS[verdict]
+    if detail.startswith("not recorded"):
+        return [(safe_text(detail), style)]
     return [(f"{'alive' if verdict is Verdict.ALIVE else word}", style), (f": {safe_text(detail)}", "")]
 
 
