@@ -390,6 +390,7 @@ async def instances_killed_beside_a_role_without_privileges(scene: Scene) -> Non
     await scene.sql(f"GRANT SELECT, INSERT ON queued_job TO {role}")
     await scene.session("uni2work exporter", role)
     await killed(scene, "uni2work")
+    await scene.rows.jobs(15, age=30 * MINUTE)
 
 
 @drill("tasker", ("no_orchestrator", "no_worker", "not_picked_up"), most=3)
