@@ -313,6 +313,8 @@ class ActionTransaction:
         live, shown = self.live, (Outcome.REFUSED, Outcome.LOCKED)
         others = [r.id for r in self.skipped.values() if r.outcome in shown] if skipped else []
         asked = sorted((*live, *others))
+        if not asked:
+            return
         parts = [witnesses.counted(p) if len(asked) > witnesses.SHOWN else p for p in self._sections["witnesses"]]
         self.live, self._nodes = asked, {}
         await transaction.control("SAVEPOINT witnesses")
