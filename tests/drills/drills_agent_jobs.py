@@ -73,7 +73,7 @@ async def clock_of_the_workers_behind(scene: Scene) -> None:
     await scene.pass_time(30 * MINUTE)
 
 
-@drill(NAME, ("failing", "jobs_failing", "same_error", "failed_alike"), names=("503 Service Unavailable",), most=1)
+@drill(NAME, "failed_alike", names=("503 Service Unavailable",), most=1)
 async def gateway_down(scene: Scene) -> None:
     jobs = await queue(scene)
     for n in range(40):
@@ -82,7 +82,7 @@ async def gateway_down(scene: Scene) -> None:
     await jobs.tick()
 
 
-@drill(NAME, ("failing", "jobs_failing", "same_error", "failed_alike", "disk_full"), names=("No space left",), most=1)
+@drill(NAME, "failed_alike", names=("No space left",), most=1)
 async def disk_full(scene: Scene) -> None:
     jobs = await queue(scene)
     for n in range(20):

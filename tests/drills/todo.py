@@ -9,8 +9,6 @@ TODO: dict[str, str] = {
     "estuary: poison message": "a due task with an unrecognised message that is held for many timeouts is failing",
     "estuary: long polls take all permits": "type_not_served does not explain long polls that take all slots",
     "agent_jobs: redis emptied": "job_ids_restarted explains completion_not_recorded and overdue",
-    "agent_jobs: gateway down": "many failed jobs with one error",
-    "agent_jobs: disk full": "many failed jobs with one error",
     "uni2work: mail gateway down": "cancel is no remedy if all jobs of a kind fail",
     "uni2work: cron silent": "the job's name",
     "uni2work: empty token bucket": "the bucket's name",

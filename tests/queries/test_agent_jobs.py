@@ -347,6 +347,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
     assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {
+        "failed_alike",
         "completed_by_wrong_job",
         "job_ids_restarted",
     }
@@ -730,8 +731,8 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
-    # The queue continues, and a mirror table has no active jobs.
-    assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long"}
+    # The queue continues, most of its jobs succeed, and a mirror table has no active jobs.
+    assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long", "failed_alike"}
     assert look.engine.settings["profile"] == "mirror"
 
 

@@ -152,7 +152,7 @@ async def test_the_screen_never_calls_it_nothing(eternaltwin_db: EternaltwinDb, 
     await eternaltwin_db.task(status="Blocked", timer=-6000)
     await eternaltwin_db.sql(f"{ENABLE}; ALTER TABLE job ENABLE ROW LEVEL SECURITY")
     async with run_tui(clerk, tmp_path, size=(140, 30)) as tui:
-        await tui.wait_for("policies  0+ stuck", "Only rows that policies show")
+        await tui.wait_for("policies", "0+ stuck", "Only rows that policies show")
         assert "There are no jobs" not in tui.text
         await tui.press("2")
         await tui.wait_for("No problems found in the parts", "hidden rows")
