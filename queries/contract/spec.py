@@ -100,6 +100,7 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
     incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
+    single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
     explains: tuple[Explains, ...] = ()
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause

@@ -164,7 +164,7 @@ def _incident(
     everything = [*findings, *explained]
     n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
-    same = len(actions) == 1 and first.action is not None
+    same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
     text = first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings))
     return Incident(
         key=_key(label, code, values),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from queries.contract.spec import Explains, FindingSpec
 from queries.model import Finding, Proof
 from queries.read.incidents import incidents
@@ -20,6 +22,7 @@ SPECS = {
             spec("dead_owner", cause=("worker",), explains=(Explains(findings=("late",), matching=("worker",)),)),
             spec("late", symptom="late", explains=(Explains(findings=("blocked",), matching=("node",)),)),
             spec("blocked"),
+            spec("flapping", single_action=True),
             spec("failed", cause_text=("error",)),
             spec("first", explains=(Explains(findings=("second",)),)),
             spec("second", explains=(Explains(findings=("first",)),)),
@@ -109,6 +112,12 @@ def test_findings_that_explain_each_other_are_shown_once() -> None:
 
 def test_nodes_are_counted_once() -> None:
     assert shown(found("dead_owner", 1, worker="a"), found("late", 1, worker="a")) == [("dead_owner", 1, {"late": 1})]
+
+
+def test_an_action_for_one_node_is_not_suggested_for_several() -> None:
+    one, other = (replace(found("flapping", node), action="cancel") for node in (1, 2))
+    assert [i.action for i in incidents([one], SPECS)] == ["cancel"]
+    assert [i.action for i in incidents([one, other], SPECS)] == [None]
 
 
 def test_a_partial_number_is_marked() -> None:

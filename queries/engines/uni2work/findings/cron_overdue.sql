@@ -6,7 +6,7 @@
 -- Index: cron_last_exec_pkey backwards.
 -- Read all entries if the table has at most cron_whole bytes, else the newest by id. Read nothing if no period is configured.
 SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
-       jsonb_build_object('last', date_trunc('second', c."time")::text,
+       jsonb_build_object('job', c.job ->> 'job', 'last', date_trunc('second', c."time")::text,
                           'period', make_interval(secs => ($2::jsonb -> (c.job ->> 'job') ->> 'period')::float8)::text) AS evidence
   FROM (SELECT a.id, a.job, a."time" FROM :"schema".cron_last_exec a WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= ($2::jsonb ->> 'cron_whole')::float8)
         UNION
