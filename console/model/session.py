@@ -109,6 +109,7 @@ class Session:
         self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
         self.load = incident_list.Load()
+        self._by_node: dict[str, list[Finding]] = {}
         self._codes: dict[str, tuple[str, ...]] = {}
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
@@ -189,7 +190,7 @@ class Session:
 
     def findings_of(self, node_id: str) -> list[Finding]:
         """Return the findings of one node, worst first."""
-        return [f for f in self._findings if f.node_id == node_id]
+        return list(self._by_node.get(node_id, ()))
 
     def stuck(self, label: str) -> int:
         """Return the number of nodes of one engine that have findings."""
@@ -216,10 +217,11 @@ class Session:
         self._findings = tuple(
             sorted(everything, key=lambda f: (-f.severity, f.since if f.since is not None else inf, f.node_id))
         )
-        codes: dict[str, tuple[str, ...]] = {}
+        by_node: dict[str, list[Finding]] = {}
         for finding in self._findings:
-            codes[finding.node_id] = (*codes.get(finding.node_id, ()), finding.code)
-        self._codes = codes
+            by_node.setdefault(finding.node_id, []).append(finding)
+        self._by_node = by_node
+        self._codes = {node_id: tuple(f.code for f in found) for node_id, found in by_node.items()}
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the guard of ``action`` by node: the node's version or a finding's guard.

@@ -46,10 +46,15 @@ async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:
-    """Return the arguments that a finding of the node gives for this action, or None."""
-    if len(plan.nodes) != 1:
+    """Return the arguments that the findings of all nodes give for this action, or None.
+
+    Findings that suggest it with different arguments give none.
+    """
+    given: list[dict[str, str]] = []
+    for node in plan.nodes:
+        suggested = (f.arguments for f in session.findings_of(node.id) if f.action == plan.action.name and f.arguments)
+        given.append(next(suggested, {}))
+    if not given or any(arguments != given[0] for arguments in given):
         return None
-    found = session.findings_of(plan.nodes[0].id)
-    given = next((f.arguments for f in found if f.action == plan.action.name and f.arguments), None)
-    known = {name: value for name, value in (given or {}).items() if value != OPEN}
+    known = {name: value for name, value in given[0].items() if value != OPEN}
     return ActionInput(reason="", arguments=known) if known else None
