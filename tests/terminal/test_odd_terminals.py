@@ -46,7 +46,7 @@ def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path
         terminal.wait_for(lambda: terminal.at > 0)
         go_to_finding(terminal, "overdue timer")
         terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
-        terminal.wait_for("Will change 1").press("W").wait_for("1 changed")
+        terminal.wait_for("Will change ").press("W").wait_for(" changed")
         terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
         assert terminal.leave("q") == 0
 
@@ -113,7 +113,9 @@ def test_without_unicode_nothing_else_is_sent(eternaltwin_demo: str, tmp_path: P
         terminal.wait_for("live", JOB, re.compile("# blocked|blocked"), lambda: terminal.at > 0).press(
             "right"
         ).settled()
-        terminal.press("2").wait_for("lost wakeup").press("end").settled().press("enter").wait_for("eternaltwin/")
+        terminal.press("2").wait_for("lost wakeup").press("end").settled().press("right", "down", "enter").wait_for(
+            "eternaltwin/"
+        )
         terminal.press("C").settled().press("escape").settled().press("escape").settled()
         terminal.press("4").settled().press("?").wait_for("Keys everywhere").settled()
         assert terminal.leave("q") == 0

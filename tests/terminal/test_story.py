@@ -37,7 +37,11 @@ def jobs(demo: Terminal) -> list[str]:
 
 
 def find_the_lost_wake_up(demo: Terminal) -> None:
-    demo.press("2").wait_for("finding", lambda: demo.at > 0)
+    demo.press("2").wait_for("incident", lambda: demo.at > 0)
+    while "lost wakeup" not in demo.under:
+        was = demo.under
+        demo.press("down").wait_for(lambda was=was: demo.under != was)
+    demo.press("right")
     while not re.search("lost wakeup +ArchiveHammerfest", demo.under):
         was = demo.under
         demo.press("down").wait_for(lambda was=was: demo.under != was)
