@@ -139,7 +139,8 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
     server.sql(audit_log.ddl(), database)
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
-        if path.name in ("audit_log_schema.sql", "audit_log_grant.sql", "row_locks.sql"):  # the last one is a template
+        templates = ("row_locks.sql", "witness_counts.sql")
+        if path.name in ("audit_log_schema.sql", "audit_log_grant.sql", *templates):
             continue
         text = path.read_text()
         await prepare(connection, text, text)

@@ -55,7 +55,7 @@ class StuckScreen(PageScreen):
     def _columns(self) -> list[Column[Row]]:
         return [
             Column("incident", 26, self._title),
-            Column("nodes", 22, self._named, spare=True),
+            Column("nodes", 24, self._named, spare=True),
             Column("", 11, self._phase, 90),
             Column("since", 6, self._since, right=True),
             Column("action", 10, self._action, 56),
