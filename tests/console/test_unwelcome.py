@@ -9,7 +9,7 @@ import pytest
 from tests.command import ROOT
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.test_bad_input import elderly, serving
+from tests.queries.test_bad_input import oldest_protocol, serving
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
@@ -22,7 +22,7 @@ async def test_an_unknown_database(server: PostgresServer, tmp_path: Path) -> No
 
 
 async def test_a_server_older_than_14(tmp_path: Path) -> None:
-    with serving(elderly) as port:
+    with serving(oldest_protocol) as port:
         async with run_tui(f"postgresql://anna@127.0.0.1:{port}/app", tmp_path) as tui:
             await tui.wait_for("Not connected yet.", "PostgreSQL 13; unstick needs 14 or newer")
 

@@ -253,7 +253,8 @@ def test_select_but_no_update(role: Callable[[str], str], stuck: str) -> None:
     assert unstick("stuck", "--json", dsn=dsn).json["found"]
     answer = wake(dsn)
     assert answer.code == 3
-    assert answer.out.startswith(f"denied  {NODE}")
+    assert answer.out.split()[:2] == ["1", "denied:"]
+    assert NODE in answer.out
     assert "UPDATE task" in answer.out
     assert "DELETE task_timer" in answer.out
     shown = unstick("show", NODE, dsn=dsn)
@@ -269,7 +270,8 @@ async def test_a_row_that_another_session_locks(stuck: str) -> None:
             await connection.execute("SELECT FROM task FOR UPDATE")
             answer = await asyncio.to_thread(wake, stuck)  # it answers while the lock is held
         assert answer.code == 3
-        assert answer.out.split()[:2] == ["locked", NODE]
+        assert answer.out.split()[:2] == ["1", "locked"]
+        assert NODE in answer.out
         assert await connection.fetch(SNAPSHOT) == before
     finally:
         await connection.close()
@@ -282,7 +284,8 @@ async def test_a_table_that_another_session_locks(stuck: str) -> None:
             await connection.execute("LOCK TABLE task_timer IN EXCLUSIVE MODE")
             answer = await asyncio.to_thread(wake, stuck)
         assert answer.code == 3
-        assert answer.out.split()[:2] == ["locked", NODE]
+        assert answer.out.split()[:2] == ["1", "locked"]
+        assert NODE in answer.out
     finally:
         await connection.close()
 
@@ -318,7 +321,7 @@ def test_ten_megabytes_of_json(server: PostgresServer, stuck: str) -> None:
     server.sql("UPDATE task SET state = convert_to('[' || repeat('\"abcdefg\",', 1048576) || '1]', 'UTF8')", stuck)
     answer = unstick("show", NODE, dsn=stuck)
     assert answer.code == 0
-    assert "State: JSON, 10 MB (the first 64 kB)" in answer.out
+    assert "JSON, 10 MB (the first 64 kB)" in answer.out
     assert len(answer.out) < 300_000
     state = next(s for s in unstick("show", NODE, "--json", dsn=stuck).json["sections"] if s["name"] == "state")
     assert state["payload"]["size"] == 10 * 1048576 + 3
