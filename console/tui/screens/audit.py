@@ -73,7 +73,7 @@ class AuditLogScreen(PageScreen):
     def show_body(self) -> None:
         notice = self.query_one(Placeholder)
         self.table.put(sorted(self._entries.values(), key=lambda entry: -entry.at))
-        self.table.display = bool(self._entries)
+        self.table.show_rows()
         if self._entries:
             notice.hide()
         elif self._read and self.session.workspace is not None and self.session.workspace.audit_log_closed:

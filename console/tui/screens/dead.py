@@ -114,7 +114,7 @@ class DeadScreen(PageScreen):
         rows = self._board.rows()
         self.table.put(rows, filling=not self._filled)
         self._filled = self._filled or self._board.read
-        self.table.display = bool(rows)
+        self.table.show_rows()
         notice = self.query_one(Placeholder)
         if rows:
             notice.hide()

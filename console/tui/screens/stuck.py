@@ -96,7 +96,7 @@ class StuckScreen(PageScreen):
     def show_body(self) -> None:
         found = self.session.findings()
         self.table.put(found)
-        self.table.display = bool(found)
+        self.table.show_rows()
         self._notice(bool(found))
         self.table.repaint()
         self._preview()

@@ -71,6 +71,15 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
             event.stop()
             self.click_row(index, event)
 
+    def show_rows(self) -> None:
+        """Show the list only while it has rows.
+
+        A hidden list loses the focus; it gets the focus back with its first rows, unless a field has it.
+        """
+        self.display = self.row_count > 0
+        if self.display and self.screen.focused is None:
+            self.focus()
+
     # scrolling
 
     @property
