@@ -47,13 +47,6 @@ class Demo:
     def dsn(self) -> str:
         return self.server.dsn(DATABASE)
 
-    def role_dsn(self, role: str) -> str:
-        """Return a connection string for ``viewer`` or ``operator``.
-
-        The password is the role's name.
-        """
-        return self.server.dsn(DATABASE, user=role, password=role)
-
     async def start(self, report: Progress = lambda _: None) -> Self:
         """Start the server, insert the data, and start the workers.
 

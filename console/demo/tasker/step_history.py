@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from queries.model import Record
 
 Past = tuple[tuple[str, float], ...]
-
-CLAIM: Final = ("pending", "enqueued", "in_progress")
 
 
 class StepHistory(Record):

@@ -105,7 +105,7 @@ class DeadScreen(PageScreen):
 
     def _came(self) -> None:
         """Paint a page of dead letters, unless the app is ending."""
-        if self.is_attached and self.query(Table):
+        if self.alive:
             self.show_body()
 
     _filled = False
