@@ -221,6 +221,32 @@ async def migration_waits_at_depth_4(scene: Scene) -> str:
     return pid
 
 
+@drill("estuary", "table_locked", actions=ENDS, most=1)
+async def migration_holds_a_table_and_waits(scene: Scene) -> str:
+    """The migration's next statement waits for a colleague's row."""
+    await scene.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    colleague, pid = await begun(scene)
+    await colleague.execute("SELECT 1 FROM customer FOR UPDATE")
+    migration, _ = await begun(scene, "migration")
+    await migration.execute("ALTER TABLE tasks ADD COLUMN note text")
+    await scene.wait_in(migration, "UPDATE customer SET id = id")
+    await meet(scene)
+    return pid
+
+
+@drill("uni2work", "lock_queue", actions=ENDS, most=1)
+async def two_migrations_wait_behind_a_prepared_transaction(scene: Scene) -> str:
+    report, _ = await begun(scene, "report")
+    await report.fetchval("SELECT count(*) FROM queued_job")
+    gid = f"transfer-{scene.database}"
+    await report.execute(f"PREPARE TRANSACTION '{gid}'")
+    for n in range(2):
+        migration = await scene.session("migration")
+        await scene.wait_in(migration, f"ALTER TABLE queued_job ADD COLUMN note_{n} text")
+    await meet(scene)
+    return gid
+
+
 # Seen by other roles, and from the other side
 
 

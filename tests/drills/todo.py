@@ -10,6 +10,5 @@ TODO: dict[str, str] = {
     "estuary: long polls take all permits": "type_not_served does not explain long polls that take all slots",
     "agent_jobs: redis emptied": "job_ids_restarted explains completion_not_recorded and overdue",
     "agent_jobs table: migration waits behind a report": "an engine whose tables are locked is not detected",
-    "estuary: migration waits at depth 4": "lock_queue names the session in front, not the root",
     "estuary: host of all workers down": "one cause for all types of one executor",
 }

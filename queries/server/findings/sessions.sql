@@ -2,11 +2,12 @@
 -- for a standby, advisory locks, and the number of connections. A row `worker_session` is no finding: it describes the
 -- sessions of one role and application that may be workers of these engines.
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
--- lock has no age, and a row without id says so.
+-- lock has no age, and a row without id says so. `root`: the end of a chain of sessions that wait for each other; its
+-- pg_blocking_pids() are read for the three oldest waits only, because the function stops the server's lock manager for a moment.
 -- $1 args jsonb: engines: label, schema, tables of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index; pg_locks, pg_stat_activity and pg_prepared_xacts are read once.
-WITH tables AS MATERIALIZED (
+WITH RECURSIVE tables AS MATERIALIZED (
   SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name
     FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
     JOIN pg_namespace n ON n.nspname = e ->> 'schema'
@@ -14,7 +15,7 @@ WITH tables AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
   SELECT l.* FROM pg_locks l
-   WHERE l.locktype IN ('relation', 'transactionid', 'advisory') AND l.pid IS DISTINCT FROM pg_backend_pid()
+   WHERE l.locktype IN ('relation', 'transactionid', 'tuple', 'advisory') AND l.pid IS DISTINCT FROM pg_backend_pid()
      AND (l.database IS NULL OR l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
 ),
 activity AS MATERIALIZED (
@@ -49,36 +50,67 @@ lockers AS (
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = l.pid)
    GROUP BY l.pid, l.virtualtransaction, p.gid, p.prepared, a.xact_start, a.hidden, a.application_name, a.usename, a.state,
             a.state_change, a.backend_start
+),
+queued AS MATERIALIZED (
+  SELECT l.pid, min(l.waitstart) AS since, array_agg(DISTINCT l.label) AS labels, string_agg(DISTINCT l.name, ', ') AS names
+    FROM locks l WHERE NOT l.granted AND l.strong GROUP BY l.pid
+   ORDER BY min(l.waitstart) LIMIT 3
+),
+chain (start, pid, blocker) AS (
+  SELECT s.pid, s.pid, b.pid
+    FROM (SELECT q.pid FROM queued q
+          UNION
+          (SELECT h.pid FROM held h WHERE NOT h.granted AND h.pid IN (SELECT k.pid FROM lockers k) ORDER BY h.waitstart LIMIT 3)) AS s
+   CROSS JOIN LATERAL unnest(pg_blocking_pids(s.pid)) AS b(pid)
+  UNION
+  SELECT c.start, c.blocker, b.pid FROM chain c CROSS JOIN LATERAL unnest(pg_blocking_pids(c.blocker)) AS b(pid)
+),
+-- For each start: who it waits for (direct), and the roots, which wait for nothing.
+blockers AS (
+  SELECT DISTINCT ON (c.start, p.gid, c.blocker) c.start, c.blocker AS pid, a.xact_start, bool_or(c.pid = c.start) OVER one AS direct,
+         NOT EXISTS (SELECT FROM chain n WHERE n.start = c.start AND n.pid = c.blocker) AS root,
+         CASE WHEN c.blocker = 0 THEN 'the prepared transaction ' || coalesce(p.gid, 'of another database')
+              ELSE format('pid %s (%s, role %s%s)', c.blocker, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?'),
+                          CASE WHEN a.state LIKE 'idle in%' THEN ', ' || a.state || ' since ' || date_trunc('second', a.state_change) END) END AS who
+    FROM chain c
+    LEFT JOIN activity a ON a.pid = c.blocker
+    LEFT JOIN held w ON c.blocker = 0 AND w.pid = c.pid AND NOT w.granted
+    LEFT JOIN held h ON h.pid IS NULL AND h.granted AND h.locktype = w.locktype AND h.relation IS NOT DISTINCT FROM w.relation
+          AND h.transactionid IS NOT DISTINCT FROM w.transactionid
+    LEFT JOIN prepared p ON p.virtualtransaction = h.virtualtransaction
+  WINDOW one AS (PARTITION BY c.start, c.blocker)
+),
+behind AS (
+  SELECT b.start, r.who AS root, bool_or(EXISTS (SELECT FROM lockers k WHERE k.pid = b.pid)) AS known,
+         coalesce(', through ' || string_agg(b.who, ' and ' ORDER BY b.xact_start) FILTER (WHERE b.direct AND NOT b.root AND r.who IS NOT NULL), '') AS through
+    FROM blockers b
+   CROSS JOIN LATERAL (SELECT string_agg(o.who, ' and ' ORDER BY o.xact_start) AS who FROM blockers o WHERE o.start = b.start AND o.root) AS r
+   GROUP BY b.start, r.who
 )
 SELECT 'table_locked' AS code, coalesce('backend:' || k.pid, 'prepared:' || k.gid) AS id,
        extract(epoch FROM k.since)::float8 AS since,
        jsonb_build_object('holder', k.holder, 'pid', k.pid, 'role', k.usename, 'backend_start', k.backend_start, 'tables', k.names,
          'age', coalesce(' for ' || date_trunc('second', clock_timestamp() - k.since), ''),
-         'state', CASE WHEN k.state LIKE 'idle%' THEN format(' It is %s since %s.', k.state, date_trunc('second', k.state_change)) ELSE '' END,
+         'state', CASE WHEN k.state LIKE 'idle%' THEN format(' It is %s since %s.', k.state, date_trunc('second', k.state_change))
+                       ELSE coalesce(' It waits for ' || b.root || b.through || '.', '') END,
+         'root', coalesce(b.root, k.holder),
          'what', CASE WHEN k.whole THEN 'No session can read or change them' ELSE 'No session can change them' END,
          'waiting', (SELECT count(DISTINCT w.pid) FROM locks w WHERE NOT w.granted),
          'hidden', k.hidden) AS evidence,
        k.labels AS affects, false AS suspected
   FROM lockers k
+  LEFT JOIN behind b ON b.start = k.pid
  WHERE coalesce(clock_timestamp() - k.since >= make_interval(secs => ($2::jsonb ->> 'table_locked')::float8), true)
 UNION ALL
 (SELECT 'lock_queue', 'backend:' || w.pid, extract(epoch FROM w.since)::float8,
         jsonb_build_object('waiter', format('pid %s (%s, role %s)', w.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')),
           'pid', w.pid, 'role', a.usename, 'backend_start', a.backend_start, 'tables', w.names,
           'age', coalesce(' for ' || date_trunc('second', clock_timestamp() - w.since), ''),
-          'behind', coalesce(b.who, 'a session that has just ended'), 'hidden', coalesce(a.hidden, false)),
+          'root', coalesce(b.root, 'a session that has just ended'), 'through', coalesce(b.through, ''), 'hidden', coalesce(a.hidden, false)),
         w.labels, false
-   FROM (SELECT l.pid, min(l.waitstart) AS since, array_agg(DISTINCT l.label) AS labels, string_agg(DISTINCT l.name, ', ') AS names
-           FROM locks l WHERE NOT l.granted AND l.strong GROUP BY l.pid
-          ORDER BY min(l.waitstart) LIMIT 3) AS w
+   FROM queued w
    LEFT JOIN activity a ON a.pid = w.pid
-  CROSS JOIN LATERAL (
-    SELECT string_agg(CASE WHEN p.pid = 0 THEN 'a prepared transaction'
-                           ELSE format('pid %s (%s, role %s%s)', p.pid, coalesce(nullif(s.application_name, ''), 'no name'), coalesce(s.usename, '?'),
-                                       CASE WHEN s.state LIKE 'idle in%' THEN ', ' || s.state || ' since ' || date_trunc('second', s.state_change) END) END,
-                      ' and ' ORDER BY s.xact_start) AS who,
-           bool_or(EXISTS (SELECT FROM lockers k WHERE k.pid = p.pid)) AS known
-      FROM (SELECT DISTINCT u.pid FROM unnest(pg_blocking_pids(w.pid)) AS u(pid)) AS p LEFT JOIN activity s ON s.pid = p.pid) AS b
+   LEFT JOIN behind b ON b.start = w.pid
   WHERE clock_timestamp() - w.since >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
     AND b.known IS NOT TRUE)
 UNION ALL

@@ -88,6 +88,51 @@ async def test_a_migration_that_waits_names_the_session_before_it(
     await waiting
 
 
+@both_versions
+async def test_a_lock_queue_names_the_root_of_its_chain(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    """Two migrations wait for a report, and the report for a colleague's row."""
+    await eternaltwin_db.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    root = await session(eternaltwin, "BEGIN; UPDATE customer SET id = 2", "colleague")
+    report = await session(eternaltwin, "BEGIN; SELECT FROM task", "reporting")
+    migrations = [await session(eternaltwin) for _ in range(2)]
+    waiting = []
+    for client, sql in (
+        (report, "UPDATE customer SET id = 3"),
+        *((m, f"ALTER TABLE task ADD COLUMN note_{n} text") for n, m in enumerate(migrations)),
+    ):
+        waiting.append(asyncio.create_task(client.execute(sql)))
+        while await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted") < len(waiting):
+            await asyncio.sleep(0.01)
+    read = await server_findings(workspace, lock_queue=0).findings()
+    (incident,) = workspace.incidents([f for f in read.found if f.code == "lock_queue"], ())
+    assert len(incident.findings) == 2
+    assert f"behind pid {root.get_server_pid()} (colleague, role postgres, idle in transaction" in incident.sentence
+    assert f"through pid {report.get_server_pid()} (reporting" in incident.sentence
+    await root.execute("ROLLBACK")
+    await waiting[0]
+    await report.execute("ROLLBACK")
+    await asyncio.gather(*waiting)
+
+
+@both_versions
+async def test_a_table_lock_names_the_root_that_its_holder_waits_for(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    await eternaltwin_db.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    root = await session(eternaltwin, "BEGIN; UPDATE customer SET id = 2", "colleague")
+    holder = await session(eternaltwin, "BEGIN; LOCK TABLE task IN SHARE MODE")
+    waiting = asyncio.create_task(holder.execute("UPDATE customer SET id = 3"))
+    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        await asyncio.sleep(0.01)
+    locked = (await found(workspace, table_locked=0))["table_locked"]
+    assert locked.node_id == f"server/backend:{holder.get_server_pid()}"
+    assert f"It waits for pid {root.get_server_pid()} (colleague, role postgres, idle in" in locked.sentence
+    await root.execute("ROLLBACK")
+    await waiting
+
+
 async def test_a_prepared_transaction_that_locks_a_table_is_named(own_server: PostgresServer, tmp_path: Path) -> None:
     own_server.sql("ALTER SYSTEM SET max_prepared_transactions = 2")
     own_server.halt()
@@ -98,6 +143,17 @@ async def test_a_prepared_transaction_that_locks_a_table_is_named(own_server: Po
     locked = (await found(workspace, table_locked=0))["table_locked"]
     assert "the prepared transaction left over locks task" in locked.sentence
     assert "No session can read or change them" in locked.sentence
+    own_server.sql("ROLLBACK PREPARED 'left over'", dsn)
+    own_server.sql("BEGIN; SELECT FROM task; PREPARE TRANSACTION 'transfer'", dsn)
+    migration = await asyncpg.connect(dsn)
+    waiting = asyncio.create_task(migration.execute("ALTER TABLE task ADD COLUMN note text"))
+    async with asyncio.timeout(10):
+        while "lock_queue" not in (read := await found(workspace, lock_queue=0)):
+            await asyncio.sleep(0.05)
+    assert "behind the prepared transaction transfer." in read["lock_queue"].sentence
+    own_server.sql("ROLLBACK PREPARED 'transfer'", dsn)
+    await waiting
+    await migration.close()
     await workspace.close()
 
 
