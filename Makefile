@@ -40,6 +40,10 @@ bench: .venv/.dev ## measure start, idle, a key at 100,000 nodes, large tables (
 screenshots: .venv/.dev ## screenshots/*.svg, from the demo
 	$(BIN)/python -m tests.screenshots
 
+man: .venv/.demo ## build/unstick.1, the manual page
+	@mkdir -p build
+	$(BIN)/unstick man > build/unstick.1
+
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,8 @@ from console.cli.options import CliOptions
 from queries.suggest import suggest
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from console.target import Target
 
 EXAMPLES = """\b
@@ -28,8 +30,13 @@ Examples:
 """
 JSON = """JSON has the fields of the project's queries/model.py: times are seconds since 1970 UTC by the server's clock
 ("infinity" for infinite ones), durations are seconds, stored bytes are base64, null is "not recorded"."""
-CODES = """Exit codes: 0 done; 1 failed, for example no connection; 2 usage or settings;
-3 some or all nodes were skipped; 5 the outcome is unknown."""
+CODES = {
+    0: "done",
+    1: "failed, for example no connection",
+    2: "usage or settings",
+    3: "some or all nodes were skipped",
+    5: "the outcome is unknown",
+}
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -38,16 +45,38 @@ def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
         context.ensure_object(CliOptions).choose(str(option.name), each)
 
 
+def _completing(*names: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """Return a completer of contexts and of ``names``, functions of `completion`."""
+
+    def complete(context: click.Context, _: click.Parameter | None, incomplete: str) -> list[CompletionItem[str]]:
+        from console.cli import completion
+
+        return [item for name in ("contexts", *names) for item in getattr(completion, name)(context, incomplete)]
+
+    return complete
+
+
 def _shared(*, main: bool) -> list[click.Parameter]:
     """Return the shared options. A command's help shows only the first two."""
     few: dict[str, Any] = {"callback": _keep, "expose_value": False}
     rest = {**few, "hidden": not main}
     return [
         click.Option(
-            ["-d", "--dsn"], metavar="DSN", multiple=True, help="The database, in any form that psql accepts.", **few
+            ["-d", "--dsn"],
+            metavar="DSN",
+            multiple=True,
+            help="The database, in any form that psql accepts.",
+            shell_complete=_completing(),
+            **few,
         ),
         click.Option(["--json"], is_flag=True, default=None, help="Print JSON instead of text.", **few),
-        click.Option(["--config"], metavar="FILE", help="Read this settings file instead of the default.", **rest),
+        click.Option(
+            ["--config"],
+            metavar="FILE",
+            type=click.Path(),
+            help="Read this settings file instead of the default.",
+            **rest,
+        ),
         click.Option(["--schema"], metavar="NAME", help="Use this schema if several hold the same engine.", **rest),
         click.Option(
             ["--trust"], metavar="ROLE", multiple=True, help="Read objects of this role, which may run code.", **rest
@@ -85,14 +114,17 @@ class Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        return [*_completing()(ctx, self.params[0], incomplete), *super().shell_complete(ctx, incomplete)]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = self._first_word(args)
         if at < len(args) and args[at] not in self.commands:
             self._refuse_typo(args[at], ctx)
             args = [*args[:at], f"--dsn={args[at]}", *args[at + 1 :]]
             after = self._first_word(args)
-            if after < len(args) and args[after] not in self.commands:
-                raise click.UsageError(f"{args[after]!r} is not a command{self._hint(args[after])}.", ctx)
+            if after < len(args) and args[after] not in self.commands and not ctx.resilient_parsing:
+                raise click.UsageError(f"{args[after]!r} is not a command{self.hint(args[after])}.", ctx)
         return super().parse_args(ctx, args)
 
     def _first_word(self, args: Sequence[str]) -> int:
@@ -105,13 +137,14 @@ class Root(click.Group):
 
     def _refuse_typo(self, word: str, context: click.Context) -> None:
         """Raise UsageError if a target resembles a command. ``-d`` accepts any name."""
-        if word == "--":
+        if word == "--" or context.resilient_parsing:
             return
         near = suggest(word, self.commands, cutoff=0.75)
         if near:
             raise click.UsageError(f"Did you mean the command {near}? (A database of that name: -d {word})", context)
 
-    def _hint(self, word: str) -> str:
+    def hint(self, word: str) -> str:
+        """Return the nearest or all names of commands."""
         near = suggest(word, self.commands)
         return f"; did you mean {near}?" if near else f" (commands: {', '.join(self.commands)})"
 
@@ -127,10 +160,13 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=Root,
     invoke_without_command=True,
-    epilog=f"{EXAMPLES}\n{JSON}\n\n{CODES}",
+    epilog=f"{EXAMPLES}\n{JSON}\n\nExit codes: {'; '.join(f'{code} {means}' for code, means in CODES.items())}.",
     subcommand_metavar="[TARGET] [COMMAND]",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.option(
+    "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
 @click.pass_context
 def unstick(context: click.Context) -> int | None:
     """Find, explain and repair stuck tasks in PostgreSQL task engines.
@@ -145,8 +181,12 @@ def unstick(context: click.Context) -> int | None:
     return open_console(context.ensure_object(CliOptions))
 
 
-def _words(name: str, **settings: Any) -> Callable[[Any], Any]:
-    return click.argument(name, nargs=-1, **settings)
+def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
+    return click.argument(name, nargs=-1, shell_complete=_completing(*offered), **settings)
+
+
+def _engine() -> Callable[[Any], Any]:
+    return click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
 
 
 def _run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
@@ -167,8 +207,8 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 
 
 @unstick.command()
-@_words("filter")
-@click.option("--engine", help="Only this engine.")
+@_words("filter", "terms")
+@_engine()
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Number of levels.")
 @click.option(
     "--limit",
@@ -192,7 +232,7 @@ def tree(options: CliOptions, /, filter: tuple[str, ...], **settings: Any) -> in
 
 @unstick.command()
 @_words("target")
-@click.option("--engine", help="Only this engine.")
+@_engine()
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number per finding.")
 @click.option(
     "--watch", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it"
@@ -208,7 +248,7 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 
 @unstick.command()
 @_words("target")
-@click.option("--engine", help="Only this engine.")
+@_engine()
 @click.option(
     "--limit", type=click.IntRange(1), default=500, show_default=True, help="Maximum number of dead letters per engine."
 )
@@ -254,7 +294,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 
 
 @unstick.command()
-@click.argument("action", required=False)
+@click.argument("action", required=False, shell_complete=_completing("actions"))
 @_words("id")
 @click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
@@ -265,7 +305,12 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
     metavar="TOKEN",
     help="State that each ID must still have, as printed by stuck; one per ID. [default: the current state]",
 )
-@click.option("--incident", metavar="KEY", help="Act on all nodes of an incident that stuck lists, instead of ID.")
+@click.option(
+    "--incident",
+    metavar="KEY",
+    help="Act on all nodes of an incident that stuck lists, instead of ID.",
+    shell_complete=_completing("incidents"),
+)
 @click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.option(
@@ -362,7 +407,7 @@ def init(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 @_words("target")
 @click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may read.")
 @click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may also change things.")
-@click.option("--engine", help="Only this engine.")
+@_engine()
 @click.pass_obj
 def grants(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
     """Print the minimal GRANT statements for roles.
@@ -377,8 +422,8 @@ def grants(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> 
 
 
 @unstick.command()
-@click.argument("action")
-@click.option("--engine", help="Only this engine.")
+@click.argument("action", shell_complete=_completing("actions"))
+@_engine()
 @click.pass_obj
 def sql(options: CliOptions, /, action: str, engine: str | None) -> int:
     """Print the statements of an ACTION exactly as they are run. Needs no connection."""
@@ -407,3 +452,41 @@ def demo(options: CliOptions, /, headless: bool, seed: int) -> int:
     from console.cli import screen
 
     return screen.demo(options, headless=headless, seed=seed)
+
+
+@unstick.command("help")
+@_words("command", "commands")
+@click.pass_context
+def help_(context: click.Context, /, command: tuple[str, ...]) -> None:
+    """Show the help of a COMMAND, or of unstick."""
+    root = context.find_root()
+    if len(command) > 1:
+        raise click.UsageError("Name one command.")
+    for name in command:
+        found = unstick.get_command(root, name)
+        if found is None:
+            raise click.UsageError(f"{name!r} is not a command{unstick.hint(name)}.")
+        click.echo(found.get_help(click.Context(found, info_name=name, parent=root)))
+    if not command:
+        click.echo(root.get_help())
+
+
+@unstick.command()
+def man() -> None:
+    """Print the manual page. Show it with: unstick man | man -l -"""
+    from console.cli import manual
+
+    click.echo("\n".join(manual.page(unstick, CODES, EXAMPLES, JSON)))
+
+
+@unstick.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL.
+
+    bash: eval "$(unstick completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after compinit. fish: unstick
+    completion fish > ~/.config/fish/completions/unstick.fish.
+    """
+    from console.cli.completion import script
+
+    click.echo(script(shell), nl=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +15,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         from console.cli.commands import unstick
+
+        if "_UNSTICK_COMPLETE" in os.environ:
+            from console.cli import completion  # noqa: F401 - registers its class for bash
 
         return unstick.main(args=words, prog_name="unstick", standalone_mode=False) or 0
     except BaseException as error:

@@ -1,0 +1,145 @@
+"""Shell completion: contexts, engines, actions, findings and terms of a filter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from click import Context
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+    split_arg_string,
+)
+
+if TYPE_CHECKING:
+    from queries.contract.loader import Engine
+
+VARIABLE = "_UNSTICK_COMPLETE"  # set by the scripts; click then completes instead of running a command
+
+
+class Bash(BashComplete):
+    """Completion for bash, which divides words at ``:`` and ``=`` as well.
+
+    Click's own script passes these parts as words. This one passes the line, and returns what follows the last part.
+    """
+
+    source_template = """\
+%(complete_func)s() {
+    local IFS=$'\\n' each
+    COMPREPLY=()
+    for each in $(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" %(complete_var)s=bash_complete "$1" 2>/dev/null); do
+        if [[ $each == file, ]]; then
+            compopt -o default 2>/dev/null
+        else
+            COMPREPLY+=("${each#*,}")
+        fi
+    done
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F %(complete_func)s %(prog_name)s
+"""
+
+    def source(self) -> str:
+        return self.source_template % self.source_vars()
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        line = os.environ["COMP_WORDS"]
+        words = split_arg_string(line)[1:]
+        last = words.pop() if words and not line[-1].isspace() else ""
+        value = last.partition("=")[2] if last.startswith("-") else last
+        self._kept = max(value.rfind(":"), value.rfind("=")) + 1
+        return words, last
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        return f"{item.type},{item.value[self._kept :] if item.type == 'plain' else ''}"
+
+
+add_completion_class(Bash)
+
+
+def script(shell: str) -> str:
+    """Return the script that registers completion in a shell."""
+    from console.cli.commands import unstick
+
+    found = get_completion_class(shell)
+    assert found is not None
+    return found(unstick, {}, "unstick", VARIABLE).source()
+
+
+def contexts(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield ``@name`` of the contexts in the settings; none if these are wrong."""
+    from console.cli.options import CliOptions
+    from console.config import ConfigError, load
+
+    if not incomplete.startswith("@"):
+        return
+    try:
+        known = load(context.ensure_object(CliOptions).config).contexts
+    except ConfigError:
+        return
+    for name, found in known.items():
+        yield from _starting(incomplete, [f"@{name}"], "production" if found.production else "")
+
+
+def engines(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield the names of engines."""
+    for engine in _engines():
+        yield from _starting(incomplete, [engine.name], engine.spec.title)
+
+
+def actions(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield the names of actions, each once."""
+    effects: dict[str, str] = {}
+    for engine in _engines():
+        for action in engine.spec.actions:
+            if action.writes:
+                effects.setdefault(action.name, action.effect)
+    for name, effect in sorted(effects.items()):
+        yield from _starting(incomplete, [name], effect)
+
+
+def incidents(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield the beginnings of incident keys, ``engine/code``."""
+    for engine in _engines():
+        for finding in engine.spec.findings:
+            yield from _starting(incomplete, [f"{engine.name}/{finding.code}"], finding.title)
+
+
+def terms(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield terms of a filter with a known value, such as ``finding:overdue``."""
+    from queries.model import Phase
+
+    specs = [engine.spec for engine in _engines()]
+    values: dict[str, Iterable[str]] = {
+        "phase": Phase,
+        "finding": ["any", "none", *(finding.code for spec in specs for finding in spec.findings)],
+        "kind": (kind.name for spec in specs for kind in spec.kinds),
+        "engine": (engine.name for engine in _engines()),
+    }
+    sign = "!" if incomplete.startswith("!") else ""
+    if incomplete.removeprefix(sign):
+        for field, words in values.items():
+            yield from _starting(incomplete, (f"{sign}{field}:{word}" for word in words))
+
+
+def commands(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield the names of commands."""
+    from console.cli.commands import unstick
+
+    for name, command in unstick.commands.items():
+        yield from _starting(incomplete, [name], command.get_short_help_str())
+
+
+def _engines() -> Iterable[Engine]:
+    from queries.contract import loader
+
+    return loader.builtin()
+
+
+def _starting(incomplete: str, words: Iterable[str], about: str = "") -> Iterator[CompletionItem[str]]:
+    for word in dict.fromkeys(words):
+        if word.startswith(incomplete):
+            yield CompletionItem(word, help=about or None)
