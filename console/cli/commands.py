@@ -28,8 +28,9 @@ Examples:
   unstick @prod stuck                    list what is stuck there, and why
   unstick do wake ID --reason "missed"   dry run, confirm, wake
 """
-JSON = """JSON has the fields of the project's queries/model.py: times are seconds since 1970 UTC by the server's clock
-("infinity" for infinite ones), durations are seconds, stored bytes are base64, null is "not recorded"."""
+JSON = """JSON: unstick schema prints its JSON Schema; format is raised when a field is removed or has another meaning.
+Times are seconds since 1970 UTC by the server's clock ("infinity" for infinite ones), durations are seconds, stored
+bytes are base64, null is "not recorded"."""
 CODES = {
     0: "done",
     1: "failed, for example no connection",
@@ -452,6 +453,21 @@ def demo(options: CliOptions, /, headless: bool, seed: int) -> int:
     from console.cli import screen
 
     return screen.demo(options, headless=headless, seed=seed)
+
+
+@unstick.command()
+@_words("command", "commands")
+@click.pass_obj
+def schema(options: CliOptions, /, command: tuple[str, ...]) -> None:
+    """Print the JSON Schema of what a COMMAND prints with --json, or of all commands."""
+    from console.cli import output
+    from console.cli import schema as schemas
+
+    names = options.exactly(None, "COMMAND", command) or list(schemas.ANSWERS)
+    unknown = next((name for name in names if name not in schemas.ANSWERS), None)
+    if unknown is not None:
+        raise click.UsageError(f"{unknown!r} has no JSON output. Commands: {', '.join(schemas.ANSWERS)}.")
+    click.echo(output.encoded(schemas.schema(names), indent=True))
 
 
 @unstick.command("help")

@@ -11,9 +11,15 @@ from console.model.dead_letter_board import PAGE, fate, number
 from console.target import Target
 from console.text import formatting
 from queries.errors import DatabaseError, LostError
-from queries.model import DeadLetter, DeadLetterReport, Group
+from queries.model import DeadLetter, DeadLetterReport, Group, Record
 from queries.read import dead_letters
 from queries.read.reader import Reader
+
+
+class DeadLettersByEngine(Record):
+    """Dead letters of each engine."""
+
+    dead: tuple[DeadLetterReport, ...]
 
 
 async def dead(target: Target, *, engine: str | None, limit: int) -> int:
@@ -30,7 +36,9 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
                 say(f"{reader.label}: {part.unreadable}")
                 code = 1
             parts.append(part)
-    output_for(target).answer({"dead": parts}, lambda: (line for part in parts for line in _text(part)))
+    output_for(target).answer(
+        DeadLettersByEngine(dead=tuple(parts)), lambda: (line for part in parts for line in _text(part))
+    )
     return code
 
 

@@ -8,6 +8,7 @@ from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
+from queries.contract.detect import Declined
 from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
 from queries.model import Count, Record
@@ -20,6 +21,14 @@ class ActionSummary(Record):
     action: Action
     available: bool
     why: str
+
+
+class Engines(Record):
+    """The engines of a database; schemas that resemble one; tables of each engine."""
+
+    engines: tuple[EngineSummary, ...]
+    declined: tuple[Declined, ...]
+    expected: tuple[str, ...]
 
 
 class EngineSummary(Record):
@@ -43,7 +52,7 @@ async def engines(target: Target) -> int:
         found = [await _summary(reader) for reader in workspace.engines.values()]
         lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     declined = workspace.declined
-    answer = {"engines": found, "declined": declined, "expected": workspace.expected}
+    answer = Engines(engines=tuple(found), declined=declined, expected=workspace.expected)
     output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))
     if not found:
         say(*no_engine_lines(workspace))

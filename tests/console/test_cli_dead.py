@@ -34,7 +34,7 @@ def test_json_is_dead_by_engine(tasker: str) -> None:
     answer = unstick("dead", "--json", dsn=tasker)
     assert answer.code == 0
     record = msgspec.convert(json.loads(answer.out), Answer)
-    assert output.encoded(record) == answer.out.rstrip("\n")
+    assert output.answered(record) == answer.out.rstrip("\n")
     (part,) = record.dead
     assert (part.engine, part.capped, part.scan_required, part.unreadable) == ("tasker", False, None, "")
     assert part.meaning

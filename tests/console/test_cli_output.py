@@ -39,7 +39,7 @@ def strict(text: str, kind: Any) -> Any:
     """Decode JSON that has exactly the fields of a record."""
     plain_text = text.replace('"infinity"', "1e999").replace('"-infinity"', "-1e999")
     record = msgspec.convert(json.loads(plain_text), kind)
-    assert output.encoded(record) == text.rstrip("\n")
+    assert output.answered(record) == text.rstrip("\n")
     return record
 
 

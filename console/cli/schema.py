@@ -1,0 +1,54 @@
+"""``schema``: JSON Schema of the commands' JSON output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from console.cli import audit, dead, engines, grants, info, sql
+from console.cli.output import FORMAT
+from queries.model import Blockers, Detail, DryRun, Outcomes, Page, Stuck
+
+ANSWERS: dict[str, tuple[type, ...]] = {
+    "engines": (engines.Engines,),
+    "tree": (Page,),
+    "stuck": (Stuck,),
+    "dead": (dead.DeadLettersByEngine,),
+    "show": (Detail,),
+    "blockers": (Blockers,),
+    "do": (Outcomes, DryRun),
+    "audit": (audit.Entries,),
+    "grants": (grants.Grants,),
+    "sql": (sql.Statements,),
+    "info": (info.Info,),
+}
+"""Records that each command prints with ``--json``. Those of `do` are without and with ``--dry-run``."""
+
+_INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers
+
+
+def schema(commands: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of one answer, or line, of these commands."""
+    types = [(command, each) for command in commands for each in ANSWERS[command]]
+    shapes, records = msgspec.json.schema_components([each for _, each in types], ref_template="#/$defs/{name}")
+    titles = (f"unstick {command} --json" for command, _ in types)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"format": {"const": FORMAT}},
+        "required": ["format"],
+        "anyOf": [{"title": title, **shape} for title, shape in zip(titles, shapes, strict=True)],
+        "$defs": {name: _with_infinity(record) for name, record in sorted(records.items())},
+    }
+
+
+def _with_infinity(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_infinity(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "number":
+        return {"anyOf": [value, _INFINITE]}
+    return {key: inner if key == "default" else _with_infinity(inner) for key, inner in value.items()}

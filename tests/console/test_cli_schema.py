@@ -1,0 +1,97 @@
+"""JSON output: its schema describes every answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from console.cli import commands, output
+from console.cli.schema import ANSWERS, schema
+from tests.command import Answer, unstick
+from tests.servers import PostgresServer, Servers
+
+WITHOUT_JSON = {"demo", "init", "help", "man", "completion", "schema"}
+
+
+@pytest.fixture(scope="module")
+def demo(servers: Servers) -> Iterator[str]:
+    """DSN of a database with the demo's data, which only `test_answers` changes."""
+    server: PostgresServer = servers["18"]
+    dsn = server.fresh("tasker", filled=True)
+    yield dsn
+    server.drop(dsn)
+
+
+def exact(described: Any) -> Any:
+    """Return a schema that refuses fields that it does not describe."""
+    if isinstance(described, list):
+        return [exact(each) for each in described]
+    if not isinstance(described, dict):
+        return described
+    more = {"additionalProperties": False} if "title" in described and "properties" in described else {}
+    found = {key: exact(value) for key, value in described.items()} | more
+    if more:
+        found["properties"] = {"format": True} | found["properties"]
+    return found
+
+
+def problems(command: str, answer: Answer) -> list[str]:
+    """Return where an answer differs from its schema."""
+    validator = Draft202012Validator(exact(schema([command])))
+    found = [error for line in answer.out.splitlines() for error in validator.iter_errors(json.loads(line))]
+    return [f"{list(error.absolute_path)}: {error.message[:200]}" for error in found]
+
+
+def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
+    """Yield an answer or more of every command that prints JSON."""
+    for name in ("engines", "tree", "stuck", "dead", "blockers", "grants", "audit", "info"):
+        yield name, unstick(name, "--json", dsn=dsn)
+    yield "stuck", unstick("stuck", "--json", "--watch", "0", dsn=dsn)
+    yield "sql", unstick("sql", "wake", "--json")
+    dead = unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"][0]["node"]["id"]
+    finding = next(f for f in unstick("stuck", "--json", dsn=dsn).found if f["action"])
+    given = [word for name, value in finding["arguments"].items() for word in ("--arg", f"{name}={value}")]
+    words = [finding["action"], finding["node_id"], *given, "-r", "test", "--json"]
+    for node in (dead, finding["node_id"]):
+        yield "show", unstick("show", node, "--json", dsn=dsn)
+        yield "blockers", unstick("blockers", node, "--json", dsn=dsn)
+    home = unstick("info", "--json", dsn=dsn).home
+    yield "do", unstick("do", *words, "--dry-run", dsn=dsn)
+    yield "do", unstick("do", *words, "--yes", dsn=dsn, home=home)
+    yield "audit", unstick("audit", "--json", dsn=dsn, home=home)
+
+
+def test_answers_are_as_described(demo: str) -> None:
+    seen = set()
+    for command, answer in answers(demo):
+        assert answer.json["format"] == output.FORMAT, command
+        assert problems(command, answer) == [], command
+        seen.add(command)
+    assert seen == set(ANSWERS) == set(commands.unstick.commands) - WITHOUT_JSON
+
+
+def test_infinity_is_described() -> None:
+    node = {"engine": "a", "id": "a/b:c", "kind": "b", "title": "", "phase": "done", "version": "1"}
+    page = {"nodes": [{**node, "due_at": "infinity"}], "at": 1.5, "format": 1}
+    assert list(Draft202012Validator(schema(["tree"])).iter_errors(page)) == []
+    page["nodes"] = [{**node, "due_at": "soon"}]
+    assert list(Draft202012Validator(schema(["tree"])).iter_errors(page))
+    assert list(Draft202012Validator(schema(["tree"])).iter_errors({"nodes": [], "at": 1.5}))
+
+
+@pytest.mark.parametrize("words", [[], ["stuck"], ["do"]])
+def test_the_schema_is_valid(words: list[str]) -> None:
+    answer = unstick("schema", *words)
+    assert (answer.code, answer.err) == (0, "")
+    Draft202012Validator.check_schema(answer.json)
+    assert {shape["title"] for shape in answer.json["anyOf"]} == {f"unstick {name} --json" for name in words or ANSWERS}
+
+
+def test_a_command_without_json() -> None:
+    answer = unstick("schema", "demo")
+    assert (answer.code, answer.out) == (2, "")
+    assert "engines, tree" in answer.err
