@@ -7,6 +7,7 @@ that it cannot be read cheaply; it is never shown as 0. JSON output uses these f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, dataclass_transform
 
@@ -491,12 +492,19 @@ class Result(Record, gc=False):
     """Outcome of an action for one node.
 
     ``why`` is a sentence unless the outcome is ``changed``. ``owner`` is set for actions that take work from an owner.
+    ``title`` is the node's title when the operator selected it.
     """
 
     id: str
     outcome: Outcome
     why: str = ""
     owner: Owner | msgspec.UnsetType = msgspec.UNSET
+    title: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result, ...]:
+    """Return the results with the titles of their nodes, as far as they are known."""
+    return tuple(msgspec.structs.replace(r, title=titles[r.id]) if r.id in titles else r for r in results)
 
 
 class RowChange(Record, gc=False):
@@ -526,6 +534,7 @@ class DryRun(Record):
     ``versions`` and ``row_digests`` guard the commit.
     ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
     ``steady``: for each node, the state that must not change during the wait.
+    ``titles``: of the nodes, for the audit log.
     """
 
     engine: str
@@ -540,6 +549,7 @@ class DryRun(Record):
     audit_log: str  # destination of the entry: "table" or a file's path
     for_now: tuple[str, ...] = ()
     steady: dict[str, str | None] = {}
+    titles: dict[str, str] = {}
     wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
     # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
     waited: bool = False
@@ -602,6 +612,16 @@ class AuditLogEntry(Record):
     results: tuple[Result, ...] = ()
     changes: tuple[RowChange, ...] = ()
     origin: Origin | None = None
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Titles of the nodes that were recorded."""
+        return {r.id: r.title for r in self.results if isinstance(r.title, str)}
+
+    @property
+    def target(self) -> Result | None:
+        """The first node that was changed, or else the first node."""
+        return next((r for r in self.results if r.outcome is Outcome.CHANGED), next(iter(self.results), None))
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,7 @@ from queries.write.failover import Journal
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
+STREAMED = 20  # entries of a stream that are read at a time; one may have the rows of 500 nodes
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
 
@@ -276,7 +278,11 @@ class Workspace:
         return reader
 
     async def audit_entries(
-        self, cursor: str | None = None, page: int = 100, node_id: str | None = None
+        self,
+        cursor: str | None = None,
+        page: int = 100,
+        node_id: str | None = None,
+        wanted: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
         """Return entries, newest first, and the cursor of the next page.
 
@@ -287,16 +293,38 @@ class Workspace:
         if self.audit_log_readable:
             if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
                 raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
-            entries = await audit_log.page(self.database, cursor, page, node)
-        elif self.audit_log_file is not None:
-            rows = list(self.audit_log_file.entries(node))
-            start = 0 if cursor is None else next((n + 1 for n, entry in enumerate(rows) if entry.id == cursor), None)
-            if start is None:
-                raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
-            entries = tuple(rows[start : start + page])
-        else:
-            entries = ()
+            return await audit_log.page(self.database, cursor, page, node, wanted)
+        if self.audit_log_file is None:
+            return (), None
+        rows = self.audit_log_file.entries(node, wanted)
+        if cursor is not None and not any(entry.id == cursor for entry in rows):
+            raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
+        entries = tuple(islice(rows, page))
         return entries, entries[-1].id if len(entries) == page else None
+
+    async def audit_stream(
+        self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
+    ) -> AsyncIterator[AuditLogEntry]:
+        """Yield the entries of all pages of `audit_entries`, in bounded memory.
+
+        Raises DatabaseError.
+        """
+        if self.audit_log_readable or self.audit_log_file is None:
+            cursor, more = None, True
+            while more:
+                entries, cursor = await self.audit_entries(cursor, STREAMED, node_id, wanted)
+                for entry in entries:
+                    yield entry
+                more = cursor is not None
+        else:
+            node = None if node_id is None else self._subject(node_id)
+            for entry in self.audit_log_file.entries(node, wanted):
+                yield entry
+
+    async def now(self) -> float:
+        """Return the server's time in seconds since 1970. Raises DatabaseError."""
+        async with self.database.reading() as transaction:
+            return float((await transaction.rows(statement("now"), {}))[0]["now"])
 
     async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".

@@ -1,17 +1,24 @@
-"""``audit``: who changed what, when and why."""
+"""``audit``: who changed what, when and why, as a list or exported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
-from console.cli.output import output_for, say
+from click import UsageError
+
+from console.cli.output import Output, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text import spans
+from console.text import export, spans
 from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.lines import BLANK
 from console.text.spans import UNLIMITED, Spans
-from queries.model import AuditLogEntry, Record
+from queries import duration
+from queries.model import AuditLogEntry, Outcome, Record
+from queries.workspace import UnknownIdError, Workspace
+from queries.write.audit_log import Filter
+
+LIMIT = 50
 
 
 class Entries(Record):
@@ -23,29 +30,115 @@ class Entries(Record):
     unreadable: str = ""  # why the entries of the table are missing
 
 
-async def audit_log(target: Target, node_id: str | None, *, limit: int, after: str | None) -> int:
+async def audit_log(
+    target: Target,
+    node_id: str | None,
+    *,
+    limit: int | None,
+    after: str | None,
+    format: str | None,
+    since: str | None,
+    node: str | None,
+    **conditions: str | None,
+) -> int:
     """Show entries; those about one node with its changed rows. Return the exit code."""
+    seconds = None if since is None else parse_since(since)
+    outcome = None if conditions["outcome"] is None else _outcome(conditions["outcome"])
+    if format and (limit is not None or after is not None):
+        raise UsageError("--format exports all entries that match: give no --limit and no --after.")
     async with opened(target, empty=True) as workspace:
+        wanted = Filter(
+            who=conditions["who"],
+            action=conditions["action"],
+            outcome=outcome,
+            since=None if seconds is None else await workspace.now() - seconds,
+            target=node,
+            changes=target.json or format == "json" or node_id is not None,
+        )
+        about = node_id
         if node_id is not None:
             found = await resolve_nodes(workspace.reader(node_id), [node_id])
-            node_id = found[node_id].id if found else node_id
-        entries, cursor = await workspace.audit_entries(after, limit, node_id)
-        place, closed = workspace.audit_log_place, workspace.audit_log_closed
+            about = node_id = found[node_id].id if found else node_id
+        elif node is not None and _is_id(workspace, node):  # an index serves it
+            about = node
+        if format:
+            await _export(output_for(target), workspace, format, workspace.audit_stream(about, wanted))
+        else:
+            await _list(target, workspace, node_id, about, wanted, limit or LIMIT, after)
+        closed = workspace.audit_log_closed
+    if closed:
+        say(closed)
+    return int(bool(closed))
+
+
+def parse_since(text: str) -> float:
+    """Return the seconds of ``--since``. Raises UsageError."""
+    try:
+        return duration.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from None
+
+
+def _outcome(name: str) -> Outcome:
+    try:
+        return Outcome(name)
+    except ValueError:
+        raise UsageError(f"--outcome: {name!r} is not one of {', '.join(Outcome)}.") from None
+
+
+def _is_id(workspace: Workspace, text: str) -> bool:
+    try:
+        workspace.reader(text)
+    except UnknownIdError:
+        return False
+    return True
+
+
+async def _list(
+    target: Target,
+    workspace: Workspace,
+    node_id: str | None,
+    about: str | None,
+    wanted: Filter,
+    limit: int,
+    after: str | None,
+) -> None:
+    entries, cursor = await workspace.audit_entries(after, limit, about, wanted)
+    place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
     output = output_for(target)
     if node_id is None:
         output.answer(answer, lambda: (spans.text(summary(entry)) for entry in entries))
     else:
         output.page(answer, lambda cells: _pages(entries, node_id, cells))
-    if closed:
-        say(closed)
-    elif not entries:
-        say("The audit log has no entries" + (f" about {node_id}." if node_id else "."))
+    if not (closed or entries):
+        some = wanted != Filter(changes=wanted.changes)
+        about_it = f" about {about}" if about else ""
+        say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:
         say(f"There are more: --after {cursor}")
-    return int(bool(closed))
 
 
 def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
     pages = [entry_page(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries]
     return [line for page in pages for line in (*page, BLANK)][:-1]
+
+
+async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:
+    """Write all entries, each as soon as it is read."""
+    if format == "json":
+        head = encoded({"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed})
+        output.lines([f'{head.removesuffix("}")},"entries":['])
+        separator = ""
+        async for entry in entries:
+            output.lines([separator + encoded(entry)])
+            separator = ","
+        output.lines(["]}"])
+    elif format == "csv":
+        output.lines([export.csv(export.CSV)])
+        async for entry in entries:
+            output.lines(export.csv_rows(entry))
+    else:
+        output.lines(export.markdown_head())
+        async for entry in entries:
+            output.lines([export.markdown_row(entry)])

@@ -371,8 +371,24 @@ def do(
 
 @unstick.command()
 @_words("id")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number of entries.")
+@click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
+@click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
+@click.option("--action", metavar="NAME", help="Only entries of this action.")
+@click.option(
+    "--target", "node", metavar="TEXT", help="Only entries about this node: its id, or a part of id or title."
+)
+@click.option(
+    "--outcome",
+    metavar="NAME",
+    help="Only entries with this outcome (of the target): changed, stale ...",
+)
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of entries. [default: 50]")
 @click.option("--after", metavar="CURSOR", help="Continue after this entry.")
+@click.option(
+    "--format",
+    type=click.Choice(["csv", "json", "markdown"]),
+    help="Export all entries that match: CSV has a line for each node, JSON the changed rows too.",
+)
 @click.pass_obj
 def audit(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
     """Show who changed what, when and why, newest first.

@@ -81,9 +81,8 @@ async def do(
         found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
         gone = [_gone(reader, i) for i in nodes if i not in found]
-        dry_run_of = await perform.dry_run(
-            workspace, plan_versions(workspace, reader.label, action, seen), str(reason), given
-        )
+        plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
+        dry_run_of = await perform.dry_run(workspace, plan, str(reason), given)
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
         if preview:
             shown = _with(dry_run, gone)
@@ -148,7 +147,7 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
 async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
     """Dry-run the remaining nodes once the interrupted transaction holds no locks."""
     head = bulk.head
-    plan = plan_versions(workspace, head.label, head.action, bulk.left)
+    plan = plan_versions(workspace, head.label, head.action, bulk.left, head.titles)
     waiting = False
     while True:
         again = await perform.dry_run(workspace, plan, head.reason, head.arguments)

@@ -45,7 +45,7 @@ from queries.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result
+from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result, titled
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, failover, transaction_mark
 from queries.write import bulk_list as bulk_lists
@@ -107,6 +107,7 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapp
         audit_log=workspace.audit_log_place,
         for_now=tuple(i for part in parts for i in part.for_now),
         steady={i: text for part in parts if part.action.waits for i, text in part.steady.items()},
+        titles=plan.titles,
     )
 
 
@@ -178,9 +179,8 @@ async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...
         if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
             aborted = [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
             with contextlib.suppress(DatabaseError):
-                workspace.audit_log_file.append(
-                    msgspec.structs.replace(chunk.entry, results=tuple(found or aborted)), intended=False
-                )
+                named = titled(found or aborted, chunk.entry.titles)
+                workspace.audit_log_file.append(msgspec.structs.replace(chunk.entry, results=named), intended=False)
     return tuple(results)
 
 
@@ -195,7 +195,7 @@ def _pieces(
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
-    plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions)
+    plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
     ids = list(dry_run.versions)
     for start in range(0, len(ids), CHUNK):
@@ -232,7 +232,13 @@ def _requests(
     for action, versions in plan.by_script(ids):
         known = {i: row_digests[i] for i in versions if i in row_digests}
         request = Request(
-            reader=reader, action=action, reason=reason, arguments=arguments, operator=operator, row_digests=known
+            reader=reader,
+            action=action,
+            reason=reason,
+            arguments=arguments,
+            operator=operator,
+            row_digests=known,
+            titles={i: plan.titles[i] for i in versions if i in plan.titles},
         )
         requests.append((request, versions))
     return requests

@@ -27,7 +27,7 @@ class Plan(Record):
     ``actions`` has the action's variant for each kind of node. ``versions``: id and version of each node. ``refused``:
     results of nodes in ``versions`` that the action cannot change here. ``nodes`` and ``skipped`` are set if the
     operator selected the nodes on a screen. ``skipped``: selected nodes that are not in ``versions``, with the reason.
-    ``key``: the key that was pressed.
+    ``key``: the key that was pressed. ``titles``: of the nodes, for the audit log.
     """
 
     label: str
@@ -38,6 +38,7 @@ class Plan(Record):
     nodes: tuple[Node, ...] = ()
     skipped: tuple[Result, ...] = ()
     key: str = ""
+    titles: dict[str, str] = {}
 
     @property
     def action(self) -> Action:
@@ -68,10 +69,12 @@ class ActionInput(Record):
     arguments: dict[str, Any] = {}
 
 
-def plan_versions(workspace: Workspace, label: str, name: str, versions: Mapping[str, str]) -> Plan:
+def plan_versions(
+    workspace: Workspace, label: str, name: str, versions: Mapping[str, str], titles: Mapping[str, str] | None = None
+) -> Plan:
     """Plan the action ``name`` for these ids and versions.
 
-    Raises DatabaseError if the label has changed.
+    ``titles``: of the nodes, as far as they are known. Raises DatabaseError if the label has changed.
     """
     reader = current_reader(workspace, label)
     kinds: dict[str, list[str]] = {}
@@ -91,7 +94,8 @@ def plan_versions(workspace: Workspace, label: str, name: str, versions: Mapping
             denied = action.writes and reader.found.lacks(action.privileges)
             outcome = Outcome.DENIED if denied else Outcome.REFUSED
             refused |= {i: Result(id=i, outcome=outcome, why=available.why) for i in ids}
-    return Plan(label=label, name=name, actions=actions, versions=dict(versions), refused=refused)
+    known = dict(titles or {})
+    return Plan(label=label, name=name, actions=actions, versions=dict(versions), refused=refused, titles=known)
 
 
 def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | str:
@@ -135,6 +139,7 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         nodes=tuple(eligible),
         skipped=tuple(skipped),
         key=key,
+        titles={node.id: node.title for node in eligible},
     )
 
 

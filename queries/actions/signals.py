@@ -17,7 +17,19 @@ from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, DeniedError, LostError
-from queries.model import AuditLogEntry, DryRun, Node, Outcome, Outcomes, Phase, Result, Risk, RowChange, Support
+from queries.model import (
+    AuditLogEntry,
+    DryRun,
+    Node,
+    Outcome,
+    Outcomes,
+    Phase,
+    Result,
+    Risk,
+    RowChange,
+    Support,
+    titled,
+)
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 
@@ -81,7 +93,8 @@ def plan_session(name: str, session_id: str, title: str, backend_start: float) -
     """Plan an action on one session that the operator selected on a screen."""
     version = f"{backend_start:.6f}"
     node = Node(engine=LABEL, id=session_id, kind=KIND, title=title, phase=Phase.RUNNING, version=version)
-    return msgspec.structs.replace(plan(name, [f"{session_id}@{version}"]), nodes=(node,), key=ACTIONS[name].key)
+    planned = plan(name, [f"{session_id}@{version}"])
+    return msgspec.structs.replace(planned, nodes=(node,), key=ACTIONS[name].key, titles={session_id: title})
 
 
 async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
@@ -105,6 +118,7 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
         row_digests={},
         at=max((row["now"] for row in rows.values()), default=0.0) or time.time(),
         audit_log=workspace.audit_log_place,
+        titles={**{i: _title(row) for i, row in rows.items()}, **plan.titles},
     )
 
 
@@ -149,7 +163,7 @@ async def _send(
         rows = await transaction.rows(statement(dry_run.action), values)
         done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
         results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
-        final = msgspec.structs.replace(entry, results=tuple(results))
+        final = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
         if file is None:
             await transaction.control("ROLLBACK TO SAVEPOINT intent")
             if done:
@@ -180,6 +194,11 @@ async def targets(workspace: Workspace, ids: Iterable[str]) -> dict[str, Mapping
     async with workspace.database.reading() as transaction:
         rows = await transaction.rows(statement("signal_targets"), {"ids": [i.partition(":")[2] for i in ids]})
     return {f"{LABEL}/{row['id']}": row for row in rows}
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    session = msgspec.json.decode(row["row"])
+    return f"pid {session['pid']} ({session['application'] or row['type']}, role {session['role']})"
 
 
 def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, version: str) -> tuple[Outcome, str]:
@@ -231,6 +250,6 @@ def _entry(
         reason=dry_run.reason,
         arguments={},
         xid=mark.xid,
-        results=tuple(results),
+        results=titled(results, dry_run.titles),
         changes=dry_run.changes,
     )

@@ -19,7 +19,7 @@ from queries.contract.spec import Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
-from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict
+from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict, titled
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
@@ -46,7 +46,7 @@ class Request(Record):
     ``row_digests`` are those of the dry run, which a commit compares. ``bulk_list``: the bulk of which this is a chunk.
     ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
     in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
-    at ``dry_run``, by the server's clock.
+    at ``dry_run``, by the server's clock. ``titles``: of the nodes.
     """
 
     reader: Reader
@@ -60,6 +60,7 @@ class Request(Record):
     steady: Mapping[str, str | None] | None = None
     verdicts: Mapping[str, Verdict] = {}
     dry_run: float | None = None
+    titles: Mapping[str, str] = {}
 
 
 class GuardMissedError(DatabaseError):
@@ -94,6 +95,7 @@ class ActionTransaction:
         self._unchanged: set[str] = set()
         self.skipped: dict[str, Result] = {}
         self.owners: dict[str, Owner] = {}
+        self._titles = request.titles
         self._verdicts = request.verdicts
         # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
@@ -145,7 +147,7 @@ class ActionTransaction:
         if self.owners:
             owners = self.owners
             done = (msgspec.structs.replace(r, owner=owners[r.id]) if r.id in owners else r for r in done)
-        return tuple(sorted(done, key=lambda r: r.id))
+        return tuple(sorted(titled(done, self._titles), key=lambda r: r.id))
 
     @property
     def _policy_caveat(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import socket
+import string
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from queries.safe_text import safe_sql
 from queries.state_file import open_private
 
 TABLE = "table"
+BLOCK = 1 << 20  # bytes of the local file that are read at a time
 
 
 class Operator(Record):
@@ -46,6 +48,46 @@ class State(Record):
     exists: bool
     writable: bool
     readable: bool
+
+
+class Filter(Record):
+    """Entries to read. An entry must meet all conditions; None is no condition.
+
+    ``who``: part of the role, or of user@host; ``target``: part of the id or of the title of a node, which then must
+    also have the ``outcome``. The case of A to Z does not matter. ``since``: seconds since 1970 by the server's
+    clock. ``changes``: False reads entries without their rows before and after, which are most of an entry.
+    """
+
+    who: str | None = None
+    since: float | None = None
+    action: str | None = None
+    target: str | None = None
+    outcome: Outcome | None = None
+    changes: bool = True
+
+    def matches(self, entry: AuditLogEntry) -> bool:
+        """Return True if an entry meets the conditions, as ``audit_log_page.sql`` does."""
+        return (
+            (self.who is None or _contains((entry.role, f"{entry.os_user}@{entry.host}"), self.who))
+            and (self.since is None or entry.at >= self.since)
+            and (self.action is None or entry.action == self.action)
+            and (
+                (self.target is None and self.outcome is None)
+                or any(
+                    (self.outcome is None or result.outcome is self.outcome)
+                    and (self.target is None or _contains((result.id, result.title), self.target))
+                    for result in entry.results
+                )
+            )
+        )
+
+
+ALL = Filter()
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def _contains(texts: Iterable[object], part: str) -> bool:
+    return any(isinstance(text, str) and part.translate(_LOWER) in text.translate(_LOWER) for text in texts)
 
 
 class Subject(Record):
@@ -89,16 +131,28 @@ def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
     return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
-async def page(database: Database, cursor: str | None, size: int, node: Subject | None) -> tuple[AuditLogEntry, ...]:
-    """Read entries of the table, newest first; only those about ``node``, if given.
+async def page(
+    database: Database, cursor: str | None, size: int, node: Subject | None, wanted: Filter = ALL
+) -> tuple[tuple[AuditLogEntry, ...], str | None]:
+    """Read entries of the table, newest first, and the cursor of the next page.
 
-    Raises DatabaseError.
+    ``node``: only entries about it. A statement looks at a bounded number of entries, so a filter that few entries
+    match takes several. Raises DatabaseError.
     """
-    about = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
-    async with database.reading() as transaction:
-        rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": size, **about})
-    entries = (_entry(row) for row in rows)
-    return tuple(entries if node is None else map(node.named, entries))
+    values: dict[str, Any] = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
+    values["args"] = msgspec.json.encode(wanted).decode()
+    entries: list[AuditLogEntry] = []
+    while True:
+        async with database.reading() as transaction:
+            left = size - len(entries)
+            rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": left, **values})
+        entries += [_entry(row) for row in rows if row["results"] is not None]
+        unseen = next((row["id"] for row in rows if row["results"] is None), None)
+        if len(entries) == size or unseen is None:
+            break
+        cursor = unseen
+    found = tuple(entries if node is None else map(node.named, entries))
+    return found, found[-1].id if len(found) == size else None
 
 
 def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
@@ -180,22 +234,15 @@ class File:
                 "Run `unstick init` to create an audit log table in the database instead.",
             ) from error
 
-    def entries(self, node: Subject | None = None) -> Iterator[AuditLogEntry]:
+    def entries(self, node: Subject | None = None, wanted: Filter = ALL) -> Iterator[AuditLogEntry]:
         """Yield this database's entries, newest first.
 
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored. Raises
         DatabaseError.
         """
-        try:
-            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
-                lines = file.read().split(b"\n")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.") from error
         here = self._origin()
         done: set[str] = set()
-        for line in reversed(lines):
+        for line in self._lines():
             try:
                 fields = msgspec.json.decode(line)
                 entry = msgspec.convert(fields, AuditLogEntry, strict=False)
@@ -207,10 +254,33 @@ class File:
             done.add(entry.id)
             if intended:
                 entry = msgspec.structs.replace(entry, results=tuple(map(_unknown, entry.results)))
-            if node is None:
-                yield entry
-            elif entry.schema == node.schema and any(r.id in node.ids for r in entry.results):
-                yield node.named(entry)
+            if node is not None:
+                if entry.schema != node.schema or not any(r.id in node.ids for r in entry.results):
+                    continue
+                entry = node.named(entry)
+            if wanted.matches(entry):
+                yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines of the file, the last first.
+
+        Holds one block of the file and one line.
+        """
+        try:
+            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+                left, tail = file.seek(0, os.SEEK_END), b""
+                while left:
+                    size = min(BLOCK, left)
+                    left -= size
+                    file.seek(left)
+                    first, *lines = (file.read(size) + tail).split(b"\n")
+                    yield from reversed(lines)
+                    tail = first
+                yield tail
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.") from error
 
 
 def _write(descriptor: int, data: bytes) -> None:

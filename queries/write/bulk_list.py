@@ -47,6 +47,7 @@ class BulkHeader(Record):
     versions: dict[str, str]
     row_digests: dict[str, str]
     at: float
+    titles: dict[str, str] = {}
 
 
 class StartedChunk(Record):
@@ -151,6 +152,7 @@ def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkLi
         versions=dry_run.versions,
         row_digests=dry_run.row_digests,
         at=dry_run.at,
+        titles=dry_run.titles,
     )
     path = folder / f"{head.id}{SUFFIX}"
     new = path.with_suffix(f".{os.getpid()}")

@@ -16,7 +16,7 @@ import msgspec
 
 from queries.db.database import Database
 from queries.errors import DatabaseError
-from queries.model import Outcome, Result
+from queries.model import Outcome, Result, titled
 from queries.write import audit_log, commit_status
 from queries.write.action_transaction import Committed
 
@@ -137,7 +137,7 @@ class Journal:
 
         The audit log table lost the entry together with the transaction.
         """
-        corrected = {r.id: r for r in results}
+        corrected = {r.id: r for r in titled(results, one.entry.titles)}
         entry = msgspec.structs.replace(
             one.entry, results=tuple(corrected.get(r.id, r) for r in one.entry.results), xid=one.mark.xid
         )

@@ -19,9 +19,9 @@ def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
         (formatting.instant(entry.at), "$faint"),
         (f"  {safe_text(entry.engine)}  ", ""),
         (safe_text(entry.action), "bold $accent"),
-        (safe_text(f"{arguments}: "), ""),
+        (safe_text(f"{arguments}  {target(entry) if result is None else ''}: "), ""),
         *(tally(entry.results) if result is None else [(result.outcome.value, f"bold {STYLES[result.outcome]}")]),
-        (safe_text(f"  by {_who(entry)}: {entry.reason}"), "$faint"),
+        (safe_text(f"  by {who(entry)}: {entry.reason}"), "$faint"),
         (f"  on {safe_text(formatting.place(entry.origin))}" if entry.origin else "", "$faint"),
     ]
 
@@ -33,7 +33,8 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     """
     facts = [
         ("when", formatting.instant(entry.at)),
-        ("who", _who(entry)),
+        ("who", who(entry)),
+        ("target", target(entry)),
         *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
         ("engine", f"{entry.engine} in schema {entry.schema}"),
         ("reason", entry.reason),
@@ -50,5 +51,16 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     return lines + (differences(changes, cells, limit=limit) or [plain("none", "$faint")])
 
 
-def _who(entry: AuditLogEntry) -> str:
+def target(entry: AuditLogEntry) -> str:
+    """Return the title and id of the first node, and the number of the others."""
+    first = entry.target
+    if first is None:
+        return formatting.NONE
+    title = f"{first.title} " if isinstance(first.title, str) else ""
+    others = len(entry.results) - 1
+    return f"{title}{first.id}" + (f" +{others:,} more" if others else "")
+
+
+def who(entry: AuditLogEntry) -> str:
+    """Return the role, and the operating system's user and host."""
     return f"{entry.role} ({entry.os_user}@{entry.host})"

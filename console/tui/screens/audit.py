@@ -8,6 +8,7 @@ from textual import on
 from textual.content import Content
 
 from console.text import formatting
+from console.text.pages.audit_entry import target
 from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -45,8 +46,9 @@ class AuditLogScreen(PageScreen):
             Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
             Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
             Column("outcome", 18, lambda entry: Content.assemble(*tally(entry.results))),
-            Column("who", 18, _who, 80),
-            Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 104),
+            Column("target", 40, lambda entry: Content(safe_text(target(entry))), 72),
+            Column("who", 18, _who, 100),
+            Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 140),
             Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
         ]
         yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.host.ascii)

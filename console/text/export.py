@@ -1,0 +1,80 @@
+"""Audit log entries as CSV and Markdown.
+
+Text of the database is neither a formula for a spreadsheet nor markup in a page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from console.text import formatting
+from console.text.pages.audit_entry import target, who
+from console.text.pages.row_diff import tally
+from console.text.spans import text
+from queries.model import AuditLogEntry
+from queries.safe_text import safe_text
+
+CSV = (
+    "time",
+    "role",
+    "os_user",
+    "host",
+    "engine",
+    "schema",
+    "action",
+    "target",
+    "title",
+    "outcome",
+    "why",
+    "reason",
+    "arguments",
+    "transaction",
+    "entry",
+)
+MARKDOWN = ("time", "who", "action", "target", "outcome", "reason")
+
+_FORMULA = tuple("=+-@|%＝＋－＠\t\r")
+_MARKS = re.compile(r"([\\`*_\[\]<>|~&#!])")
+
+
+def csv(cells: Iterable[str]) -> str:
+    """Return a line of CSV with all cells quoted."""
+    return ",".join('"' + _plain(cell).replace('"', '""') + '"' for cell in cells)
+
+
+def markdown(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table. Text in cells has no markup."""
+    return "| " + " | ".join(_MARKS.sub(r"\\\1", safe_text(cell)) for cell in cells) + " |"
+
+
+def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
+    """Yield a line for each node of an entry."""
+    given = msgspec.json.encode(entry.arguments).decode() if entry.arguments else ""
+    for result in entry.results:
+        title = result.title if isinstance(result.title, str) else ""
+        place = (entry.engine, entry.schema, entry.action, result.id, title, result.outcome.value, result.why)
+        operator = (formatting.instant(entry.at), entry.role, entry.os_user, entry.host)
+        yield csv((*operator, *place, entry.reason, given, entry.xid or "", entry.id))
+
+
+def markdown_head() -> list[str]:
+    """Return the head of the table that `markdown_row` continues."""
+    return [markdown(MARKDOWN), "|" + " --- |" * len(MARKDOWN)]
+
+
+def markdown_row(entry: AuditLogEntry) -> str:
+    """Return an entry as a row of a table."""
+    outcome = text(tally(entry.results))
+    return markdown((formatting.instant(entry.at), who(entry), entry.action, target(entry), outcome, entry.reason))
+
+
+def _plain(cell: str) -> str:
+    """Return a cell that a spreadsheet reads as text.
+
+    The apostrophe is the spreadsheets' own mark for text.
+    """
+    cell = safe_text(cell)
+    return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
