@@ -24,6 +24,7 @@ class Target(Record):
     ascii: bool = False
     json: bool = False
     interval: float = 2.0  # seconds between two refreshes
+    words: tuple[str, ...] = ()  # of the command line, which select this database; passwords are hidden
 
     def __repr__(self) -> str:
         return f"Target(dsn={redact(self.dsn)!r}, context={self.name!r})"

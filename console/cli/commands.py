@@ -36,6 +36,7 @@ CODES = {
     1: "failed, for example no connection",
     2: "usage or settings",
     3: "some or all nodes were skipped",
+    4: "something is stuck (stuck --exit-code)",
     5: "the outcome is unknown",
 }
 
@@ -238,6 +239,7 @@ def tree(options: CliOptions, /, filter: tuple[str, ...], **settings: Any) -> in
 @click.option(
     "--watch", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it"
 )
+@click.option("--exit-code", is_flag=True, help="End with 4 if something is stuck; 1: not everything was checked.")
 @click.pass_obj
 def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
     """List what is stuck, worst first: reason, since when, and suggested action."""

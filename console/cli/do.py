@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 import msgspec
 
-from console.cli import prompts, stuck
+from console.cli import prompts, stuck, tables
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.output import output_for, say
 from console.cli.target import opened, resolve_nodes
@@ -207,7 +207,7 @@ def _report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Re
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if left and end.bulk:
-        say(f"{len(left)} nodes remain. Continue: unstick do --resume {end.bulk}")
+        say(f"{len(left)} nodes remain. Continue: {tables.resume_command(target, end.bulk)}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
     return 130 if left and not end.given_up else exit_code(outcomes.results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from console.cli import tables
 from console.cli.output import output_for, say
@@ -32,7 +33,7 @@ async def show(target: Target, node_id: str, size: int) -> int:
             cells,
             now=detail.at,
             engine=reader.engine,
-            helps=tables.command,
+            helps=partial(tables.command, target),
             entries=entries,
             why_unread=unreadable,
             actions=actions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from console.cli import tables
 from console.cli.output import output_for, say
@@ -18,18 +19,22 @@ from queries.model import Finding, Findings, SkippedFinding, Stuck
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 
+STUCK = 4  # exit code
 PAUSE = 1.0  # seconds between two samples of `stuck --watch`
 NEEDS_SAMPLES = "needs several samples: stuck --watch SECONDS"
 
 
-async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None) -> int:
-    """List incidents, worst first. Return the exit code."""
+async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None, exit_code: bool) -> int:
+    """List incidents, worst first.
+
+    Return the exit code; with ``exit_code``, `STUCK` if there are incidents.
+    """
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
         answer, code = await read(workspace, readers, limit, watch)
     labels = [reader.label for reader in readers]
-    output_for(target).page(answer, lambda cells: _lines(answer, labels, cells))
-    return code
+    output_for(target).page(answer, lambda cells: _lines(target, answer, labels, cells))
+    return STUCK if exit_code and answer.incidents else code
 
 
 async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watch: float | None) -> tuple[Stuck, int]:
@@ -117,9 +122,13 @@ def _unwatched(readers: Sequence[Reader]) -> Iterator[SkippedFinding]:
                 yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 
-def _lines(answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
+def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
     lines = pages.incidents(
-        answer.incidents, cells, now=answer.at, command=tables.incident_command, helps=tables.command
+        answer.incidents,
+        cells,
+        now=answer.at,
+        command=partial(tables.incident_command, target),
+        helps=partial(tables.command, target),
     )
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]

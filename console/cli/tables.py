@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from console.target import Target
 from console.text import formatting
 from queries.model import OPEN, Count, Finding, Incident, Node, Precision
 from queries.safe_text import safe_text
@@ -50,17 +51,28 @@ def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
     ]
 
 
-def incident_command(of: Incident) -> str:
+def incident_command(target: Target, of: Incident) -> str:
     """Return the shell command of an incident's suggested action, for all its nodes."""
-    return f'unstick do {of.action} --incident {shlex.quote(of.key)}{_given(of.arguments)} --reason "..."'
+    return _do(target, of.action, "--incident", of.key, *_given(of.arguments))
 
 
-def command(of: Finding) -> str:
+def command(target: Target, of: Finding) -> str:
     """Return the shell command of a finding's suggested action."""
-    guarded = f" --guard {shlex.quote(of.guard)}" if of.guard else ""
-    return f'unstick do {of.action} {shlex.quote(of.node_id)}{_given(of.arguments)}{guarded} --reason "..."'
+    guard = ("--guard", of.guard) if of.guard else ()
+    return _do(target, of.action, of.node_id, *_given(of.arguments), *guard)
 
 
-def _given(arguments: Mapping[str, str]) -> str:
-    pairs = (f"{name}={value if value == OPEN else shlex.quote(value)}" for name, value in arguments.items())
-    return "".join(f" --arg {pair}" for pair in pairs)
+def resume_command(target: Target, bulk: str) -> str:
+    """Return the shell command that continues an unfinished bulk."""
+    return shlex.join(["unstick", "do", "--resume", bulk, *target.words])
+
+
+def _do(target: Target, action: str | None, *words: str) -> str:
+    """Return a command that needs only the reason, and what the operator must choose."""
+    selected = f" {shlex.join(target.words)}" if target.words else ""
+    return f'unstick do {action} {shlex.join(words)} --reason "{OPEN}"{selected}'
+
+
+def _given(arguments: Mapping[str, str]) -> Iterator[str]:
+    for name, value in arguments.items():
+        yield from ("--arg", f"{name}={value}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any
 
 from click import UsageError
@@ -15,6 +15,7 @@ from console.config import Context, load
 from console.target import Target
 from queries import duration
 from queries.contract import loader
+from queries.db.redaction import redact
 from queries.errors import DatabaseError
 from queries.model import Node
 from queries.read.reader import Reader
@@ -55,7 +56,19 @@ def resolve(options: CliOptions) -> Target:
         ascii=options.ascii or config.ascii,
         json=options.json,
         interval=config.interval if options.interval is None else _interval(options.interval),
+        words=tuple(_words(options)),
     )
+
+
+def _words(options: CliOptions) -> Iterator[str]:
+    """Yield the words that select the same database in another command."""
+    if options.dsn:
+        yield from (options.dsn,) if options.dsn.startswith("@") else ("-d", redact(options.dsn))
+    for name, value in (("--config", options.config), ("--schema", options.schema)):
+        if value is not None:
+            yield from (name, value)
+    for role in options.trust:
+        yield from ("--trust", role)
 
 
 def _interval(written: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 import uuid
@@ -99,6 +100,27 @@ def test_stuck_says_what_helps(demo: str) -> None:
     assert re.search(r'suggested action: unstick do wake --incident eternaltwin/\S+ --reason "..."', answer.out)
     assert "behaviour inferred" in answer.out
     assert answer.err == ""
+
+
+def test_a_suggested_command_names_its_target(demo: str, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'[contexts.lab]\ndsn = "{demo}"\n')
+    words = ("@lab", "--config", str(settings), "--schema", "public")
+    suggested = re.findall(r"suggested action: (.*)", unstick("stuck", *words).out)
+    assert suggested
+    for line in suggested:
+        _, *typed = shlex.split(line)
+        assert typed[-len(words) :] == list(words)
+    (wake,) = [line for line in suggested if "overdue" in line]
+    answer = unstick(*shlex.split(wake)[1:], "--dry-run")
+    assert answer.code == 0, answer.err
+
+
+def test_stuck_tells_scripts(demo: str, eternaltwin: str) -> None:
+    assert unstick("stuck", dsn=demo).code == 0
+    assert unstick("stuck", "--exit-code", dsn=demo).code == 4
+    assert unstick("stuck", "--exit-code", dsn=eternaltwin).code == 0
+    assert unstick("stuck", "--exit-code", dsn="host=127.0.0.1 port=1").code == 1
 
 
 def test_stuck_with_several_looks(demo: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Button, Input
 
+from queries.db.redaction import redact
 from tests.command import HOMES, environment
 from tests.console.tui_driver import run_tui
 from tests.db.estuary import ZERO, EstuaryDb, digest
@@ -65,8 +66,8 @@ async def test_a_suggested_command_runs_as_it_is_printed(estuary_db: EstuaryDb, 
     task = await estuary_db.task(wake=-900, beat=301, inbox=[GOOD, POISON])
     _, out, _ = await command(page, *([estuary_db.id(task)] if page == "show" else []), dsn=estuary)
     (line,) = [each.partition("action: ")[2] for each in out.splitlines() if "action: unstick do drop" in each]
-    program, *words = shlex.split(line.replace('"..."', "poison"))
-    assert program == "unstick"
+    program, *words, option, target = shlex.split(line.replace('"..."', "poison"))
+    assert (program, option, target) == ("unstick", "-d", redact(estuary))
     code, _, err = await command(*words, "--yes", dsn=estuary)
     assert code == 0, err
     assert (await estuary_db.row(task))["inbox"] == [GOOD]
