@@ -156,6 +156,53 @@ class Page(Record):
     scan_required: ScanRequired | None = None
 
 
+class Match(StrEnum):
+    """Part of a node that a search has found. Ordered from the surest to the vaguest."""
+
+    ID = "id"
+    REFERENCE = "reference"  # another id that the engine records, or a tag
+    BEGINNING = "beginning"  # the beginning of its id
+    TITLE = "title"
+    ERROR = "error"
+    PAYLOAD = "payload"  # a stored value
+
+
+class Hit(Record):
+    """A node that a search has found."""
+
+    node: Node
+    matched: Match
+
+
+class Hits(Record):
+    """Answer of one engine to a search, the surest hits first. ``capped``: there may be more.
+
+    ``searched`` describes the texts that were searched. ``unsearched`` is the reason why no text was searched, and
+    ``unreadable`` the reason why the engine could not be searched.
+    """
+
+    engine: str
+    hits: tuple[Hit, ...] = ()
+    at: float = 0.0
+    capped: bool = False
+    searched: str = ""
+    unsearched: str = ""
+    unreadable: str = ""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes that were found."""
+        return tuple(hit.node for hit in self.hits)
+
+
+class Search(Record):
+    """Search for a text in several engines: the ids in it, and the answers."""
+
+    text: str
+    ids: tuple[str, ...]
+    engines: tuple[Hits, ...]
+
+
 class DeadLetter(Record):
     """A node that its engine has given up on and that no operator has decided on.
 

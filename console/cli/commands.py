@@ -265,6 +265,20 @@ def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 
 
 @unstick.command()
+@_words("text", required=True)
+@click.pass_obj
+def find(options: CliOptions, /, text: tuple[str, ...]) -> int:
+    """Find nodes in all engines by an id, or by a text that holds ids.
+
+    TEXT: an id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload.
+    """
+    from console.cli import find as command
+
+    words = options.without_target(text)
+    return _run(options, lambda target: command.find(target, " ".join(words)))
+
+
+@unstick.command()
 @_words("id", required=True)
 @click.option(
     "--size",
@@ -275,7 +289,10 @@ def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 )
 @click.pass_obj
 def show(options: CliOptions, /, id: tuple[str, ...], size: int) -> int:
-    """Show one node: findings, columns, timers, stored values and available actions."""
+    """Show one node: findings, columns, timers, stored values and available actions.
+
+    ID: a full id, or a bare id that only one node has.
+    """
     from console.cli import show as command
 
     (node,) = options.exactly(1, "ID", id)

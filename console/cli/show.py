@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from console.cli import tables
+from console.cli import find, tables
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
@@ -14,15 +14,18 @@ from queries.model import Node
 from queries.read.reader import Reader
 
 
-async def show(target: Target, node_id: str, size: int) -> int:
-    """Show a node. Return the exit code: 3 if it does not exist."""
+async def show(target: Target, text: str, size: int) -> int:
+    """Show the node that ``text`` names. Return the exit code: 3 if there is none."""
     async with opened(target) as workspace:
+        node_id = await find.node_id(workspace, text)
+        if not node_id:
+            return find.NOT_FOUND
         reader = workspace.reader(node_id)
         detail = await reader.detail(node_id, size)
         if detail is None:
             hidden = ", or a row-level policy hides it" if reader.found.policies else ""
             say(f"{node_id} was not found. It may have been deleted{hidden}.")
-            return 3
+            return find.NOT_FOUND
         entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
     output = output_for(target)

@@ -293,7 +293,8 @@ class NodeList:
         if reader is None:
             return None
         if self.kind is ListKind.FOUND:
-            return await reader.find(self.text)
+            found = await reader.find(self.text)
+            return Page(nodes=found.nodes, at=found.at)
         page = await (reader.roots(cursor, PAGE) if self.kind is ListKind.TREE else reader.live(cursor, PAGE))
         self.scope = page.scope or self.scope if cursor else page.scope
         return page

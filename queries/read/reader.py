@@ -28,6 +28,9 @@ from queries.model import (
     Detail,
     Finding,
     Findings,
+    Hit,
+    Hits,
+    Match,
     Node,
     Page,
     Phase,
@@ -44,8 +47,10 @@ from queries.statement import Statement
 
 PAGE = 100
 FINDINGS = 200
+FOUND = 50
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
+RANKS = {matched: rank for rank, matched in enumerate(Match)}
 HEAD = 65536  # bytes of a payload that are read by default
 
 
@@ -125,11 +130,36 @@ class Reader:
         """Read unfinished nodes, the most urgent first."""
         return await self._page("live", cursor, page)
 
-    async def find(self, text: str, page: int = 50) -> Page:
-        """Find nodes by id, by the beginning of an id, or by text if an index serves that."""
+    async def find(self, text: str, page: int = FOUND) -> Hits:
+        """Find nodes by id, by the beginning of an id, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
-        return await self._page("find", None, page, query=key if named else text)
+        # A tag's index can only be read as a bitmap.
+        return await self._hits("find", key if named else text, page, in_order=False)
+
+    async def search(self, text: str, page: int = FOUND) -> Hits:
+        """Find nodes by a part of their title, error or payload, as far as the engine can search them."""
+        if "search" not in self.engine.statements:
+            return Hits(engine=self.label, unsearched="this engine has no search.sql")
+        return await self._hits("search", text, page, in_order=True)
+
+    async def _hits(self, which: str, text: str, page: int, *, in_order: bool) -> Hits:
+        async with self._reading(in_order=in_order) as transaction:
+            chosen = self._need(which)
+            rows = await transaction.rows(chosen, self.variant.parameters(query=text, page=page + 1))
+            read = await self._page_of(transaction, rows, page)
+        with readable(f"{which}.sql"):
+            matched = {self._full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}
+        hits = [Hit(node=node, matched=matched.get(node.id, Match.ID)) for node in read.nodes]
+        hits.sort(key=lambda hit: RANKS[hit.matched])
+        return Hits(
+            engine=self.label, hits=tuple(hits[:page]), at=read.at, capped=len(hits) > page, searched=read.scope
+        )
+
+    def owns(self, node_id: str) -> bool:
+        """Return True if an id begins with one of the engine's names and one of its kinds."""
+        label, _, local = node_id.partition("/")
+        return label in self._labels and self.engine.kind(local.partition(":")[0]) is not None
 
     async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> DeadLetters:
         """Read dead letters, worst and oldest first; with ``ids``, only these."""
@@ -334,12 +364,10 @@ class Reader:
         if chosen is None:
             async with self._reading() as transaction:
                 return Page(nodes=(), at=await _now(transaction), scan_required=self._scan_required(which, kind))
-        # A text search may use an index that PostgreSQL can only read as a bitmap.
-        in_order = not allow_scan and which != "find"
         reading = (
             self.database.reading_first(chosen)
             if which == "roots" and cursor is None
-            else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=in_order)
+            else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan)
         )
         async with reading as source:
             rows = await source.rows(chosen, self.variant.parameters(cursor=cursor, page=page, **values))

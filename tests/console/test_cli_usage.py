@@ -177,7 +177,6 @@ def test_what_is_typed_wrongly(words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "nonsense"], "'nonsense'"),
         (["show", "estuary/task:1"], "eternaltwin"),
         (["show", "eternaltwin/tusk:1"], "job, task, runner"),
         (["audit", "nonsense"], "'nonsense'"),

@@ -174,6 +174,8 @@ async def automatic(reader: Reader, far: int) -> Costs:
         await note(f"detail of a {kind}", reader.detail(ids[0]))
         for text in (ids[0], reader.local(ids[0]).partition(":")[2][:1]):
             await note(f"find {'the beginning' if len(text) == 1 else 'the id'} of a {kind}", reader.find(text))
+    await note("search for much", reader.search("a"))
+    await note("search for nothing", reader.search("no such text"))
     return costs
 
 

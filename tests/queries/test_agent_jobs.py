@@ -332,11 +332,12 @@ async def test_find(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
         (f"{LABEL}/job:{job}", {f"job:{job}"}),
         (str(agent), {f"agent:{agent}"}),
         (str(ANNA), {f"user:{ANNA}"}),
-        ("STORAGE limit", {f"job:{job}"}),
         ("04711", set()),
-        ("no such thing", set()),
+        ("STORAGE limit", set()),
     ):
         assert set(local(await reader(mirror).find(text))) == ids, text
+    assert local(await reader(mirror).search("STORAGE limit")) == [f"job:{job}"]
+    assert local(await reader(mirror).search("no such thing")) == []
 
 
 async def test_without_the_indexes_a_large_table_is_not_scanned(

@@ -29,7 +29,8 @@ COLUMNS = {
     **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
     "dead": {"id", "cursor", "severity", "since", "cause", "error", "was", "is_now"},
     "options": {"name", "value", "why"},
-    "find": {"id"},
+    "find": {"id", "matched"},
+    "search": {"id", "matched", "cursor"},
     "counts": {"phase", "n", "precision"},
     "findings": {"id", "since", "evidence"},
     "samples": {"id", "seen"},
@@ -43,7 +44,7 @@ COLUMNS = {
 MAY = {
     "nodes": {"place"},
     "findings": {"suggest", "severity"},
-    **{which: {"node"} for which in ("children", "live", "find", "dead")},
+    **{which: {"node"} for which in ("children", "live", "find", "search", "dead")},
     "lock": {"steady", "unchanged"},
     "refused": {"for_now"},
     "rows": {"ours"},

@@ -13,7 +13,7 @@ import pytest
 
 from queries.contract import detect
 from queries.errors import DatabaseError
-from queries.model import Page, Phase, Precision
+from queries.model import Match, Page, Phase, Precision
 from queries.workspace import UnknownIdError, Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
@@ -188,22 +188,26 @@ async def test_a_job_has_the_worst_phase_of_its_tasks(
 
 
 @both_versions
-async def test_find_by_id_prefix_and_kind(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+async def test_find_by_id_and_prefix_and_search_by_kind(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     job = await eternaltwin_db.job()
     task = await eternaltwin_db.task(job, kind="ArchiveUser")
-    await eternaltwin_db.task(kind="Sleep", age=50)
+    other = await eternaltwin_db.task(kind="Sleep", age=50)
 
     async def find(text: str) -> list[str]:
         return [n.id for n in (await reader(workspace).find(text)).nodes]
 
     key = str(task)
-    for text in (key, key.upper(), key.replace("-", ""), key[:13], eternaltwin_db.id(task), f"task:{key}", "chiveus"):
+    for text in (key, key.upper(), key.replace("-", ""), key[:13], eternaltwin_db.id(task), f"task:{key}"):
         assert await find(text) == [eternaltwin_db.id(task)], text
     assert await find(str(job)) == [eternaltwin_db.id(job, "job")]
     for text in ("%", "_", "\\", "nothing", "-", "'; --", "é", "\x00"[:0] + "zz", key + "0"):
         assert await find(text) == [], text
-    assert len(await find("e")) >= 2, "hexadecimal digits may be a piece of a kind's name too"
-    assert len((await reader(workspace).find("e", page=1)).nodes) == 1
+        assert (await reader(workspace).search(text)).hits == (), text
+    kinds = await reader(workspace).search("chiveus")
+    assert [(hit.node.id, hit.matched) for hit in kinds.hits] == [(eternaltwin_db.id(task), Match.TITLE)]
+    assert {n.id for n in (await reader(workspace).search("e")).nodes} == {eternaltwin_db.id(i) for i in (task, other)}
+    first = await reader(workspace).search("e", page=1)
+    assert (len(first.hits), first.capped) == (1, True)
 
 
 # What would be costly

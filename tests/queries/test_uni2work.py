@@ -194,7 +194,6 @@ async def test_find(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> N
     await uni2work_db.bucket("inject-files", 1)
     for text, ids in (
         (f"{LABEL}/job:{job}", {f"job:{job}", f"cron:{entry}"}),
-        ("ÄPFEL", {f"job:{job}"}),
         (str(DEAD)[:8], {f"holder:{DEAD}"}),
         ("inject-files", {"bucket:inject-files"}),
         ("no such thing", set()),
@@ -203,6 +202,8 @@ async def test_find(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> N
     ):
         assert ids <= set(local(await reader(uni2work_workspace).find(text))), text
         assert ids or not local(await reader(uni2work_workspace).find(text)), text
+    for text, ids in (("ÄPFEL", {f"job:{job}"}), ("prune", {f"cron:{entry}"}), ("no such thing", set())):
+        assert set(local(await reader(uni2work_workspace).search(text))) == ids, text
 
 
 # Findings

@@ -1,0 +1,66 @@
+"""``find``: nodes of all engines by an id, a text that holds ids, or a part of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from click import UsageError
+
+from console.cli import tables
+from console.cli.output import Output, output_for, say
+from console.cli.target import access_warnings, opened
+from console.target import Target
+from console.text.pages import search as pages
+from queries.model import Hits, Search
+from queries.read.search import is_full, search, sought, sure
+from queries.workspace import Workspace
+
+NOT_FOUND = 3
+
+
+async def find(target: Target, text: str) -> int:
+    """List the nodes that match, as the engines answer. Return the exit code: 3 if there is none."""
+    output = output_for(target)
+    answers: list[Hits] = []
+    async with opened(target) as workspace:
+        wanted = sought(text, workspace.engines.values())
+        if not wanted.ids:
+            raise UsageError("There is no text to search for.")
+        async for answer in search(workspace.engines, wanted):
+            answers.append(answer)
+            if not output.json and answer.hits:
+                output.lines(_rows(answer, output))
+        warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
+    if output.json:
+        output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
+    say(*warnings, *pages.notes(wanted, answers, workspace.declined))
+    if warnings or workspace.locked or any(answer.unreadable for answer in answers):
+        return 1
+    return 0 if any(answer.hits for answer in answers) else NOT_FOUND
+
+
+def _rows(answer: Hits, output: Output) -> Iterator[str]:
+    rows = [[*tables.NODE, "matched"]]
+    rows += [[*tables.node(hit.node, answer.at, ascii=output.ascii), hit.matched] for hit in answer.hits]
+    return tables.table(rows, right=(3, 4))
+
+
+async def node_id(workspace: Workspace, text: str) -> str:
+    """Return the full id of the node that ``text`` names, or "" if there is none.
+
+    A full id is returned as it is. Reports to stderr which engines were searched, and raises UsageError with the full
+    ids of several nodes. Raises UnknownIdError for a full id of an unknown engine or kind.
+    """
+    if is_full(text):
+        workspace.reader(text)
+        return text
+    wanted = sought(text, workspace.engines.values())
+    answers = [answer async for answer in search(workspace.engines, wanted, texts=False)]
+    nodes = sure(answers)
+    if len(nodes) == 1:
+        return nodes[0].id
+    if nodes:
+        lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
+        raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
+    say(f"{text} was not found.", *pages.notes(wanted, answers, workspace.declined))
+    return ""

@@ -1,0 +1,43 @@
+"""Lines about a search: which engines were searched, which were not, and what was capped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from queries.contract.detect import Declined
+from queries.model import Hits
+from queries.read.search import MOST_IDS, Sought
+
+
+def notes(
+    wanted: Sought, answers: Sequence[Hits], declined: Iterable[Declined] = (), waiting: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield what was searched for, where, and how far.
+
+    ``declined``: schemas that cannot be used. ``waiting``: engines that have not answered.
+    """
+    if wanted.capped:
+        yield f"The text has more ids; only the first {MOST_IDS} were searched for."
+    if wanted.exact and len(wanted.ids) > 1:
+        yield f"Ids in the text: {', '.join(wanted.ids)}."
+    if read := [answer.engine for answer in answers if not answer.unreadable]:
+        yield f"Searched by id: {', '.join(read)}."
+    if waiting:
+        yield f"No answer yet: {', '.join(waiting)}."
+    for each in declined:
+        yield f"Not searched: {each.engine} in schema {each.schema}: {each.why}."
+    for answer in answers:
+        yield from _limits(answer)
+    if wanted.unsearched and read:
+        yield f"Titles, errors and payloads were not searched: {wanted.unsearched}."
+
+
+def _limits(answer: Hits) -> Iterator[str]:
+    if answer.unreadable:
+        yield f"Not searched: {answer.engine}: {answer.unreadable}"
+    if answer.capped:
+        yield f"There is more in {answer.engine}: only the first {len(answer.hits)} are listed."
+    if answer.searched:
+        yield f"Searched in {answer.engine}: {answer.searched}."
+    elif answer.unsearched:
+        yield f"Texts not searched in {answer.engine}: {answer.unsearched}"

@@ -1,0 +1,158 @@
+"""Search all engines for an id, or for a text that holds ids, such as a URL or a log line."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+
+import msgspec
+
+from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.model import Hit, Hits, Match, Node, Record
+from queries.read.reader import FOUND, RANKS, Reader
+
+MOST_IDS = 8  # ids of one text that are looked up
+LONGEST = 200  # characters of a text that is searched for in titles, errors and payloads
+SURE = (Match.ID, Match.REFERENCE)
+
+_FULL = re.compile(r"""(?<![\w@.-])[\w@.-]+/[a-z_]+:[^\s"'<>,;(){}\[\]]+""")
+_UUID = r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])"
+_HEX = r"(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-z])"
+_MAC = r"(?<![0-9a-f:])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){6}(?![0-9a-f:])"
+_NUMBER = (
+    r"(?<![a-z])(?:(?!(?:p|u|g|t)id)[a-z_-]*id|job|task|step|cron|message|(?:jobs|tasks|steps|messages)(?=/))"
+    r"""["']?(?:\s*[=:#]\s*|\s+|/)["'#]?([0-9]{1,18})(?![\w.-]|:[0-9a-f]{2})"""
+)  # the number of job_id=42, "task": 42, job #42, /jobs/42
+_KEY = re.compile("|".join((_UUID, _MAC, _HEX, _NUMBER)), re.IGNORECASE)
+
+
+class Sought(Record):
+    """Parts of a text to look for.
+
+    ``ids`` were taken from a longer text if ``exact``; only whole ids match then. ``text`` is searched for in titles,
+    errors and payloads. ``capped``: the text has more ids.
+    """
+
+    ids: tuple[str, ...]
+    exact: bool
+    text: str
+    capped: bool = False
+    unsearched: str = ""  # why ``text`` is empty
+
+
+def is_full(text: str) -> bool:
+    """Return True if a text has the form of a full id, ``engine/kind:key``."""
+    return re.match(r"[\w@.-]+/[a-z_]+:\S", text) is not None
+
+
+def sought(text: str, readers: Iterable[Reader]) -> Sought:
+    """Return what to look for: the ids in a text, or else the text itself."""
+    text = " ".join(text.split()).strip("\"'<>()[]{},;")
+    readers = tuple(readers)
+    if any(reader.owns(text) for reader in readers):
+        return Sought(ids=(text,), exact=True, text="", unsearched="the text is a full id")
+    ids: list[str] = []
+    rest = text
+    for match in _FULL.finditer(text):
+        full = match[0].rstrip(".:")
+        if any(reader.owns(full) for reader in readers):
+            ids.append(full)
+            rest = rest.replace(full, " ")
+    ids += [match[2] or match[0] for match in _KEY.finditer(rest)]
+    ids = list(dict.fromkeys(ids))
+    whole = not ids or ids == [text]
+    long = len(text) > LONGEST
+    return Sought(
+        ids=(text,) * bool(text) if whole else tuple(ids[:MOST_IDS]),
+        exact=not whole,
+        text="" if long else text,
+        capped=len(ids) > MOST_IDS,
+        unsearched=f"the text is longer than {LONGEST} characters" if long else "",
+    )
+
+
+async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool = True) -> AsyncIterator[Hits]:
+    """Yield the answer of each engine as it arrives.
+
+    The engines' statements take turns on one connection, each with a time limit. ``texts``: also search titles, errors
+    and payloads. Raises LostError and UnreachableError only.
+    """
+    asked = [reader for reader in readers.values() if _concerned(reader, wanted, readers.values())]
+    tasks = [asyncio.ensure_future(_answer(reader, wanted, readers.values(), texts=texts)) for reader in asked]
+    try:
+        for task in asyncio.as_completed(tasks):
+            yield await task
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def only(answers: Iterable[Hits]) -> Node | None:
+    """Return the node that the search was for, if it is certain: the only one with that id."""
+    nodes = sure(answers)
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def sure(answers: Iterable[Hits]) -> Sequence[Node]:
+    """Return the nodes whose id matches best: the id itself, or else another id, or else its beginning."""
+    hits = [hit for answer in answers for hit in answer.hits]
+    for best in (Match.ID, Match.REFERENCE, Match.BEGINNING):
+        if nodes := [hit.node for hit in hits if hit.matched is best]:
+            return nodes
+    return ()
+
+
+def _concerned(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> bool:
+    return bool(wanted.text or _of(reader, wanted, readers))
+
+
+def _of(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> list[str]:
+    """Return the ids that this engine may have: its own full ids, and all ids without an engine."""
+    return [i for i in wanted.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
+
+
+async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, texts: bool) -> Hits:
+    found = Hits(engine=reader.label)
+    try:
+        for each in _of(reader, wanted, readers):
+            found = _joined(found, await _by_id(reader, each, exact=wanted.exact))
+    except (LostError, UnreachableError):
+        raise
+    except DatabaseError as error:
+        return msgspec.structs.replace(found, unreadable=error.line)
+    if not (texts and wanted.text):
+        return found
+    try:
+        return _joined(found, await reader.search(wanted.text))
+    except (LostError, UnreachableError):
+        raise
+    except DatabaseError as error:
+        return msgspec.structs.replace(found, unsearched=error.line)
+
+
+async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
+    if reader.owns(each):
+        page = await reader.nodes([each])
+        hits = tuple(Hit(node=node, matched=Match.ID) for node in page.nodes)
+        return Hits(engine=reader.label, hits=hits, at=page.at)
+    found = await reader.find(each)
+    if not exact:
+        return found
+    hits = tuple(hit for hit in found.hits if hit.matched in SURE)
+    return msgspec.structs.replace(found, hits=hits, capped=found.capped and len(hits) == len(found.hits))
+
+
+def _joined(one: Hits, two: Hits) -> Hits:
+    """Return two answers of an engine as one. A node is in it once, with its best match."""
+    hits: dict[str, Hit] = {}
+    for hit in sorted((*one.hits, *two.hits), key=lambda hit: RANKS[hit.matched]):
+        hits.setdefault(hit.node.id, hit)
+    return msgspec.structs.replace(
+        two,
+        hits=tuple(hits.values())[:FOUND],
+        at=max(one.at, two.at),
+        capped=one.capped or two.capped or len(hits) > FOUND,
+        searched=two.searched or one.searched,
+    )
