@@ -175,10 +175,10 @@ class Hit(Record):
 
 
 class Hits(Record):
-    """Answer of one engine to a search, the surest hits first. ``capped``: there may be more.
+    """Answer of one engine to a search, the surest hits first.
 
-    ``searched`` describes the texts that were searched. ``unsearched`` is the reason why no text was searched, and
-    ``unreadable`` the reason why the engine could not be searched.
+    ``capped``: there may be more. ``searched`` describes the texts that were searched. ``unsearched`` is the reason why
+    no text was searched, and ``unreadable`` the reason why the engine could not be searched.
     """
 
     engine: str

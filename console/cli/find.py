@@ -1,4 +1,4 @@
-"""``find``: nodes of all engines by an id, a text that holds ids, or a part of their texts."""
+"""``find``: nodes of all engines by an id or a part of their texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ NOT_FOUND = 3
 
 
 async def find(target: Target, text: str) -> int:
-    """List the nodes that match, as the engines answer. Return the exit code: 3 if there is none."""
+    """List the nodes that match, as the engines answer.
+
+    Return the exit code: 3 if there is none.
+    """
     output = output_for(target)
     answers: list[Hits] = []
     async with opened(target) as workspace:

@@ -131,14 +131,17 @@ class Reader:
         return await self._page("live", cursor, page)
 
     async def find(self, text: str, page: int = FOUND) -> Hits:
-        """Find nodes by id, by the beginning of an id, or by another id that the engine records."""
+        """Find nodes by id, by its beginning, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
         # A tag's index can only be read as a bitmap.
         return await self._hits("find", key if named else text, page, in_order=False)
 
     async def search(self, text: str, page: int = FOUND) -> Hits:
-        """Find nodes by a part of their title, error or payload, as far as the engine can search them."""
+        """Find nodes by a part of their title, error or payload.
+
+        ``Hits.searched`` says how far the engine could search them.
+        """
         if "search" not in self.engine.statements:
             return Hits(engine=self.label, unsearched="this engine has no search.sql")
         return await self._hits("search", text, page, in_order=True)

@@ -1,4 +1,7 @@
-"""Search all engines for an id, or for a text that holds ids, such as a URL or a log line."""
+"""Search all engines for an id, or for a text that may hold ids.
+
+Such a text is a URL, a log line or an alert.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class Sought(Record):
 
 def is_full(text: str) -> bool:
     """Return True if a text has the form of a full id, ``engine/kind:key``."""
-    return re.match(r"[\w@.-]+/[a-z_]+:\S", text) is not None
+    return re.match(r"[\w@.-]+/[a-z_]+:", text) is not None
 
 
 def sought(text: str, readers: Iterable[Reader]) -> Sought:
@@ -90,13 +93,16 @@ async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool =
 
 
 def only(answers: Iterable[Hits]) -> Node | None:
-    """Return the node that the search was for, if it is certain: the only one with that id."""
+    """Return the only node with the id that was searched for, or None."""
     nodes = sure(answers)
     return nodes[0] if len(nodes) == 1 else None
 
 
 def sure(answers: Iterable[Hits]) -> Sequence[Node]:
-    """Return the nodes whose id matches best: the id itself, or else another id, or else its beginning."""
+    """Return the nodes whose id matches best.
+
+    These are the nodes with that id; without any, those with another id; without any, those whose id begins so.
+    """
     hits = [hit for answer in answers for hit in answer.hits]
     for best in (Match.ID, Match.REFERENCE, Match.BEGINNING):
         if nodes := [hit.node for hit in hits if hit.matched is best]:
@@ -109,7 +115,7 @@ def _concerned(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> boo
 
 
 def _of(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> list[str]:
-    """Return the ids that this engine may have: its own full ids, and all ids without an engine."""
+    """Return the full ids of this engine, and the ids without an engine."""
     return [i for i in wanted.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
 
 
@@ -145,7 +151,7 @@ async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
 
 
 def _joined(one: Hits, two: Hits) -> Hits:
-    """Return two answers of an engine as one. A node is in it once, with its best match."""
+    """Return two answers of an engine as one, each node once with its best match."""
     hits: dict[str, Hit] = {}
     for hit in sorted((*one.hits, *two.hits), key=lambda hit: RANKS[hit.matched]):
         hits.setdefault(hit.node.id, hit)

@@ -1,4 +1,4 @@
-"""``find`` and ``show`` with anything that an alert, a URL or a log line holds, in all engines at once."""
+"""``find`` and ``show`` with the text of an alert, a URL or a log line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines about a search: which engines were searched, which were not, and what was capped."""
+"""Lines about a search: where it looked, and what was capped."""
 
 from __future__ import annotations
 
