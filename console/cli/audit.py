@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterable
 
 from click import UsageError
 
-from console.cli.output import Output, encoded, output_for, say
+from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text import export, spans
+from console.text import export
 from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.lines import BLANK
 from console.text.spans import UNLIMITED, Spans
@@ -108,7 +108,7 @@ async def _list(
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
     output = output_for(target)
     if node_id is None:
-        output.answer(answer, lambda: (spans.text(summary(entry)) for entry in entries))
+        output.answer(answer, lambda: map(summary, entries))
     else:
         output.page(answer, lambda cells: _pages(entries, node_id, cells))
     if not (closed or entries):
@@ -127,7 +127,7 @@ def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[S
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:
     """Write all entries, each as soon as it is read."""
     if format == "json":
-        head = encoded({"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed})
+        head = answered({"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed})
         output.lines([f'{head.removesuffix("}")},"entries":['])
         separator = ""
         async for entry in entries:

@@ -10,6 +10,8 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.model.dead_letter_board import PAGE, fate, number
 from console.target import Target
 from console.text import formatting
+from console.text.pages.findings import severity_ink
+from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
 from queries.model import DeadLetter, DeadLetterReport, Group, Record
 from queries.read import dead_letters
@@ -71,8 +73,8 @@ async def _part(reader: Reader, limit: int) -> DeadLetterReport:
     )
 
 
-def _text(part: DeadLetterReport) -> Iterator[str]:
-    yield f"{part.engine}  {part.meaning}"
+def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
+    yield [(part.engine, "bold $primary"), (f"  {part.meaning}", "$faint")]
     if part.scan_required is not None:
         ddl = f" ({part.scan_required.ddl})" if part.scan_required.ddl else ""
         yield f"  Not read: {part.scan_required.why}{ddl}"
@@ -81,10 +83,15 @@ def _text(part: DeadLetterReport) -> Iterator[str]:
     at = part.at or 0.0
     rest = iter(part.dead_letters)
     for group in part.groups:
-        yield f"  {group.severity}  {number(group)}  {group.fingerprint}{_span(group, at)}"
+        yield [
+            (f"  {group.severity}", severity_ink(group.severity)),
+            (f"  {number(group)}  {group.fingerprint}", "bold"),
+            (_span(group, at), ""),
+        ]
         for dead_letter in islice(rest, group.n):
             since = "" if dead_letter.since is None else f"  since {formatting.age(at - dead_letter.since)} ago"
-            yield f"       {dead_letter.node.id}  {fate(dead_letter.was, dead_letter.is_now)}{since}"
+            state = f"  {fate(dead_letter.was, dead_letter.is_now)}{since}"
+            yield [(f"       {dead_letter.node.id}", "$faint"), (state, "")]
     if part.scope:
         yield f"  There may be more: {formatting.scope_note(part.scope)}."
     elif part.capped:

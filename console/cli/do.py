@@ -320,7 +320,7 @@ def _go_on(
     Raises UsageError.
     """
     if not target.json:
-        say(*output_for(target).text(lambda cells: _page(dry_run, variants, gone, cells)))
+        output_for(target).show(lambda cells: _page(dry_run, variants, gone, cells))
     server = workspace.server
     place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)

@@ -8,6 +8,7 @@ from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
+from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
@@ -92,15 +93,16 @@ async def _summary(reader: Reader) -> EngineSummary:
     )
 
 
-def _text(engine: EngineSummary) -> Iterator[str]:
-    yield f"{engine.label}  {engine.title}, in schema {engine.schema}"
+def _text(engine: EngineSummary) -> Iterator[str | Spans]:
+    yield [(engine.label, "bold $primary"), (f"  {engine.title}, in schema {engine.schema}", "")]
     yield from (f"  {note}" for note in engine.notes)
     visible = " (rows visible under row-level security)" if engine.policies else ""
     yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible
-    rows = []
+    rows: list[list[tables.Cell]] = []
     for here in engine.actions:
-        effect = here.action.effect if here.available else f"not available: {here.why}"
-        rows.append(["", here.action.name, "/".join(here.action.kinds), effect])
+        name = (here.action.name, "bold" if here.available else "$faint")
+        effect = (here.action.effect, "") if here.available else (f"not available: {here.why}", "$faint")
+        rows.append(["", name, ("/".join(here.action.kinds), "$faint"), effect])
     yield from tables.table(rows)
     for ddl in engine.missing:
         yield f"  suggested index: {ddl}"

@@ -9,9 +9,10 @@ import msgspec
 
 from console.cli.output import output_for
 from console.cli.program import state_dir, version
-from console.cli.tables import table
+from console.cli.tables import Cell, table
 from console.cli.target import opened
 from console.target import Target
+from console.text.spans import Spans
 from queries.db.database import Server
 from queries.db.redaction import redact
 from queries.errors import DatabaseError
@@ -69,8 +70,8 @@ async def info(target: Target) -> int:
     return 0
 
 
-def _facts(answer: Info) -> Iterator[str]:
-    rows = []
+def _facts(answer: Info) -> Iterator[Spans]:
+    rows: list[list[Cell]] = []
     for name, value in msgspec.to_builtins(answer).items():
         if isinstance(value, dict):
             value = ", ".join(f"{key} {inner}" for key, inner in value.items() if inner is not None)
@@ -78,5 +79,5 @@ def _facts(answer: Info) -> Iterator[str]:
             value = ", ".join(value)
         elif name == "load":
             value = f"{value:.1%} of wall time, for this command"
-        rows.append([name, str(value)])
+        rows.append([(name, "$faint"), str(value)])
     return table(rows)

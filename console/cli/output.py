@@ -18,7 +18,7 @@ from queries.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from console.target import Target
-    from console.text.spans import Make
+    from console.text.spans import Make, Spans
 
 FORMAT = 1  # of JSON answers; raised when a field is removed or has another meaning
 _INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
@@ -32,7 +32,7 @@ class Output:
         self.ascii = ascii or not _unicode(sys.stdout)
         self.width = _width()
 
-    def answer(self, record: object, text: Callable[[], Iterable[str]]) -> None:
+    def answer(self, record: object, text: Callable[[], Iterable[str | Spans]]) -> None:
         """Write ``record`` as JSON, or the lines of ``text``."""
         if self.json:
             self._write((answered(record, indent=sys.stdout.isatty()),))
@@ -44,24 +44,34 @@ class Output:
         if self.json:
             self.answer(record, lambda: ())
         else:
-            self._write(self.text(make))
+            self._write(self._page(make, sys.stdout))
 
-    def text(self, make: Make) -> Iterator[str]:
+    def show(self, make: Make) -> None:
+        """Write the lines of ``make`` to stderr, before a question."""
+        _write(sys.stderr, self._page(make, sys.stderr))
+
+    def _page(self, make: Make, stream: TextIO) -> Iterator[str]:
         """Yield the lines of ``make``, whole if stdout is not a terminal."""
-        from console.text import spans
+        from console.text.spans import UNLIMITED
 
-        for line in make(self.width or spans.UNLIMITED):
-            yield self._plain(spans.text(line).rstrip())
+        for line in make(self.width or UNLIMITED):
+            yield self._line(line, stream)
 
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""
         self._write(map(safe_text, text))
 
-    def _fitting(self, line: str) -> str:
-        from console.text.formatting import crop
+    def _fitting(self, line: str | Spans) -> str:
+        from console.text.spans import crop
 
-        line = self._plain(line)
-        return line if self.width is None else crop(line, self.width, self.ascii)
+        safe = [(self._plain(part), style) for part, style in ([(line, "")] if isinstance(line, str) else line)]
+        return self._line(safe if self.width is None else crop(safe, self.width, self.ascii), sys.stdout)
+
+    def _line(self, line: Spans, stream: TextIO) -> str:
+        from console.text import ansi, spans
+
+        safe = [(self._plain(part), style) for part, style in line]
+        return (ansi.painted(safe) if _coloured(stream) else spans.text(safe)).rstrip()
 
     def _plain(self, line: str) -> str:
         from console.text.ascii import to_ascii
@@ -70,10 +80,7 @@ class Output:
         return to_ascii(line).encode("ascii", "backslashreplace").decode() if self.ascii else line
 
     def _write(self, lines: Iterable[str]) -> None:
-        with _closed_pipe_allowed(sys.stdout):
-            for line in lines:
-                sys.stdout.write(line + "\n")
-            sys.stdout.flush()
+        _write(sys.stdout, lines)
 
 
 def output_for(target: Target) -> Output:
@@ -83,10 +90,13 @@ def output_for(target: Target) -> Output:
 
 def say(*lines: str) -> None:
     """Write messages to stderr."""
-    with _closed_pipe_allowed(sys.stderr):
-        for line in lines:
-            sys.stderr.write(safe_text(line) + "\n")
-        sys.stderr.flush()
+    _write(sys.stderr, map(safe_text, lines))
+
+
+def _write(stream: TextIO, lines: Iterable[str]) -> None:
+    with _closed_pipe_allowed(stream):
+        stream.writelines(line + "\n" for line in lines)
+        stream.flush()
 
 
 def answered(record: object, *, indent: bool = False) -> str:
@@ -128,6 +138,11 @@ def _closed_pipe_allowed(stream: TextIO) -> Iterator[None]:
             from click import ClickException
 
             raise ClickException(f"The output cannot be written: {error.strerror}.") from error
+
+
+def _coloured(stream: TextIO) -> bool:
+    """Return True on a terminal with colours. NO_COLOR is that of no-color.org."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _unicode(stream: TextIO) -> bool:

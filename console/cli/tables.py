@@ -7,23 +7,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from console.target import Target
 from console.text import formatting
+from console.text.spans import Spans
 from queries.model import OPEN, Count, Finding, Incident, Node, Precision
 from queries.safe_text import safe_text
 
-NODE = ["phase", "title", "status", "age", "idle", "due", "findings", "id"]
+Cell = str | tuple[str, str]
+"""A text, or a text with its style."""
+
+NODE: list[Cell] = [(name, "$faint") for name in ("phase", "title", "status", "age", "idle", "due", "findings", "id")]
 
 
-def table(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+def table(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
     """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
-    shown = [[safe_text(cell) for cell in row] for row in rows]
-    columns = max((len(row) for row in shown), default=0)
-    widths = [max((formatting.width(row[n]) for row in shown if n < len(row)), default=0) for n in range(columns)]
-    for row in shown:
-        padded = []
-        for n, cell in enumerate(row):
-            space = " " * (widths[n] - formatting.width(cell))
-            padded.append(space + cell if n in right else cell + space)
-        yield "  ".join(padded).rstrip()
+    shown = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in rows]
+    safe = [[(safe_text(cell), style) for cell, style in row] for row in shown]
+    columns = max((len(row) for row in safe), default=0)
+    widths = [max((formatting.width(row[n][0]) for row in safe if n < len(row)), default=0) for n in range(columns)]
+    for row in safe:
+        line: Spans = []
+        for n, (cell, style) in enumerate(row):
+            space = (" " * (widths[n] - formatting.width(cell)), "")
+            line += [*([("  ", "")] if n else []), *([space, (cell, style)] if n in right else [(cell, style), space])]
+        yield line
 
 
 def counts(of: Iterable[Count]) -> str:
@@ -36,18 +41,18 @@ def counts(of: Iterable[Count]) -> str:
     return ", ".join(parts) or "no nodes"
 
 
-def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[str]:
+def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[Cell]:
     """Return a node as cells in the order of ``NODE``."""
     due = formatting.due(None if of.due_at is None else of.due_at - at) if of.due_at is not None else ""
     return [
-        f"{formatting.glyph(of.phase, ascii)} {of.phase}",
+        (f"{formatting.glyph(of.phase, ascii)} {of.phase}", f"$phase-{of.phase}"),
         indent + of.title,
         of.status or "",
         formatting.age(None if of.created_at is None else at - of.created_at),
         formatting.age(None if of.changed_at is None else at - of.changed_at),
         due,
-        " ".join(of.findings),
-        of.id,
+        (" ".join(of.findings), "$warning"),
+        (of.id, "$faint"),
     ]
 
 

@@ -14,6 +14,7 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.target import Target
 from console.text import formatting
+from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
 from queries.model import Node, Page, ScanRequired
 from queries.read.reader import Reader
@@ -193,7 +194,7 @@ def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
     return kept
 
 
-def _lines(found: Rows, ascii: bool) -> Iterator[str]:
+def _lines(found: Rows, ascii: bool) -> Iterator[Spans]:
     cells = [tables.NODE] if found.rows else []
     cells += [tables.node(row.node, found.at, ascii=ascii, indent="  " * row.depth) for row in found.rows]
     return tables.table(cells, right=(3, 4))

@@ -29,6 +29,22 @@ def width(spans: Sequence[tuple[str, str]]) -> int:
     return sum(formatting.width(part) for part, _ in spans)
 
 
+def crop(spans: Spans, cells: int, ascii: bool = False) -> Spans:
+    """Crop a line to ``cells`` cells. The sign of the cut has the style of the last text."""
+    whole = text(spans)
+    cropped = formatting.crop(whole, cells, ascii)
+    if cropped == whole:
+        return spans
+    kept: Spans = []
+    left = max(len(cropped) - 1, 0)
+    for part, style in spans:
+        if left <= 0:
+            break
+        kept.append((part[:left], style))
+        left -= len(part)
+    return [*kept, (cropped[-1:], kept[-1][1] if kept else "")]
+
+
 def wrap(spans: Spans, cells: int) -> list[Spans]:
     """Break a line into lines of at most ``cells`` cells, between words if possible."""
     if width(spans) <= cells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -14,9 +15,11 @@ from typing import Any
 import msgspec
 import pexpect
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from console.cli import output, tables
-from console.text import formatting
+from console.text import ansi, formatting, spans
 from queries.model import Count, Detail, Page, Phase, Precision, Stuck
 from tests.command import ROOT, environment, unstick
 from tests.servers import PostgresServer
@@ -208,7 +211,7 @@ def test_info_contains_no_secrets(demo: str, tmp_path: Path) -> None:
 
 def test_columns_line_up_with_any_content() -> None:
     rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
-    lines = list(tables.table(rows))
+    lines = [spans.text(line).rstrip() for line in tables.table(rows)]
     assert lines[1].startswith("␛[31m")
     assert {formatting.width(line[:-1]) for line in lines} == {7}
 
@@ -276,15 +279,62 @@ def test_a_locale_without_unicode(demo: str, tmp_path: Path) -> None:
         assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: int) -> None:
-    env: Any = {**environment(tmp_path), "TERM": "xterm"}
-    words = ["-m", "console", "tree", "-d", demo]
+def on_terminal(home: Path, *words: str, width: int = 200, **more: str) -> str:
+    """Return what a command shows on a terminal, with its escape sequences."""
+    env: Any = {**environment(home), "TERM": "xterm", **more}
+    command = ["-m", "console", *words]
     child = pexpect.spawn(
-        sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8", dimensions=(10, width)
+        sys.executable, command, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8", dimensions=(10, width)
     )
     child.expect(pexpect.EOF)
-    lines = str(child.before).replace("\r", "").splitlines()
+    return str(child.before).replace("\r", "")
+
+
+@pytest.mark.parametrize("command", ["tree", "stuck", "engines", "dead"])
+def test_colour_on_a_terminal_only(demo: str, tmp_path: Path, command: str) -> None:
+    painted = on_terminal(tmp_path, command, "-d", demo)
+    assert set(re.findall(r"\x1b\[[\d;]*m", painted)) >= {"\x1b[2m", "\x1b[0m"}
+    text = re.sub(r"\x1b\[[\d;]*m", "", painted)
+    assert "\x1b" not in text
+    for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        plain = on_terminal(tmp_path, command, "-d", demo, **more)
+        assert "\x1b" not in plain
+        assert [line.split()[:1] for line in plain.splitlines()] == [line.split()[:1] for line in text.splitlines()]
+    assert "\x1b" in on_terminal(tmp_path, command, "-d", demo, NO_COLOR="")
+    assert "\x1b" not in run(tmp_path, command, "-d", demo).stdout
+
+
+def test_a_database_cannot_send_escape_sequences_with_the_colours() -> None:
+    line = [("\x1b[31mred", "bold $error"), (" 漢字\n", "$faint")]
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "isatty", lambda: True)
+        patch.setattr(sys, "stdout", stream)
+        patch.setenv("TERM", "xterm")
+        patch.delenv("NO_COLOR", raising=False)
+        output.Output().page(None, lambda _: [line])
+    assert stream.buffer.getvalue().decode() == "\x1b[1;31m␛[31mred\x1b[0m\x1b[2m 漢字␊\x1b[0m\n"
+
+
+def test_every_style_has_a_colour() -> None:
+    files = [path for folder in ("text", "cli") for path in (ROOT / "console" / folder).rglob("*.py")]
+    sources = [path.read_text() for path in files if path.name != "schema.py"]  # which has names with $
+    used = {style for source in sources for style in re.findall(r'"(?:\w+ )?(\$[a-z-]+)"', source)}
+    assert {"$faint", "$phase-failed", "$error"} <= used <= set(ansi.CODES)
+    assert {f"$phase-{phase}" for phase in Phase} <= set(ansi.CODES)
+
+
+@given(
+    st.lists(st.tuples(st.text("ab漢e\u0301 ", max_size=6), st.sampled_from(["", "bold"])), max_size=5),
+    st.integers(1, 20),
+)
+def test_cropped_spans_are_the_cropped_text(line: spans.Spans, cells: int) -> None:
+    assert spans.text(spans.crop(line, cells)) == formatting.crop(spans.text(line), cells)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_on_a_terminal_lines_are_cut_to_fit(demo: str, tmp_path: Path, width: int) -> None:
+    lines = on_terminal(tmp_path, "tree", "-d", demo, width=width, NO_COLOR="1").splitlines()
     assert len(lines) > 10
     assert all(formatting.width(line) <= width for line in lines if "--limit" not in line)
     assert all(line == formatting.crop(line, width) for line in lines if "--limit" not in line)
