@@ -11,6 +11,7 @@ from console.cli.output import Output, output_for, say
 from console.cli.target import access_warnings, opened
 from console.target import Target
 from console.text.pages import search as pages
+from console.text.spans import Spans
 from queries.model import Hits, Search
 from queries.read.search import is_full, search, sought, sure
 from queries.workspace import Workspace
@@ -32,7 +33,7 @@ async def find(target: Target, text: str) -> int:
         async for answer in search(workspace.engines, wanted):
             answers.append(answer)
             if not output.json and answer.hits:
-                output.lines(_rows(answer, output))
+                output.rows(_rows(answer, output))
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
@@ -42,8 +43,8 @@ async def find(target: Target, text: str) -> int:
     return 0 if any(answer.hits for answer in answers) else NOT_FOUND
 
 
-def _rows(answer: Hits, output: Output) -> Iterator[str]:
-    rows = [[*tables.NODE, "matched"]]
+def _rows(answer: Hits, output: Output) -> Iterator[Spans]:
+    rows: list[list[tables.Cell]] = [[*tables.NODE, ("matched", "$faint")]]
     rows += [[*tables.node(hit.node, answer.at, ascii=output.ascii), hit.matched] for hit in answer.hits]
     return tables.table(rows, right=(3, 4))
 

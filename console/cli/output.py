@@ -37,7 +37,11 @@ class Output:
         if self.json:
             self._write((answered(record, indent=sys.stdout.isatty()),))
         else:
-            self._write(self._fitting(line) for line in text())
+            self.rows(text())
+
+    def rows(self, lines: Iterable[str | Spans]) -> None:
+        """Write lines to stdout, cropped to the terminal."""
+        self._write(map(self._fitting, lines))
 
     def page(self, record: object, make: Make) -> None:
         """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""

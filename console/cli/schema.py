@@ -9,7 +9,7 @@ import msgspec
 
 from console.cli import audit, dead, engines, grants, info, sql
 from console.cli.output import FORMAT
-from queries.model import Blockers, Detail, DryRun, Outcomes, Page, Stuck
+from queries.model import Blockers, Detail, DryRun, Outcomes, Page, Search, Stuck
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
@@ -17,6 +17,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "stuck": (Stuck,),
     "dead": (dead.DeadLettersByEngine,),
     "show": (Detail,),
+    "find": (Search,),
     "blockers": (Blockers,),
     "do": (Outcomes, DryRun),
     "audit": (audit.Entries,),

@@ -58,6 +58,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     words = [finding["action"], finding["node_id"], *given, "-r", "test", "--json"]
     for node in (dead, finding["node_id"]):
         yield "show", unstick("show", node, "--json", dsn=dsn)
+        yield "find", unstick("find", node, "--json", dsn=dsn)
         yield "blockers", unstick("blockers", node, "--json", dsn=dsn)
     home = unstick("info", "--json", dsn=dsn).home
     yield "do", unstick("do", *words, "--dry-run", dsn=dsn)
