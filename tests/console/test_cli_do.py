@@ -111,7 +111,8 @@ def test_as_json_it_is_the_outcomes(eternaltwin: str, add: Add) -> None:
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes", "--json")
     outcomes = msgspec.json.decode(answer.out, type=Outcomes)
-    assert outcomes.results == (Result(id=node, outcome=Outcome.CHANGED),)
+    (result,) = outcomes.results
+    assert result == Result(id=node, outcome=Outcome.CHANGED, title=result.title)
     assert {change.table for change in outcomes.changes} == {"task", "task_timer"}
     assert outcomes.xid is not None
     assert outcomes.audit_log == str(answer.home / "state" / "unstick" / "audit_log.jsonl")

@@ -46,10 +46,10 @@ class AuditLogScreen(PageScreen):
             Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
             Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
             Column("outcome", 18, lambda entry: Content.assemble(*tally(entry.results))),
-            Column("target", 40, lambda entry: Content(safe_text(target(entry))), 72),
-            Column("who", 18, _who, 100),
+            Column("target", 0, lambda entry: Content(safe_text(target(entry)))),
+            Column("who", 18, _who, 116),
             Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 140),
-            Column("reason", 0, lambda entry: Content(safe_text(entry.reason))),
+            Column("reason", 24, lambda entry: Content(safe_text(entry.reason)), 96),
         ]
         yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.host.ascii)
 
