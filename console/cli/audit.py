@@ -127,7 +127,8 @@ def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[S
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:
     """Write all entries, each as soon as it is read."""
     if format == "json":
-        head = answered({"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed})
+        facts = {"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed}
+        head = answered({**facts, "cursor": None})
         output.lines([f'{head.removesuffix("}")},"entries":['])
         separator = ""
         async for entry in entries:

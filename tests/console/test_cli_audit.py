@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from console.cli.audit import Entries
 from console.text import export
 from queries.model import AuditLogEntry, Origin, Outcome, Result, RowChange
 from queries.workspace import Workspace
@@ -206,7 +207,9 @@ async def test_an_export_has_all_entries_and_their_rows(
     both: tuple[Workspace, list[AuditLogEntry]], eternaltwin: str
 ) -> None:
     _, entries = both
-    shown = json.loads((await _run("audit", "--format", "json", dsn=eternaltwin)).out)
+    text = (await _run("audit", "--format", "json", dsn=eternaltwin)).out
+    shown, answer = json.loads(text), msgspec.json.decode(text, type=Entries)
+    assert (shown["format"], answer.cursor, answer.place) == (1, None, "table")
     assert [round(e["at"]) for e in shown["entries"]] == [round(e.at) for e in reversed(entries)]
     rows = list(csv.DictReader(io.StringIO((await _run("audit", "--format", "csv", dsn=eternaltwin)).out)))
     assert [row["target"] for row in rows] == [r.id for e in reversed(entries) for r in e.results]
