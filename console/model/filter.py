@@ -5,7 +5,8 @@
     status:blocked           starts with the word; ``status:=blocked`` is equal to it; ``phase:failed,held``: either
     age:>2h  idle:<30s       since created, since changed: us ms s m h d w, also 1h30m
     revision:>100            > >= < <= =
-    finding:any              has a finding; ``finding:overdue`` has one whose code starts with the word
+    finding:overdue          has a finding whose code starts with the word
+    finding:any  owner:none  has one, has none
     !phase:done              negated
 
 Terms are joined by "and". A number or time that the engine does not record matches no comparison.
@@ -14,13 +15,14 @@ Terms are joined by "and". A number or time that the engine does not record matc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 from queries import duration
 from queries.model import Node, Phase, Record
 from queries.suggest import suggest
 
+T = TypeVar("T")
 Codes = Mapping[str, Collection[str]]
 """Codes of findings by node id, from the console's own samples. ``Node.findings`` has those of the database."""
 
@@ -32,6 +34,9 @@ class FilterError(ValueError):
         super().__init__(message)
         self.message = message
         self.position = position
+
+
+Texts = Callable[[T], Iterable[str | None]]
 
 
 class Value(Record):
@@ -66,55 +71,6 @@ class Filter(Record):
         return " ".join(map(str, self.terms))
 
 
-Read = Callable[[Node, float], float | None]
-Test = Callable[[Node, Value, Codes], bool]
-
-
-def _starts_with(get: Callable[[Node], str | None]) -> Test:
-    def test(node: Node, value: Value, _: Codes) -> bool:
-        found = (get(node) or "").casefold()
-        wanted = value.text.casefold()
-        return found == wanted if value.op == "=" else found.startswith(wanted)
-
-    return test
-
-
-def _contains(get: Callable[[Node], str | None]) -> Test:
-    def test(node: Node, value: Value, _: Codes) -> bool:
-        found = (get(node) or "").casefold()
-        wanted = value.text.casefold()
-        return found == wanted if value.op == "=" else wanted in found
-
-    return test
-
-
-def _finding(node: Node, value: Value, codes: Codes) -> bool:
-    found = [*node.findings, *codes.get(node.id, ())]
-    wanted = value.text.casefold()
-    if not value.op and wanted in ("any", "none"):
-        return bool(found) == (wanted == "any")
-    return any(code == wanted if value.op == "=" else code.startswith(wanted) for code in map(str.casefold, found))
-
-
-WORDS: Final[dict[str, Test]] = {
-    "status": _starts_with(lambda node: node.status),
-    "phase": _starts_with(lambda node: node.phase),
-    "kind": _starts_with(lambda node: node.kind),
-    "engine": _starts_with(lambda node: node.engine),
-    "owner": _contains(lambda node: node.owner),
-    "finding": _finding,
-}
-TIMES: Final[dict[str, Read]] = {
-    "age": lambda node, now: None if node.created_at is None else now - node.created_at,
-    "idle": lambda node, now: None if node.changed_at is None else now - node.changed_at,
-}
-NUMBERS: Final[dict[str, Read]] = {
-    "revision": lambda node, _: node.revision,
-    "attempts": lambda node, _: node.attempts,
-}
-MEASURES: Final = TIMES | NUMBERS
-FIELDS: Final = tuple(sorted(WORDS | MEASURES))
-
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "": lambda a, b: a == b,
     "=": lambda a, b: a == b,
@@ -133,13 +89,100 @@ _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r'[^\s"!:<>=,][^\s":,]*')
 _PLAIN_WORD: Final = re.compile(r'[^\s"!:][^\s":]*')
 
+ANY, NONE = "any", "none"
+"""Values of each word field: the item has a value, it has none."""
 
-def parse(text: str) -> Filter:
-    """Parse a filter. Raise FilterError."""
+
+class Fields(Generic[T]):
+    """Fields by which the items of a list can be filtered.
+
+    Args:
+        texts: the texts of an item in which a word is looked for.
+        prefixes: the values of a field that a filter's value is the beginning of.
+        parts: the values of a field that a filter's value occurs in.
+        times: seconds at a server time, or None if the item does not record them.
+        numbers: a number, or None if the item does not record it.
+    """
+
+    def __init__(
+        self,
+        texts: Texts[T],
+        *,
+        prefixes: Mapping[str, Texts[T]],
+        parts: Mapping[str, Texts[T]],
+        times: Mapping[str, Callable[[T, float], float | None]],
+        numbers: Mapping[str, Callable[[T], float | None]],
+    ) -> None:
+        self._texts = texts
+        self._prefixes = prefixes
+        self._words = {**prefixes, **parts}
+        self._times = times
+        self._numbers = numbers
+        self.names: Final = tuple(sorted((*self._words, *times, *numbers)))
+
+    def is_word(self, field: str) -> bool:
+        """Return True if the field has words, not numbers or times."""
+        return field in self._words
+
+    def is_time(self, field: str) -> bool:
+        """Return True if the field has durations."""
+        return field in self._times
+
+    def matches(self, filter: Filter, item: T, now: float) -> bool:
+        """Return True if an item matches at the server time ``now``."""
+        return all(self._matches(term, item, now) != term.negated for term in filter.terms)
+
+    def values(self, field: str, items: Iterable[T]) -> list[str]:
+        """Return the values of a word field that occur in these items, sorted."""
+        get = self._words.get(field)
+        return sorted({value for item in items for value in get(item) if value}) if get else []
+
+    def _matches(self, term: Term, item: T, now: float) -> bool:
+        if not term.field:
+            wanted = term.values[0].text.casefold()
+            return any(text is not None and wanted in text.casefold() for text in self._texts(item))
+        words = self._words.get(term.field)
+        if words is not None:
+            found = [each.casefold() for each in words(item) if each]
+            return any(_is(found, value, part=term.field not in self._prefixes) for value in term.values)
+        time = self._times.get(term.field)
+        number = time(item, now) if time is not None else self._numbers[term.field](item)
+        return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
+
+
+def _is(found: Sequence[str], value: Value, *, part: bool) -> bool:
+    wanted = value.text.casefold()
+    if value.op == "=":
+        return wanted in found
+    if wanted in (ANY, NONE):
+        return bool(found) == (wanted == ANY)
+    return any(wanted in each if part else each.startswith(wanted) for each in found)
+
+
+NODES: Final = Fields[tuple[Node, Codes]](
+    lambda item: (item[0].title, item[0].id, item[0].status, item[0].error, item[0].owner),
+    prefixes={
+        "status": lambda item: (item[0].status,),
+        "phase": lambda item: (item[0].phase,),
+        "kind": lambda item: (item[0].kind,),
+        "engine": lambda item: (item[0].engine,),
+        "finding": lambda item: (*item[0].findings, *item[1].get(item[0].id, ())),
+    },
+    parts={"owner": lambda item: (item[0].owner,)},
+    times={
+        "age": lambda item, now: None if item[0].created_at is None else now - item[0].created_at,
+        "idle": lambda item, now: None if item[0].changed_at is None else now - item[0].changed_at,
+    },
+    numbers={"revision": lambda item: item[0].revision, "attempts": lambda item: item[0].attempts},
+)
+
+
+def parse(text: str, fields: Fields[Any] = NODES) -> Filter:
+    """Parse a filter for items with these fields. Raise FilterError."""
     terms: list[Term] = []
     at = _spaces(text, 0)
     while at < len(text):
-        term, at = _term(text, at)
+        term, at = _term(text, at, fields)
         terms.append(term)
         if at < len(text) and not text[at].isspace():
             raise FilterError("a space is missing before this", at)
@@ -149,19 +192,7 @@ def parse(text: str) -> Filter:
 
 def matches(filter: Filter, node: Node, now: float, findings_by_id: Codes) -> bool:
     """Return True if a node matches at the server time ``now``."""
-    return all(_matches(term, node, now, findings_by_id) != term.negated for term in filter.terms)
-
-
-def _matches(term: Term, node: Node, now: float, codes: Codes) -> bool:
-    if not term.field:
-        wanted = term.values[0].text.casefold()
-        texts = (node.title, node.id, node.status, node.error, node.owner)
-        return any(text is not None and wanted in text.casefold() for text in texts)
-    read = MEASURES.get(term.field)
-    if read is None:
-        return any(WORDS[term.field](node, value, codes) for value in term.values)
-    number = read(node, now)
-    return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
+    return NODES.matches(filter, (node, findings_by_id), now)
 
 
 def _spaces(text: str, at: int) -> int:
@@ -170,7 +201,7 @@ def _spaces(text: str, at: int) -> int:
     return at
 
 
-def _term(text: str, at: int) -> tuple[Term, int]:
+def _term(text: str, at: int, fields: Fields[Any]) -> tuple[Term, int]:
     start = at
     negated = text[at] == "!"
     at += negated
@@ -181,41 +212,41 @@ def _term(text: str, at: int) -> tuple[Term, int]:
             raise FilterError("a word is missing" + " after the !" * negated, start)
         return Term(field="", values=(Value(text=word),), negated=negated), at
     name = head[1].lower()
-    if name not in WORDS and name not in MEASURES:
-        raise FilterError(_unknown(name), at)
+    if name not in fields.names:
+        raise FilterError(_unknown(name, fields), at)
     at = head.end()
     values = []
     while True:
-        value, at = _value(name, text, at)
+        value, at = _value(name, text, at, fields)
         values.append(value)
         if not text.startswith(",", at):
             return Term(field=name, values=tuple(values), negated=negated), at
         at += 1
 
 
-def _unknown(name: str) -> str:
-    near = suggest(name, FIELDS, cutoff=0.5)
-    hint = f"did you mean {near}:?" if near else f"there are {', '.join(FIELDS)}"
+def _unknown(name: str, fields: Fields[Any]) -> str:
+    near = suggest(name, fields.names, cutoff=0.5)
+    hint = f"did you mean {near}:?" if near else f"there are {', '.join(fields.names)}"
     return f'no field {name}: - {hint} (to search for the text, quote it: "{name}:...")'
 
 
-def _value(field: str, text: str, at: int) -> tuple[Value, int]:
+def _value(field: str, text: str, at: int, fields: Fields[Any]) -> tuple[Value, int]:
     op = _OP.match(text, at)
     sign = op[0] if op is not None else ""
     found, end = _value_text(text, at + len(sign), _ITEM)
     if not found:
-        raise FilterError(f"{field}: needs a value, e.g. {_example(field)}", at)
-    if field in WORDS:
+        raise FilterError(f"{field}: needs a value, e.g. {_example(field, fields)}", at)
+    if fields.is_word(field):
         if sign not in ("", "="):
             raise FilterError(f"{field}: is a word and cannot be compared with {sign}", at)
         if field == "phase":
             _check_phase(found, sign, at)
         return Value(text=found, op=sign), end
-    if field in TIMES and sign in ("", "="):
-        raise FilterError(f"{field}: is compared with > or <, e.g. {_example(field)}", at)
-    number = _seconds(found) if field in TIMES else _number(found)
+    if fields.is_time(field) and sign in ("", "="):
+        raise FilterError(f"{field}: is compared with > or <, e.g. {_example(field, fields)}", at)
+    number = _seconds(found) if fields.is_time(field) else _number(found)
     if number is None:
-        raise FilterError(f"{field}: cannot read {found!r}, e.g. {_example(field)}", at + len(sign))
+        raise FilterError(f"{field}: cannot read {found!r}, e.g. {_example(field, fields)}", at + len(sign))
     return Value(text=found, op=sign, number=number), end
 
 
@@ -228,10 +259,10 @@ def _check_phase(found: str, sign: str, at: int) -> None:
     raise FilterError(f"no phase {found!r} - {hint}", at)
 
 
-def _example(field: str) -> str:
+def _example(field: str, fields: Fields[Any]) -> str:
     examples = {"phase": "phase:failed", "finding": "finding:any"}
     return examples.get(field) or (
-        f"{field}:>2h" if field in TIMES else f"{field}:>3" if field in NUMBERS else f"{field}:a"
+        f"{field}:>2h" if fields.is_time(field) else f"{field}:a" if fields.is_word(field) else f"{field}:>3"
     )
 
 
