@@ -68,6 +68,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     thresholds: dict[str, dict[str, Any]] = {}
     options: dict[str, dict[str, str | dict[str, str]]] = {}
     keys: dict[str, str] = {}
+    filters: dict[str, str] = {}
     theme: str = ""
     ascii: bool = False
     interval: Any = 2
@@ -81,6 +82,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # engine -> name -> value, or kind -> name -> value
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
     keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
+    filters: dict[str, str] = {}  # saved filters by name
     theme: str | None = None
     ascii: bool = False
     interval: float = 2.0  # seconds
@@ -196,6 +198,7 @@ def parse(text: str, path: Path) -> Config:
             thresholds={name: _thresholds(source, name, table) for name, table in settings.thresholds.items()},
             options=settings.options,
             keys=settings.keys,
+            filters=settings.filters,
             theme=settings.theme or None,
             ascii=settings.ascii,
             interval=_interval(source, settings.interval),

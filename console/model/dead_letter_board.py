@@ -7,9 +7,12 @@ pass is removed. The dead letters on the screen are also read by their ids at ea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final
 
+from console.model.filter import Fields
+from console.model.row_list import Grouping
 from queries.errors import DatabaseError, LostError, UnreachableError
-from queries.model import DeadLetter, Group, Node, Record, ScanRequired
+from queries.model import DeadLetter, Group, Record, ScanRequired
 from queries.read import dead_letters
 from queries.read.reader import Reader
 
@@ -18,21 +21,49 @@ CAP = 2000  # dead letters of an engine that are read automatically
 FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
-class Row(Record):
-    """Row of the list: an engine, a group, or a dead letter of an unfolded group."""
+class Item(Record):
+    """A dead letter and the group of its error."""
 
-    engine: str
-    group: Group | None = None
-    dead_letter: DeadLetter | None = None
-    open: bool = False
-    marked: bool = False
+    dead_letter: DeadLetter
+    group: Group
 
     @property
     def key(self) -> str:
-        """Id of the row, independent of the rows around it."""
-        if self.dead_letter is not None:
-            return self.dead_letter.node.id
-        return self.engine if self.group is None else _key(self.group)
+        """Id of the item: of its node."""
+        return self.dead_letter.node.id
+
+
+FIELDS: Final[Fields[Item]] = Fields(
+    lambda item: (
+        item.dead_letter.node.title,
+        item.key,
+        item.dead_letter.error,
+        item.group.fingerprint,
+        item.dead_letter.is_now,
+    ),
+    prefixes={
+        "engine": lambda item: (item.dead_letter.node.engine,),
+        "kind": lambda item: (item.dead_letter.node.kind,),
+        "status": lambda item: (item.dead_letter.is_now,),
+        "phase": lambda item: (item.dead_letter.node.phase,),
+    },
+    parts={
+        "error": lambda item: (item.dead_letter.error, item.group.fingerprint),
+        "owner": lambda item: (item.dead_letter.node.owner,),
+    },
+    times={"since": lambda item, now: None if item.dead_letter.since is None else now - item.dead_letter.since},
+    numbers={
+        "severity": lambda item: item.dead_letter.severity,
+        "attempts": lambda item: item.dead_letter.node.attempts,
+    },
+)
+GROUPINGS: Final[tuple[Grouping[Item], ...]] = (
+    Grouping("error", lambda item: (_key(item.group), item.group)),
+    Grouping("engine", lambda item: (f"engine {item.group.engine}", item.group.engine)),
+    Grouping("kind", lambda item: (f"kind {item.dead_letter.node.kind}", item.dead_letter.node.kind)),
+    Grouping("current state", lambda item: (f"state {item.dead_letter.is_now}", item.dead_letter.is_now or "unknown")),
+    Grouping("dead letter"),
+)
 
 
 class EngineDeadLetters:
@@ -98,12 +129,10 @@ class EngineDeadLetters:
 
 
 class DeadLetterBoard:
-    """Dead letters of all engines, with unfolded groups and marks."""
+    """Dead letters of all engines."""
 
     def __init__(self) -> None:
         self.parts: dict[str, EngineDeadLetters] = {}
-        self.marks: set[str] = set()
-        self._open: set[str] = set()
         self._turn = 0
 
     async def look(
@@ -127,7 +156,6 @@ class DeadLetterBoard:
             label = self._next(due or list(self.parts))
             await _collect_error(self.parts[label], self.parts[label].step(readers[label]))
             changed()
-        self.marks &= {key for part in self.parts.values() for key in part.dead_letters}
         return max((part.at for part in self.parts.values() if part.at), default=None)
 
     def _next(self, labels: list[str]) -> str:
@@ -141,22 +169,18 @@ class DeadLetterBoard:
         """True if each engine was read once, or failed."""
         return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
-    def rows(self) -> list[Row]:
-        """Return the rows by engine.
+    def items(self) -> list[Item]:
+        """Return the dead letters: the engine with the most severe and oldest ones first."""
+        return [
+            Item(dead_letter=dead_letter, group=group)
+            for label in self.labels()
+            for group, dead_letters_of in self.parts[label].groups.items()
+            for dead_letter in dead_letters_of
+        ]
 
-        The engine with the most severe and oldest dead letters is first.
-        """
-        rows: list[Row] = []
-        for label in sorted(self.parts, key=self._worst):
-            rows.append(Row(engine=label))
-            for group, dead_letters_of in self.parts[label].groups.items():
-                unfolded = _key(group) in self._open
-                rows.append(Row(engine=label, group=group, open=unfolded, marked=self._all_marked(dead_letters_of)))
-                rows += [
-                    Row(engine=label, group=group, dead_letter=each, marked=each.node.id in self.marks)
-                    for each in (dead_letters_of if unfolded else ())
-                ]
-        return rows
+    def labels(self) -> list[str]:
+        """Return the engines, that with the most severe and oldest dead letters first."""
+        return sorted(self.parts, key=self._worst)
 
     def _worst(self, label: str) -> tuple[int, float]:
         group = next(iter(self.parts[label].groups), None)
@@ -164,41 +188,10 @@ class DeadLetterBoard:
             return 1, 0.0
         return -group.severity, group.first if group.first is not None else float("inf")
 
-    def _all_marked(self, dead_letters_of: Iterable[DeadLetter]) -> bool:
-        return all(each.node.id in self.marks for each in dead_letters_of)
-
-    def dead_letters_of(self, row: Row) -> list[DeadLetter]:
-        """Return the dead letters of a row."""
-        if row.dead_letter is not None:
-            return [row.dead_letter]
-        groups = self.parts[row.engine].groups if row.engine in self.parts else {}
-        return [] if row.group is None else next((p for g, p in groups.items() if _key(g) == row.key), [])
-
-    def targets(self, row: Row) -> list[Node]:
-        """Return the nodes for an action.
-
-        These are the marked dead letters of the row's engine, else those of the row.
-        """
-        part, own = self.parts.get(row.engine), self.dead_letters_of(row)
-        marked = [each for key, each in part.dead_letters.items() if key in self.marks] if part else []
-        here = {each.node.id for each in own}
-        return [each.node for each in sorted(marked, key=lambda e: e.node.id not in here) or own]
-
     # what the operator does
 
-    def fold(self, row: Row, *, open: bool) -> None:
-        """Unfold or fold the group of a row."""
-        if row.group is not None:
-            (self._open.add if open else self._open.discard)(_key(row.group))
-
-    def mark(self, row: Row) -> None:
-        """Mark the dead letters of a row; unmark them if all are marked."""
-        ids = {each.node.id for each in self.dead_letters_of(row)}
-        self.marks = self.marks - ids if ids <= self.marks else self.marks | ids
-
     def again(self) -> None:
-        """Clear the marks and read all engines again, after a change by the operator."""
-        self.marks.clear()
+        """Read all engines again, after a change by the operator."""
         for part in self.parts.values():
             part.again()
 

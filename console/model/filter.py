@@ -9,6 +9,8 @@
     finding:any  owner:none  has one, has none
     !phase:done              negated
 
+    @nightly                 the saved filter of this name
+
 Terms are joined by "and". A number or time that the engine does not record matches no comparison.
 """
 
@@ -81,6 +83,7 @@ _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
 }
 
 _FIELD: Final = re.compile(r"([A-Za-z_]+):")
+_SAVED: Final = re.compile(r"@([\w-]+)(?=\s|$)")
 _OP: Final = re.compile(r"[<>]=?|=|")
 _BARE: Final = re.compile(r'[^\s"]+')
 _ITEM: Final = re.compile(r'[^\s",]+')
@@ -91,6 +94,9 @@ _PLAIN_WORD: Final = re.compile(r'[^\s"!:][^\s":]*')
 
 ANY, NONE = "any", "none"
 """Values of each word field: the item has a value, it has none."""
+
+
+NO_SAVED: Final[Mapping[str, str]] = {}
 
 
 class Fields(Generic[T]):
@@ -177,17 +183,47 @@ NODES: Final = Fields[tuple[Node, Codes]](
 )
 
 
-def parse(text: str, fields: Fields[Any] = NODES) -> Filter:
-    """Parse a filter for items with these fields. Raise FilterError."""
+def parse(text: str, fields: Fields[Any] = NODES, saved: Mapping[str, str] = NO_SAVED) -> Filter:
+    """Parse a filter for items with these fields. Raise FilterError.
+
+    ``@name`` stands for the saved filter of this name; a name that is not saved is a word.
+    """
     terms: list[Term] = []
     at = _spaces(text, 0)
     while at < len(text):
-        term, at = _term(text, at, fields)
-        terms.append(term)
+        name = _SAVED.match(text, at)
+        if name is not None and name[1] in saved:
+            terms += parse(saved[name[1]], fields).terms
+            at = name.end()
+        else:
+            term, at = _term(text, at, fields)
+            terms.append(term)
         if at < len(text) and not text[at].isspace():
             raise FilterError("a space is missing before this", at)
         at = _spaces(text, at)
     return Filter(terms=tuple(terms))
+
+
+def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[str]], saved: Iterable[str]) -> str:
+    """Return the text with its last term completed, or "" if nothing fits.
+
+    Args:
+        text: a filter that is being typed, the cursor at its end.
+        fields: the fields of the list.
+        values: returns the values of a field that occur in the list.
+        saved: names of saved filters.
+    """
+    last = text[max(text.rfind(" "), text.rfind("!")) + 1 :]
+    head = _FIELD.match(last)
+    if head is not None:
+        typed = last[head.end() :].rpartition(",")[2].removeprefix("=").casefold()
+        words = map(str, Phase) if head[1] == "phase" else values(head[1].lower())
+        found = [word for word in words if _PLAIN.fullmatch(word)]
+    else:
+        typed = last.casefold()
+        found = [*(f"{name}:" for name in fields.names), *(f"@{name}" for name in saved)]
+    fit = next((word for word in found if word.casefold().startswith(typed) and word.casefold() != typed), "")
+    return text + fit[len(typed) :] if typed and fit else ""
 
 
 def matches(filter: Filter, node: Node, now: float, findings_by_id: Codes) -> bool:

@@ -154,6 +154,10 @@ class Forest:
         """Return the edge rows between ``start`` and ``stop``."""
         return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
 
+    def nodes(self) -> list[Node]:
+        """Return all loaded nodes, in no order."""
+        return [entry.node for entry in self._entries.values() if entry.node is not None]
+
     def marked(self) -> list[Node]:
         """Return the marked nodes as last read, in id order.
 

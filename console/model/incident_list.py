@@ -3,58 +3,92 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import Final, TypeVar
 
+from console.model.filter import Fields
+from console.model.row_list import Grouping
 from queries.contract.server_spec import LABEL
-from queries.model import Finding, Incident, Record
+from queries.model import Finding, Incident, Node, Record, split_id
+
+T = TypeVar("T")
 
 SPAN = 900.0  # seconds of the history that is kept
 SAMPLES = 60  # at most, for each incident or engine
 
 
-class Row(Record):
-    """An incident, or one of its findings below it."""
+class Item(Record):
+    """A finding in its incident; ``explained``: it is a symptom, not the cause."""
 
     incident: Incident
-    finding: Finding | None = None
-    open: bool = False
+    finding: Finding
+    explained: bool = False
 
     @property
     def key(self) -> str:
-        """Id of the row, independent of the rows around it."""
-        if self.finding is None:
-            return self.incident.key
+        """Id of the item, independent of the items around it."""
         return f"{self.incident.key} {self.finding.node_id} {self.finding.code}"
 
     @property
-    def only(self) -> Finding | None:
-        """The finding of the row; of an incident, its finding if it has just one."""
-        if self.finding is None and foldable(self.incident):
-            return None
-        return self.finding or self.incident.findings[0]
-
-    @property
-    def node_ids(self) -> tuple[str, ...]:
-        """Ids of the nodes that an action on this row is about."""
-        ids = self.incident.node_ids if self.finding is None else (self.finding.node_id,)
-        return tuple(id_ for id_ in ids if not id_.startswith(f"{LABEL}/"))
+    def node_id(self) -> str | None:
+        """Id of the node that the finding is about; None for the server."""
+        return None if self.finding.node_id.startswith(f"{LABEL}/") else self.finding.node_id
 
 
-def foldable(incident: Incident) -> bool:
-    """Return True if there is something to show below the incident."""
-    return len(incident.findings) + len(incident.explained) > 1
+def items(incidents: Iterable[Incident]) -> list[Item]:
+    """Return the findings of all incidents, in the order of the incidents."""
+    return [
+        Item(incident=incident, finding=finding, explained=explained)
+        for incident in incidents
+        for explained, findings in ((False, incident.findings), (True, incident.explained))
+        for finding in findings
+    ]
 
 
-def rows(incidents: Iterable[Incident], unfolded: set[str]) -> list[Row]:
-    """Return the incidents, each followed by its findings if it is unfolded."""
-    found: list[Row] = []
-    for incident in incidents:
-        opened = incident.key in unfolded and foldable(incident)
-        found.append(Row(incident=incident, open=opened))
-        if opened:
-            found += [Row(incident=incident, finding=f) for f in (*incident.findings, *incident.explained)]
-    return found
+def fields(node: Callable[[str], Node | None]) -> Fields[Item]:
+    """Return what incidents can be filtered by. ``node`` returns a node as last read."""
+
+    def of(item: Item, get: Callable[[Node], T]) -> T | None:
+        found = node(item.finding.node_id)
+        return None if found is None else get(found)
+
+    return Fields(
+        lambda item: (
+            item.incident.title,
+            item.finding.title,
+            item.finding.sentence,
+            item.finding.node_id,
+            of(item, lambda node: node.title),
+            of(item, lambda node: node.error),
+        ),
+        prefixes={
+            "engine": lambda item: (item.finding.engine,),
+            "kind": lambda item: (split_id(item.finding.node_id)[1],),
+            "finding": lambda item: (item.finding.code,),
+            "action": lambda item: (item.finding.action,),
+            "phase": lambda item: (of(item, lambda node: node.phase),),
+            "status": lambda item: (of(item, lambda node: node.status),),
+        },
+        parts={
+            "cause": lambda item: (item.incident.title, item.incident.sentence),
+            "owner": lambda item: (of(item, lambda node: node.owner),),
+        },
+        times={"since": lambda item, now: None if item.finding.since is None else now - item.finding.since},
+        numbers={
+            "severity": lambda item: item.finding.severity,
+            "attempts": lambda item: of(item, lambda node: node.attempts),
+            "revision": lambda item: of(item, lambda node: node.revision),
+        },
+    )
+
+
+GROUPINGS: Final[tuple[Grouping[Item], ...]] = (
+    Grouping("cause", lambda item: (item.incident.key, item.incident)),
+    Grouping("engine", lambda item: (f"engine {item.finding.engine}", item.finding.engine)),
+    Grouping("finding", lambda item: (f"finding {item.finding.engine} {item.finding.code}", item.finding.title)),
+    Grouping("node"),
+)
 
 
 class Trend(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
 from typing import Any
@@ -96,6 +96,7 @@ class UnstickApp(App[None]):
         self.session = Session(open_, target.interval, now)
         self.context = target.context
         self.ascii = target.ascii
+        self.saved_filters: Mapping[str, str] = config.filters
         self.starting = True
         self._greeting = greeting
         self._ascii_filter = AsciiFilter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from console.config import Context
@@ -20,6 +21,8 @@ class Host(Protocol):
     """Key -> names of the actions it runs; engines may use one key for different actions."""
     field_keys: set[str]
     """Keys that open a text field in the tree."""
+    saved_filters: Mapping[str, str]
+    """Saved filters by name, from the settings."""
     starting: bool
     """True until the first frame is painted."""
 

@@ -29,16 +29,16 @@ class Key(Record, kw_only=False):
 
 
 APP = (
-    Key("mode.tree", "1,t", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
-    Key("mode.stuck", "2,s", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
+    Key("mode.tree", "1", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
+    Key("mode.stuck", "2", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
     Key(
         "mode.dead",
-        "3,d",
+        "3",
         "app.show_mode('dead')",
         "dead letters",
         "Tasks that engines have given up on, grouped by error",
     ),
-    Key("mode.audit", "4,g", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
+    Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
@@ -85,9 +85,26 @@ TEXT = (
 FILTER_LINE = (
     Key("filter.clear", "escape", "leave", "clear", "Clear the filter"),
     Key("filter.keep", "down", "keep", "to the list", "Keep the filter and go to the list"),
+    Key("filter.complete", "tab", "cursor_right", "complete", "Take the field or value that is suggested in grey"),
 )
 
 CHECKBOX = (Key("checkbox.switch", "space", "switch", "switch", "Turn the checkbox on or off"),)
+
+ROWS = (  # of every list except the tree
+    Key("rows.open", "enter", "screen.open", "open", "Everything about the row, or fold its group", 5),
+    Key("rows.filter", "slash", "screen.filter", "filter", "Show the rows that match: words and field:value", 10),
+    Key("rows.mark", "space", "screen.mark", "mark", "Mark or unmark the row or its group, and go on", 30),
+    Key("rows.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark all rows that match, or clear the marks", 31),
+    Key("rows.mark_down", "shift+down", "screen.mark_range(1)", "mark down", "Mark this row and the row below"),
+    Key("rows.mark_up", "shift+up", "screen.mark_range(-1)", "mark up", "Mark this row and the row above"),
+    Key("rows.sort", "s", "screen.sort", "sort", "Sort by the next column; the mouse sorts by a heading", 33),
+    Key("rows.reverse", "i", "screen.reverse", "reverse", "Sort the other way round"),
+    Key("rows.group", "g", "screen.group", "group", "Group by the next of cause, engine, kind ...", 34),
+    Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group", 11),
+    Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group"),
+    Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show the rows of all groups, or hide them"),
+    Key("rows.back", "escape", "screen.back", "back", "Clear the filter or the marks"),
+)
 
 TREE = (
     Key("tree.filter", "slash", "screen.filter", "filter", "Filter the loaded rows: words and field:value", 10),
@@ -102,25 +119,19 @@ TREE = (
 )
 
 STUCK = (
-    Key("stuck.open", "enter", "screen.open", "open", "Everything about the node, or fold an incident", 5),
-    Key("stuck.unfold", "right", "screen.unfold", "unfold", "Show the nodes of an incident", 10),
-    Key("stuck.fold", "left", "screen.fold", "fold", "Hide the nodes of an incident"),
+    *ROWS,
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )
 
 DEAD = (
-    Key("dead.open", "enter", "screen.open", "open", "Everything about the dead letter, or fold a group", 5),
-    Key("dead.unfold", "right", "screen.unfold", "unfold", "Show the dead letters of a group"),
-    Key("dead.fold", "left", "screen.fold", "fold", "Hide the dead letters of a group"),
-    Key("dead.mark", "space", "screen.mark", "mark", "Mark or unmark a dead letter or a whole group", 30),
+    *ROWS,
     Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
     Key("dead.more", "m", "screen.more", "more dead letters", "Load more dead letters of the engine", 25),
-    Key("dead.back", "escape", "screen.back", "back", "Clear the marks"),
     *NODE,
 )
 
-AUDIT_LOG = (Key("audit.open", "enter", "screen.open", "open", "The rows before and after", 5),)
+AUDIT_LOG = (*ROWS,)
 
 DETAIL = (
     Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
@@ -167,6 +178,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,
+    "in the stuck list, the dead letters and the audit log": ROWS,
     "in the stuck list": STUCK,
     "in the dead letters": DEAD,
     "in the detail page": DETAIL,

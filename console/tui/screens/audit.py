@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from textual import on
 from textual.content import Content
 
+from console.model import audit_list
+from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages.audit_entry import target
 from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.base import PageScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError
@@ -22,7 +24,7 @@ from queries.safe_text import safe_text
 from queries.write import audit_log
 
 
-class AuditLogScreen(PageScreen):
+class AuditLogScreen(ListScreen[AuditLogEntry]):
     """Shows the newest entries first; loads older pages when the cursor nears the end."""
 
     MODE = "audit"
@@ -36,32 +38,40 @@ class AuditLogScreen(PageScreen):
         self._read = False
         self._fetching = False
 
-    @property
-    def table(self) -> Table[AuditLogEntry]:
-        return self.query_one("#entries", Table)
+    def make_list(self) -> RowList[AuditLogEntry]:
+        return RowList(lambda entry: entry.id, audit_list.FIELDS, audit_list.GROUPINGS)
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        columns: list[Column[AuditLogEntry]] = [
-            Column("when (UTC)", 20, lambda entry: Content.styled(formatting.instant(entry.at), "$faint")),
-            Column("action", 9, lambda entry: Content.styled(safe_text(entry.action), "bold $accent")),
-            Column("outcome", 18, lambda entry: Content.assemble(*tally(entry.results))),
-            Column("target", 0, lambda entry: Content(safe_text(target(entry)))),
-            Column("who", 18, _who, 116),
-            Column("engine", 14, lambda entry: Content(safe_text(entry.engine)), 140),
-            Column("reason", 24, lambda entry: Content(safe_text(entry.reason)), 96),
-        ]
-        yield Table[AuditLogEntry](columns, lambda entry: entry.id, id="entries", ascii=self.host.ascii)
+        yield self.make_table()
 
-    def on_mount(self) -> None:
-        self.table.focus()
+    def columns(self) -> list[Column[Row[AuditLogEntry]]]:
+        return [
+            Column("when (UTC)", 20, self._when, value=lambda row: -max(entry.at for entry in row.records)),
+            Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
+            Column("outcome", 18, _outcome),
+            Column("target", 40, _cell(target), 72, value=_value(target)),
+            Column("who", 18, _cell(audit_list.who), 100, value=_value(audit_list.who)),
+            Column("engine", 14, _cell(lambda e: e.engine), 140, value=_value(lambda e: e.engine)),
+            Column("reason", 0, _cell(lambda e: e.reason), value=_value(lambda e: e.reason)),
+        ]
 
     def note(self) -> str:
         workspace = self.session.workspace
         if workspace is None:
             return ""
         place = workspace.audit_log_place
-        return "in the database" if place == audit_log.TABLE else f"in the file {place}"
+        where = "in the database" if place == audit_log.TABLE else f"in the file {place}"
+        return "  ".join([*self.count(), where])
+
+    def more(self) -> bool:
+        return self._cursor is not None
+
+    def node_id(self, record: AuditLogEntry) -> str | None:
+        return None
+
+    def records(self) -> Sequence[AuditLogEntry]:
+        return sorted(self._entries.values(), key=lambda entry: -entry.at)
 
     async def load(self) -> None:
         workspace = self.session.workspace
@@ -74,10 +84,10 @@ class AuditLogScreen(PageScreen):
 
     def show_body(self) -> None:
         notice = self.query_one(Placeholder)
-        self.table.put(sorted(self._entries.values(), key=lambda entry: -entry.at))
-        self.table.show_rows()
-        if self._entries:
+        if self.put_rows():
             notice.hide()
+        elif self._entries:
+            notice.show("No entry matches the filter.", "Escape clears it. The end of the list loads older entries.")
         elif self._read and self.session.workspace is not None and self.session.workspace.audit_log_closed:
             notice.show("No privilege to read the audit log.", self.session.workspace.audit_log_closed)
         elif self._read:
@@ -105,15 +115,35 @@ class AuditLogScreen(PageScreen):
         finally:
             self._fetching = False
 
-    @on(Table.Chosen)
-    def _chosen(self) -> None:
-        self.action_open()
+    def open(self, record: AuditLogEntry) -> None:
+        self.app.push_screen(AuditEntryScreen(record))
 
-    def action_open(self) -> None:
-        entry = self.table.current
-        if entry is not None:
-            self.app.push_screen(AuditEntryScreen(entry))
+    def _when(self, row: Row[AuditLogEntry]) -> Content:
+        fold = ""
+        if row.foldable:
+            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
+        elif row.above:
+            fold = "  "
+        at = formatting.instant(max(entry.at for entry in row.records))
+        return Content.assemble(fold, (f"{row.group} " if row.foldable else at, "$faint"))
 
 
-def _who(entry: AuditLogEntry) -> Content:
-    return Content(safe_text(f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role))
+def _value(get: Callable[[AuditLogEntry], str]) -> Callable[[Row[AuditLogEntry]], str | None]:
+    """Return what the entries of a row have in common."""
+
+    def value(row: Row[AuditLogEntry]) -> str | None:
+        found = {get(entry) for entry in row.records}
+        return found.pop() if len(found) == 1 else None
+
+    return value
+
+
+def _cell(get: Callable[[AuditLogEntry], str], style: str = "") -> Callable[[Row[AuditLogEntry]], Content]:
+    value = _value(get)
+    return lambda row: Content.styled(safe_text(value(row) or ""), style)
+
+
+def _outcome(row: Row[AuditLogEntry]) -> Content:
+    if row.record is None:
+        return Content.styled(f"{len(row.records)} entries", "bold")
+    return Content.assemble(*tally(row.record.results))

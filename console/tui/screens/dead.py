@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.content import Content
 
-from console.model.dead_letter_board import DeadLetterBoard, Row, fate, number
+from console.model.dead_letter_board import FIELDS, GROUPINGS, DeadLetterBoard, Item, fate, number
+from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages.findings import severity_ink
 from console.text.pages.lines import wrapped
@@ -16,18 +17,24 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview
 from console.tui.widgets.table import Column, Table
-from queries.model import DeadLetter, Group, Node, split_id
+from queries.model import DeadLetter, Group, Node, Record, split_id
 from queries.safe_text import safe_text
 
 FATES = 3  # current states of a group shown in the preview
 
 
-class DeadScreen(PageScreen):
+class Section(Record):
+    """Row of an engine, above its dead letters."""
+
+    engine: str
+
+
+class DeadScreen(ListScreen[Item]):
     """Engines, groups, and dead letters of unfolded groups.
 
     An action on a group applies to all its dead letters.
@@ -41,64 +48,78 @@ class DeadScreen(PageScreen):
         super().__init__()
         self._board = DeadLetterBoard()
 
-    @property
-    def table(self) -> Table[Row]:
-        return self.query_one("#dead_letters", Table)
+    def make_list(self) -> RowList[Item]:
+        return RowList(lambda item: item.key, FIELDS, GROUPINGS)
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield Table[Row](self._columns(), lambda row: row.key, id="dead_letters", ascii=self.host.ascii)
+        yield self.make_table()
         yield Preview(id="preview")
 
-    def _columns(self) -> list[Column[Row]]:
+    def columns(self) -> list[Column[Row[Item]]]:
         return [
-            Column("error", 0, self._what),
-            Column("count", 7, self._number, right=True),
-            Column("first", 6, self._first, 50, right=True),
-            Column("last", 6, self._last, 64, right=True),
-            Column("current state", 38, self._fate, 104),
+            Column("error", 0, self._what, value=_error),
+            Column("count", 7, self._number, right=True, value=lambda row: -len(row.records)),
+            Column("first", 6, self._first, 50, right=True, value=_first),
+            Column("last", 6, self._last, 64, right=True, value=_last),
+            Column("current state", 38, self._fate, 104, value=_state),
         ]
-
-    def on_mount(self) -> None:
-        self.table.focus()
 
     # description of the page
 
     def label(self) -> str | None:
-        row = self.table.current if self._ready else None
-        return row.engine if row else None
+        row = self.row
+        return _engine(row) if row else None
 
     def note(self) -> str:
         parts = self._board.parts.values()
         dead_letters, groups = sum(len(part.dead_letters) for part in parts), sum(len(part.groups) for part in parts)
-        more = "" if all(part.whole for part in parts) else "+"
-        marked = f"{len(self._board.marks)} marked  " if self._board.marks else ""
-        return (
-            f"{marked}{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
-            if dead_letters
-            else marked
-        )
+        more = "+" if self.more() else ""
+        number = f"{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
+        return "  ".join([*self.count(), *[number] * bool(dead_letters)])
 
-    def targets(self) -> list[Node]:
-        row = self.table.current if self._ready else None
-        return self._board.targets(row) if row else []
+    def more(self) -> bool:
+        return not all(part.whole for part in self._board.parts.values())
+
+    def node_id(self, record: Item) -> str | None:
+        return record.key
+
+    def node(self, id_: str) -> Node | None:
+        part = self._board.parts.get(id_.partition("/")[0])
+        dead_letter = part.dead_letters.get(id_) if part else None
+        return dead_letter.node if dead_letter else None
+
+    def records(self) -> Sequence[Item]:
+        return self._board.items()
+
+    def rows(self) -> list[Row[Item]]:
+        """Return the rows, with one for each engine above its groups while they are in their natural order."""
+        rows, chosen = super().rows(), self.list
+        if not chosen.is_natural or chosen.order is not None:
+            return rows
+        found: list[Row[Item]] = []
+        for label in self._board.labels():
+            below = [row for row in rows if _engine(row) == label]
+            if below or not chosen.filter:
+                found += [Row(key=label, records=(), group=Section(engine=label)), *below]
+        return found
 
     def cursor(self) -> Node | None:
-        row = self.table.current if self._ready else None
-        return next((dead_letter.node for dead_letter in self._board.dead_letters_of(row)), None) if row else None
+        row = self.row
+        return row.records[0].dead_letter.node if row and row.records else None
 
     def offers(self, key: Key) -> bool:
-        row = self.table.current if self._ready else None
-        more = bool(row and row.engine in self._board.parts and self._board.parts[row.engine].more)
-        return super().offers(key) and (key.id != "dead.more" or more)
+        part = self._board.parts.get(self.label() or "")
+        return super().offers(key) and (key.id != "dead.more" or bool(part and part.more))
 
     def acted(self) -> None:
         self._board.again()
+        super().acted()
 
     # reading
 
     async def load(self) -> None:
-        near = [row.dead_letter.node.id for row in self.table.around() if row.dead_letter is not None]
+        near = [row.records[0].key for row in self.table.around() if row.records and row.group is None]
         at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.read(at)
@@ -111,18 +132,17 @@ class DeadScreen(PageScreen):
     _filled = False
 
     def show_body(self) -> None:
-        rows = self._board.rows()
-        self.table.put(rows, filling=not self._filled)
+        rows = self.put_rows(filling=not self._filled)
         self._filled = self._filled or self._board.read
-        self.table.show_rows()
         notice = self.query_one(Placeholder)
         if rows:
             notice.hide()
+        elif self.filter:
+            notice.show("No dead letter matches the filter.", "Escape clears it.")
         elif self.session.engines:
             notice.show("Reading …", self.session.error_text)
         else:
             notice.show(*empty_state.why(self.session, None, filtered=False))
-        self.table.repaint()
         self._preview()
 
     @on(Table.Highlighted)
@@ -130,24 +150,22 @@ class DeadScreen(PageScreen):
         self._preview()
         self.renew_place()
 
-    @on(Table.Chosen)
-    def _chosen(self) -> None:
-        self.action_open()
-
     # cells
 
-    def _what(self, row: Row) -> Content:
-        if row.group is None:
-            return self._engine(row.engine)
-        mark = ("* " if row.marked else "  ", "bold $accent")
-        if row.dead_letter is not None:
-            _, _, key = split_id(row.dead_letter.node.id)
-            error = row.dead_letter.error or row.dead_letter.node.title
+    def _what(self, row: Row[Item]) -> Content:
+        if isinstance(row.group, Section):
+            return self._engine(row.group.engine)
+        if row.group is None and row.record is not None:
+            dead_letter = row.record.dead_letter
+            _, _, key = split_id(dead_letter.node.id)
+            error = dead_letter.error or dead_letter.node.title
             name = safe_text(key[-12:])  # ids generated in order differ at their ends
-            return Content.assemble("  ", mark, name, "  ", (safe_text(error), "$faint"))
-        fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        ink = f"bold {severity_ink(row.group.severity)}"
-        return Content.assemble(mark, (fold, "$faint"), (safe_text(row.group.fingerprint), ink))
+            return Content.assemble("    " if row.above else "", name, "  ", (safe_text(error), "$faint"))
+        fold = "  "
+        if row.foldable:
+            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
+        ink = f"bold {severity_ink(max(record.dead_letter.severity for record in row.records))}"
+        return Content.assemble((fold, "$faint"), (safe_text(_error(row)), ink))
 
     def _engine(self, label: str) -> Content:
         part = self._board.parts[label]
@@ -165,31 +183,32 @@ class DeadScreen(PageScreen):
         reader = self.session.engines.get(label)
         return reader.engine.spec.dead if reader else ""
 
-    def _number(self, row: Row) -> Content:
-        if row.dead_letter is not None:
+    def _number(self, row: Row[Item]) -> Content:
+        if isinstance(row.group, Section):
+            part = self._board.parts[row.group.engine]
+            found = f"{len(part.dead_letters)}{'' if part.whole else '+'}" if part.read else ""
+            return Content.styled(found, "bold $primary")
+        if row.group is None:
             return Content("")
-        if row.group is not None:
+        if isinstance(row.group, Group) and len(row.records) >= row.group.n:
             return Content.styled(number(row.group), "bold")
-        part = self._board.parts[row.engine]
-        return Content.styled(
-            f"{len(part.dead_letters)}{'' if part.whole else '+'}" if part.read else "", "bold $primary"
-        )
+        return Content.styled(str(len(row.records)), "bold")
 
-    def _first(self, row: Row) -> Content:
-        return self._age(row.dead_letter.since if row.dead_letter else row.group.first if row.group else None, row)
+    def _first(self, row: Row[Item]) -> Content:
+        return self._age(_first(row), row)
 
-    def _last(self, row: Row) -> Content:
-        return self._age(None if row.dead_letter else row.group.last if row.group else None, row)
+    def _last(self, row: Row[Item]) -> Content:
+        return self._age(_last(row), row) if row.group is not None else Content("")
 
-    def _age(self, since: float | None, row: Row) -> Content:
-        if row.group is None or (since is None and row.dead_letter is not None):
+    def _age(self, since: float | None, row: Row[Item]) -> Content:
+        if not row.records or (since is None and row.group is None):
             return Content("")
         return Content(formatting.age(self.session.at - since) if since is not None else formatting.NONE)
 
-    def _fate(self, row: Row) -> Content:
-        if row.dead_letter is not None:
-            return _transition(row.dead_letter.was, row.dead_letter.is_now)
-        if row.group is None or not row.group.fates:
+    def _fate(self, row: Row[Item]) -> Content:
+        if row.record is not None:
+            return _transition(row.record.dead_letter.was, row.record.dead_letter.is_now)
+        if not isinstance(row.group, Group) or not row.group.fates:
             return Content("")
         first, *rest = row.group.fates
         more = f" +{sum(each.n for each in rest)}" if rest else ""
@@ -200,18 +219,21 @@ class DeadScreen(PageScreen):
     # the lines below
 
     def _preview(self) -> None:
-        row = self.table.current
+        row = self.row
         self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
 
-    def _lines(self, row: Row, width: int) -> list[Spans]:
-        if row.dead_letter is not None:
-            return self._of_dead_letter(row.dead_letter, width)
-        if row.group is not None:
+    def _lines(self, row: Row[Item], width: int) -> list[Spans]:
+        if row.record is not None:
+            return self._of_dead_letter(row.record.dead_letter, width)
+        if isinstance(row.group, Group):
             return _of_group(row.group, width)
-        part = self._board.parts.get(row.engine)
+        if not isinstance(row.group, Section):
+            return wrapped(_error(row), width, "", 0)
+        label = row.group.engine
+        part = self._board.parts.get(label)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
         only = formatting.scope_note(part.scope) if part and part.scope else ""
-        lines = wrapped(self._meaning(row.engine), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
+        lines = wrapped(self._meaning(label), width, "", 0) + (wrapped(only, width, "$warning", 0) if only else [])
         return lines + (wrapped(ddl, width, "bold", 0) if ddl else [])
 
     def _of_dead_letter(self, dead_letter: DeadLetter, width: int) -> list[Spans]:
@@ -221,54 +243,41 @@ class DeadScreen(PageScreen):
 
     # keys
 
-    def action_open(self) -> None:
-        row = self.table.current
-        if row is not None and row.dead_letter is not None:
-            self.app.push_screen(DetailScreen(row.dead_letter.node, self.MODE))
-        elif row is not None:
-            self._fold(row, open=not row.open)
-
-    def action_unfold(self) -> None:
-        row = self.table.current
-        if row is not None and not row.open:
-            self._fold(row, open=True)
-
-    def action_fold(self) -> None:
-        row = self.table.current
-        if row is not None:
-            self._fold(row, open=False)
-
-    def _fold(self, row: Row, *, open: bool) -> None:
-        self._board.fold(row, open=open)
-        self.show_body()
-        self.renew_place()
-
-    def action_mark(self) -> None:
-        row = self.table.current
-        if row is not None:
-            self._board.mark(row)
-            self.table.action_move(1)
-            self.show_body()
-            self.renew_place()
+    def open(self, record: Item) -> None:
+        self.app.push_screen(DetailScreen(record.dead_letter.node, self.MODE))
 
     def action_more(self) -> None:
-        row = self.table.current
-        if row is not None and self._board.parts[row.engine].more:
-            self._board.parts[row.engine].again(more=True)
+        part = self._board.parts.get(self.label() or "")
+        if part is not None and part.more:
+            part.again(more=True)
             self.say("Loading more dead letters …", "faint")
             self.session.run_now()
         else:
             self.say("All its dead letters are loaded.", "faint")
 
-    def action_back(self) -> None:
-        self._board.marks.clear()
-        self.show_body()
-        self.renew_place()
 
-    def action_reveal(self) -> None:
-        node = self.cursor()
-        if node is not None:
-            self.host.reveal(node)
+def _engine(row: Row[Item]) -> str | None:
+    if isinstance(row.group, Section):
+        return row.group.engine
+    return row.records[0].dead_letter.node.engine if row.records else None
+
+
+def _error(row: Row[Item]) -> str:
+    if isinstance(row.group, Group):
+        return row.group.fingerprint
+    return str(row.group) if row.group is not None else row.records[0].group.fingerprint
+
+
+def _first(row: Row[Item]) -> float | None:
+    return min((r.dead_letter.since for r in row.records if r.dead_letter.since is not None), default=None)
+
+
+def _last(row: Row[Item]) -> float | None:
+    return max((r.dead_letter.since for r in row.records if r.dead_letter.since is not None), default=None)
+
+
+def _state(row: Row[Item]) -> str | None:
+    return row.records[0].dead_letter.is_now
 
 
 def _many(number: int, what: str, more: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from textual import on
 from textual.content import Content
 
-from console.model.incident_list import Row, Trend, foldable, rows
+from console.model import incident_list
+from console.model.incident_list import Item, Trend
+from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages import incidents as pages
 from console.text.pages.findings import reason, severity_ink
@@ -15,8 +18,8 @@ from console.text.pages.lines import plain, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.screens.base import PageScreen
 from console.tui.screens.detail import DetailScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview
 from console.tui.widgets.table import Column, Table
@@ -25,68 +28,91 @@ from queries.model import Incident, Node, Proof, split_id
 from queries.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
-MOST = 500  # nodes of an incident that are read for an action
+MOST = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
-class StuckScreen(PageScreen):
-    """Shows the session's incidents. Reads the nodes of the rows near the cursor."""
+class StuckScreen(ListScreen[Item]):
+    """Shows the session's incidents. Reads the nodes of the rows near the cursor, and all nodes for a filter."""
 
     MODE = "stuck"
     KEYS = keymap.STUCK
     BINDINGS = bindings(keymap.STUCK)
 
     def __init__(self) -> None:
-        super().__init__()
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
         self._requested = ""  # row for which the last early refresh was requested
-        self._unfolded: set[str] = set()
+        super().__init__()
 
-    @property
-    def table(self) -> Table[Row]:
-        return self.query_one("#findings", Table)
+    def make_list(self) -> RowList[Item]:
+        return RowList(
+            lambda item: item.key,
+            incident_list.fields(self._known.get),
+            incident_list.GROUPINGS,
+            lambda item: not item.explained,
+        )
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield Table[Row](self._columns(), lambda row: row.key, id="findings", ascii=self.host.ascii)
+        yield self.make_table()
         yield Preview(id="preview")
 
-    def _columns(self) -> list[Column[Row]]:
+    def columns(self) -> list[Column[Row[Item]]]:
         return [
-            Column("incident", 26, self._title),
-            Column("nodes", 24, self._named, spare=True),
+            Column("incident", 24, self._title, value=_title),
+            Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
             Column("", 11, self._phase, 90),
-            Column("since", 6, self._since, right=True),
-            Column("action", 10, self._action, 56),
+            Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
+            Column("since", 6, self._since, right=True, value=_since),
+            Column("action", 10, self._action, 56, value=_action),
             Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104),
         ]
 
-    def on_mount(self) -> None:
-        self.table.focus()
+    # description of the page
 
     def label(self) -> str | None:
-        row = self.table.current if self._ready else None
-        label = row.incident.engine if row else None
+        row = self.row
+        label = _engine(row) if row else None
         return label if label in self.session.engines else None
 
     def note(self) -> str:
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
         number, resolved = len(self.session.incidents), len(self.session.history.resolved)
-        notes = [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
+        notes = self.count() + [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
         notes += [f"{resolved} resolved"] * bool(resolved)
+        unread = len(self._unread()) if self.filter else 0
+        notes += [f"{unread} nodes not read yet"] * bool(unread)
         more = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
         return ", ".join(notes + more) + (", see help" if more else "")
 
-    def targets(self) -> list[Node]:
-        row = self.table.current
-        return [self._known[id_] for id_ in row.node_ids[:MOST] if id_ in self._known] if row else []
+    def more(self) -> bool:
+        return bool(self.session.more)
+
+    def node_id(self, record: Item) -> str | None:
+        return record.node_id
+
+    def node(self, id_: str) -> Node | None:
+        return self._known.get(id_)
+
+    def records(self) -> Sequence[Item]:
+        return incident_list.items(self.session.incidents)
+
+    # reading
+
+    def _wanted(self) -> list[str]:
+        """Return the nodes that the operator may want next: those of actions, and those on the screen."""
+        records = self.list.chosen(self.row)[:MOST] + [row.records[0] for row in self.table.around()]
+        return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
+
+    def _unread(self) -> list[str]:
+        ids = (item.node_id for item in self.list.records)
+        return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._known and id_ not in self._gone))
 
     async def load(self) -> None:
-        near = [id_ for row in self.table.around() for id_ in row.node_ids[:1]]
-        row = self.table.current
         wanted: dict[str, list[str]] = {}
-        for node_id in dict.fromkeys([*near, *(row.node_ids[:MOST] if row else ())]):
+        more = self._unread()[:MOST] if self.filter else []
+        for node_id in dict.fromkeys([*self._wanted(), *more]):
             wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
         nodes: dict[str, Node] = {}
         for label, ids in wanted.items():
@@ -95,15 +121,11 @@ class StuckScreen(PageScreen):
                 page = await reader.nodes(ids)
                 nodes |= {node.id: node for node in page.nodes}
                 self._gone |= set(ids) - set(nodes)
-        self._known |= nodes
+        self._known.update(nodes)
         self._gone -= set(nodes)
 
     def show_body(self) -> None:
-        found = rows(self.session.incidents, self._unfolded)
-        self.table.put(found)
-        self.table.show_rows()
-        self._notice(bool(found))
-        self.table.repaint()
+        self._notice(bool(self.put_rows()))
         self._preview()
         self._read_unknown()
 
@@ -111,6 +133,8 @@ class StuckScreen(PageScreen):
         notice = self.query_one(Placeholder)
         if any_:
             notice.hide()
+        elif self.filter and self.session.incidents:
+            notice.show("No incident matches the filter.", "Escape clears it.")
         elif not self.session.findings_loaded:
             notice.show("Reading findings …", self.session.error_text)
         else:
@@ -121,13 +145,15 @@ class StuckScreen(PageScreen):
     def _read_unknown(self) -> None:
         """Refresh early if nodes of the cursor's row were not read yet.
 
-        This happens once per row, because the read may fail.
+        This happens once per row and filter, because the read may fail.
         """
-        row = self.table.current
-        if row is None or row.key == self._requested:
+        row = self.row
+        request = f"{row.key if row else ''} {self.filter}"
+        if request == self._requested:
             return
-        if any(id_ not in self._known and id_ not in self._gone for id_ in row.node_ids[:MOST]):
-            self._requested = row.key
+        wanted = self._unread() if self.filter else self._wanted()[:MOST]
+        if any(id_ not in self._known and id_ not in self._gone for id_ in wanted):
+            self._requested = request
             self.session.run_now()
 
     @on(Table.Highlighted)
@@ -136,20 +162,21 @@ class StuckScreen(PageScreen):
         self._read_unknown()
         self.renew_place()
 
-    @on(Table.Chosen)
-    def _chosen(self) -> None:
-        self.action_open()
+    # the lines below
 
     def _preview(self) -> None:
-        row = self.table.current
+        row = self.row
         self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
 
-    def _lines(self, row: Row, width: int) -> list[Spans]:
-        finding = row.only
-        lines = reason(finding, width) if finding is not None else wrapped(row.incident.sentence, width, "", 0)
-        if row.finding is None:
-            lines += pages.explanation(row.incident, width, 0) + self._history(row.incident)
-        inferred = row.incident.proof is Proof.ASSUMED
+    def _lines(self, row: Row[Item], width: int) -> list[Spans]:
+        incident = row.group if isinstance(row.group, Incident) else None
+        if row.record is not None and not (incident and incident.symptoms):
+            lines = reason(row.record.finding, width)
+        else:
+            lines = wrapped(_sentence(row), width, "", 0)
+        if incident is not None:
+            lines += pages.explanation(incident, width, 0) + self._history(incident)
+        inferred = any(record.incident.proof is Proof.ASSUMED for record in row.records)
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if inferred else [])
 
     def _history(self, incident: Incident) -> list[Spans]:
@@ -162,43 +189,53 @@ class StuckScreen(PageScreen):
 
     # cells
 
-    def _title(self, row: Row) -> Content:
-        incident = row.incident
-        if row.finding is not None:
-            return Content.assemble("    ", (safe_text(row.finding.title), severity_ink(row.finding.severity)))
+    def _title(self, row: Row[Item]) -> Content:
+        if row.above:
+            return Content.assemble("    ", (safe_text(_title(row)), severity_ink(_severity(row))))
         fold = "  "
-        if foldable(incident):
+        if row.foldable:
             fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        ink = f"bold {severity_ink(incident.severity)}"
-        return Content.assemble((fold, "$faint"), (f"{incident.severity} ", ink), (safe_text(incident.title), ink))
+        ink = f"bold {severity_ink(_severity(row))}"
+        return Content.assemble((fold, "$faint"), (f"{_severity(row)} ", ink), (safe_text(_title(row)), ink))
 
-    def _named(self, row: Row) -> Content:
-        finding = row.only
-        if finding is None:
-            trend = TRENDS[self.session.history.trend(row.incident.key)][self.host.ascii]
-            return Content.assemble((pages.size(row.incident), "bold"), " ", (trend, "bold $warning"))
+    def _named(self, row: Row[Item]) -> Content:
+        if row.record is None:
+            return self._number(row)
+        finding = row.record.finding
         node = self._known.get(finding.node_id)
         if node is not None:
             return Content(safe_text(node.title))
         _, kind, key = split_id(finding.node_id)
         return Content.styled(safe_text(f"{kind} {key}"), "$faint")
 
-    def _phase(self, row: Row) -> Content:
-        finding = row.only
+    def _number(self, row: Row[Item]) -> Content:
+        incident = row.group
+        if not isinstance(incident, Incident):
+            return Content.styled(f"{len({record.finding.node_id for record in row.records})} nodes", "bold")
+        trend = TRENDS[self.session.history.trend(incident.key)][self.host.ascii]
+        whole = len(incident.findings) + len(incident.explained)
+        shown = f"{len(row.records)} of " if len(row.records) < whole else ""
+        return Content.assemble((shown + pages.size(incident), "bold"), " ", (trend, "bold $warning"))
+
+    def _phase(self, row: Row[Item]) -> Content:
+        finding = row.record.finding if row.record else None
         node = self._known.get(finding.node_id) if finding else None
         if node is None:
             return Content.styled("gone" if finding and finding.node_id in self._gone else "", "$faint")
         ink = f"$phase-{node.phase}"
         return Content.assemble((formatting.glyph(node.phase, self.host.ascii), ink), " ", (node.phase.value, ink))
 
-    def _since(self, row: Row) -> Content:
-        since = row.incident.since if row.finding is None else row.finding.since
+    def _engine(self, row: Row[Item]) -> Content:
+        return Content.styled(safe_text(_engine(row) or ""), "$faint")
+
+    def _since(self, row: Row[Item]) -> Content:
+        since = _since(row)
         return Content(formatting.age(self.session.at - since) if since is not None else formatting.NONE)
 
-    def _action(self, row: Row) -> Content:
-        if row.finding is not None and row.finding not in row.incident.findings:
+    def _action(self, row: Row[Item]) -> Content:
+        if row.record is not None and row.record.explained:
             return Content("")  # its cause is to be removed instead
-        action = row.incident.action if row.finding is None else row.finding.action
+        action = _action(row)
         if action is None:
             return Content.styled(formatting.NONE, "$faint")
         key = next((key for key, names in self.host.action_keys.items() if action in names), "")
@@ -206,20 +243,14 @@ class StuckScreen(PageScreen):
 
     # keys
 
-    def action_open(self) -> None:
-        row = self.table.current
-        if row is None:
-            return
-        finding = row.only
-        if finding is None:
-            self._fold(row, open=not row.open)
-            return
+    def open(self, record: Item) -> None:
+        finding = record.finding
         node = self._known.get(finding.node_id)
         if node is not None:
             self.app.push_screen(DetailScreen(node, self.MODE))
         elif finding.node_id in self._gone:
             self.say("It no longer exists.", "warn")
-        elif finding.engine in self.session.engines or not finding.affects:
+        elif record.node_id is not None and (finding.engine in self.session.engines or not finding.affects):
             self.say("Reading …", "faint")
             self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
 
@@ -235,36 +266,55 @@ class StuckScreen(PageScreen):
             self.session.failed(error)
             self.say(str(error), "bad")
             return
-        row = self.table.current
-        if row is None or row.only is None or row.only.node_id != node_id or not self.is_current:
+        row = self.row
+        if row is None or row.record is None or row.record.finding.node_id != node_id or not self.is_current:
             return
         self.say("" if nodes else "It no longer exists.", "warn")
-        self._known |= {node.id: node for node in nodes}
+        self._known.update({node.id: node for node in nodes})
         if nodes:
             self.app.push_screen(DetailScreen(nodes[0], self.MODE))
 
-    def action_unfold(self) -> None:
-        row = self.table.current
-        if row is not None and not row.open and foldable(row.incident):
-            self._fold(row, open=True)
 
-    def action_fold(self) -> None:
-        row = self.table.current
-        if row is not None and row.incident.key in self._unfolded:
-            self._fold(row, open=False)
-
-    def _fold(self, row: Row, *, open: bool) -> None:
-        (self._unfolded.add if open else self._unfolded.discard)(row.incident.key)
-        self.show_body()
-        if not open:
-            self.table.select(row.incident.key)
-        self.renew_place()
-
-    def action_reveal(self) -> None:
-        node = self.cursor()
-        if node is not None:
-            self.host.reveal(node)
+def _same(values: Iterable[Any]) -> Any:
+    """Return the value that all have in common, or None."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else None
 
 
-def _sentence(row: Row) -> str:
-    return row.incident.sentence if row.finding is None else row.finding.sentence
+def _title(row: Row[Item]) -> str:
+    if isinstance(row.group, Incident):
+        return row.group.title
+    return str(row.group) if row.group is not None else row.records[0].finding.title
+
+
+def _severity(row: Row[Item]) -> int:
+    return row.group.severity if isinstance(row.group, Incident) else max(r.finding.severity for r in row.records)
+
+
+def _engine(row: Row[Item]) -> str | None:
+    if isinstance(row.group, Incident):
+        return row.group.engine
+    engine: str | None = _same(record.finding.engine for record in row.records)
+    return engine
+
+
+def _since(row: Row[Item]) -> float | None:
+    if isinstance(row.group, Incident):
+        return row.group.since
+    return min((r.finding.since for r in row.records if r.finding.since is not None), default=None)
+
+
+def _action(row: Row[Item]) -> str | None:
+    if isinstance(row.group, Incident):
+        return row.group.action
+    action: str | None = _same(record.finding.action for record in row.records)
+    return action
+
+
+def _sentence(row: Row[Item]) -> str:
+    if isinstance(row.group, Incident):
+        return row.group.sentence
+    if row.record is not None:
+        return row.record.finding.sentence
+    causes = dict.fromkeys(record.incident.title for record in row.records)
+    return ", ".join(causes)

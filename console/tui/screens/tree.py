@@ -6,7 +6,6 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
-from textual.widgets import Input
 
 from console.model.forest import EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
@@ -16,7 +15,7 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.base import PageScreen
+from console.tui.screens.list_screen import FilterScreen
 from console.tui.widgets.columns import TASKS, TreeColumn, recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
@@ -26,14 +25,14 @@ from queries.model import Node
 from queries.safe_text import safe_text
 
 if TYPE_CHECKING:
-    from console.model.filter import Filter
+    from console.model.filter import Fields, Filter
 
 TIME_DEPENDENT = {"age", "idle", "finding"}  # filter fields that may change while the node does not
 FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
 NOT_READ = "not read; Enter tries again"
 
 
-class TreeScreen(PageScreen):
+class TreeScreen(FilterScreen):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
 
     MODE = "tree"
@@ -54,6 +53,10 @@ class TreeScreen(PageScreen):
     @property
     def table(self) -> TreeTable:
         return self.query_one(TreeTable)
+
+    @property
+    def view(self) -> TreeTable:
+        return self.table
 
     @property
     def node_list(self) -> NodeList | None:
@@ -183,7 +186,7 @@ class TreeScreen(PageScreen):
         shown = node_list is not None and node_list.read and len(node_list.forest) > 0
         if shown != self.table.display:
             self.table.display = shown
-            if shown and not self._typing:
+            if shown and not self.typing:
                 self.table.focus()
         if shown:
             notice.hide()
@@ -393,34 +396,23 @@ class TreeScreen(PageScreen):
     # filter; its modules are imported at first use, so that the app starts sooner
 
     @property
-    def filtering(self) -> bool:
-        """True if there is a filter, or the line in which it is typed is open."""
-        return bool(self._filter) or self._typing
+    def filter(self) -> Filter | None:
+        return self._filter
 
-    @property
-    def _typing(self) -> bool:
-        return any(line.display for line in self.query("#filter"))
+    def fields(self) -> Fields[Any]:
+        from console.model.filter import NODES
 
-    async def action_filter(self) -> None:
-        if not self.query("#filter"):
-            from console.tui.widgets.filter_line import FilterLine
+        return NODES
 
-            await self.mount(FilterLine(id="filter"), after=self.table)
-        line = self.query_one("#filter")
-        line.display = True
-        line.focus()
+    def values(self, field: str) -> Iterable[str]:
+        node_list = self.node_list
+        nodes = [(node, self.session.codes()) for node in node_list.forest.nodes()] if node_list else []
+        return self.fields().values(field, nodes)
 
-    @on(Input.Changed, "#filter")
-    def _typed(self, message: Input.Changed) -> None:
-        from console.model import filter as filters
-
-        try:
-            typed = filters.parse(message.value)
-        except filters.FilterError as error:
-            self.say(f"{error.message} (at character {error.position + 1})", "warn")
-            return
-        self._filter = typed if typed.terms else None
-        self.say(empty_state.ONLY_LOADED if self._filter and self._kind is ListKind.TREE else "", "faint")
+    def set_filter(self, filter: Filter | None) -> None:
+        self._filter = filter
+        if filter and self._kind is ListKind.TREE:
+            self.say(empty_state.ONLY_LOADED, "faint")
         self._filter_pages = 0
         self._filter_changed()
 
@@ -442,22 +434,6 @@ class TreeScreen(PageScreen):
 
         codes, at = self.session.codes(), node_list.at
         node_list.forest.set_filter(lambda node: matches(chosen, node, at, codes))
-
-    def on_filter_line_kept(self) -> None:
-        self.query_one("#filter").display = bool(self._filter)
-        self.table.focus()
-
-    def on_filter_line_left(self) -> None:
-        self.clear_filter()
-
-    def clear_filter(self) -> None:
-        line = self.query_one("#filter", Input)
-        line.value = ""
-        line.display = False
-        self._filter = None
-        self.say("")
-        self._filter_changed()
-        self.table.focus()
 
     # requests of the app
 

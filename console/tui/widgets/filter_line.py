@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.message import Message
+from textual.suggester import Suggester
 from textual.widgets import Input
 
 from console.tui import keymap
@@ -21,8 +22,9 @@ class FilterLine(Input):
     class Left(Message):
         """The operator clears the filter."""
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id, placeholder="words, field:value, !negated   e.g. mail phase:blocked age:>1h")
+    def __init__(self, suggester: Suggester, id: str | None = None) -> None:
+        hint = "words, field:value, !negated   e.g. mail phase:blocked age:>1h"
+        super().__init__(id=id, placeholder=hint, suggester=suggester)
         self.cursor_blink = False
 
     async def action_submit(self) -> None:

@@ -55,6 +55,9 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
         """Handle a click on a row."""
         raise NotImplementedError
 
+    def click_heading(self, event: events.Click) -> None:
+        """Handle a click on the header line."""
+
     # keys and mouse
 
     def action_page(self, pages: int) -> None:
@@ -67,7 +70,10 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         index = self.top_row + event.y - 1
-        if event.y >= 1 and index < self.row_count:
+        if event.y == 0:
+            event.stop()
+            self.click_heading(event)
+        elif index < self.row_count:
             event.stop()
             self.click_row(index, event)
 

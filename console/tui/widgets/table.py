@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from textual import events
 from textual.content import Content
@@ -32,6 +32,8 @@ class Column(NamedTuple, Generic[T]):
     needs: int = 0
     right: bool = False  # align right
     spare: bool = False  # takes the rest if the column of width 0 is omitted
+    value: Callable[[T], Any] | None = None  # what the column is sorted by
+    useful: Callable[[], bool] | None = None  # False while the column has nothing to say
 
 
 class Table(RowView, Generic[T]):
@@ -49,14 +51,29 @@ class Table(RowView, Generic[T]):
 
         key: str
 
+    @dataclass
+    class Heading(Message):
+        """The operator clicked on the heading of a column that can be sorted."""
+
+        column: Column[Any]
+
     class NearEnd(Message):
         """The cursor is near the end: more records are needed."""
 
     def __init__(
-        self, columns: Sequence[Column[T]], key: Callable[[T], str], id: str | None = None, *, ascii: bool = False
+        self,
+        columns: Sequence[Column[T]],
+        key: Callable[[T], str],
+        id: str | None = None,
+        *,
+        ascii: bool = False,
+        marked: Callable[[T], bool] | None = None,
     ) -> None:
         super().__init__(id=id)
         self._marker = ">" if ascii else "▌"
+        self._arrows = ("v", "^") if ascii else ("▼", "▲")
+        self._marked = marked
+        self._sorted: tuple[str, bool] | None = None
         self._columns = columns
         self._key = key
         self._items: Sequence[T] = ()
@@ -110,6 +127,11 @@ class Table(RowView, Generic[T]):
         if position is not None:
             self._move_to(position)
 
+    def sorted_by(self, title: str | None, *, reverse: bool = False) -> None:
+        """Mark the column by which the rows are sorted; None for the natural order."""
+        self._sorted = None if title is None else (title, reverse)
+        self.refresh()
+
     def repaint(self) -> None:
         """Paint the same records again, for example because their ages changed."""
         self.refresh()
@@ -124,6 +146,11 @@ class Table(RowView, Generic[T]):
         key = self._current_key()
         if key is not None:
             self.post_message(self.Chosen(key))
+
+    def click_heading(self, event: events.Click) -> None:
+        for column, start, room in self._places(self.size.width):
+            if column.value is not None and start <= event.x < start + room:
+                self.post_message(self.Heading(column))
 
     def click_row(self, index: int, event: events.Click) -> None:
         self._move_to(index)
@@ -156,27 +183,46 @@ class Table(RowView, Generic[T]):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            titles = [Content(column.title) for column in self._columns]
-            return self._strip(" ", titles, width, self.get_visual_style("row-view--header"))
+            titles = [self._title(column) for column in self._columns]
+            return self._strip(" ", "", titles, width, self.get_visual_style("row-view--header"))
         index = self.top_row + y - 1
         if index >= len(self._items):
             return Strip.blank(width, self.rich_style)
-        cells = [column.cell(self._items[index]) for column in self._columns]
+        item = self._items[index]
+        cells = [column.cell(item) for column in self._columns]
+        mark = "*" if self._marked is not None and self._marked(item) else ""
         if index == self._at:
-            return self._strip(self._marker, cells, width, self.get_visual_style("row-view--cursor"))
-        return self._strip(" ", cells, width, self.visual_style)
+            return self._strip(self._marker, mark, cells, width, self.get_visual_style("row-view--cursor"))
+        return self._strip(" ", mark, cells, width, self.visual_style)
 
-    def _strip(self, marker: str, cells: Sequence[Content], width: int, style: Style) -> Strip:
-        shown = [(column, cell) for column, cell in zip(self._columns, cells, strict=True) if width >= column.needs]
-        spare = not any(column.width == 0 for column, _ in shown)
-        fixed = sum(c.width for c, _ in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + 2
-        parts: list[Content] = []
-        for column, cell in shown:
+    def _title(self, column: Column[T]) -> Content:
+        if self._sorted is None or self._sorted[0] != column.title:
+            return Content(column.title)
+        return Content.assemble(column.title, (self._arrows[self._sorted[1]], "$accent"))
+
+    def _places(self, width: int) -> list[tuple[Column[T], int, int]]:
+        """Return the columns that are shown, each with its first cell and its width."""
+        shown = [c for c in self._columns if width >= c.needs and (c.useful is None or c.useful())]
+        spare = not any(column.width == 0 for column in shown)
+        start = 1 + 2 * (self._marked is not None)
+        fixed = sum(c.width for c in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + start + 1
+        places = []
+        for column in shown:
             room = max(width - fixed, 1) if column.width == 0 or (spare and column.spare) else column.width
+            places.append((column, start, room))
+            start += room + 2
+        return places
+
+    def _strip(self, marker: str, mark: str, cells: Sequence[Content], width: int, style: Style) -> Strip:
+        by_column = dict(zip(map(id, self._columns), cells, strict=True))
+        parts: list[Content] = []
+        for column, _, room in self._places(width):
+            cell = by_column[id(column)]
             cell = _shortened(cell, room) if cell.cell_length > room else cell
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
-        line = Content.assemble((marker, "bold $accent"), Content("  ").join(parts), " ")
+        marks = f"{mark:2}" if self._marked is not None else ""
+        line = Content.assemble((marker, "bold $accent"), (marks, "bold $accent"), Content("  ").join(parts), " ")
         return Strip(line.render_segments(style)).adjust_cell_length(width, style.rich_style)
 
 

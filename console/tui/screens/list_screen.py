@@ -1,0 +1,337 @@
+"""Pages with a list: its filter line, and what the operator does with rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from textual import on
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from console.tui.screens.base import PageScreen
+from console.tui.widgets.row_view import RowView
+from console.tui.widgets.table import Column, Table
+from queries.model import Node
+
+if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
+    from console.model.filter import Fields, Filter
+    from console.model.row_list import Order, Row, RowList
+
+T = TypeVar("T")
+
+
+class FilterScreen(PageScreen):
+    """Page with a list and a line below it, in which a filter is typed."""
+
+    # what a page provides
+
+    @property
+    def view(self) -> RowView:
+        """The widget with the rows."""
+        raise NotImplementedError
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filter of the list, None without."""
+        raise NotImplementedError
+
+    def fields(self) -> Fields[Any]:
+        """Return the fields that the list can be filtered by."""
+        raise NotImplementedError
+
+    def values(self, field: str) -> Iterable[str]:
+        """Return the values of a field that occur in the loaded rows."""
+        return ()
+
+    def set_filter(self, filter: Filter | None) -> None:
+        """Filter the list, and paint it."""
+        raise NotImplementedError
+
+    # the line
+
+    @property
+    def filtering(self) -> bool:
+        """True if there is a filter, or the line in which it is typed is open."""
+        return bool(self.filter) or self.typing
+
+    @property
+    def typing(self) -> bool:
+        """True while the line in which a filter is typed is open."""
+        return any(line.display for line in self.query("#filter"))
+
+    async def action_filter(self) -> None:
+        if not self.query("#filter"):
+            from console.tui.widgets.filter_line import FilterLine
+
+            await self.mount(FilterLine(Completion(self), id="filter"), after=self.view)
+        line = self.query_one("#filter")
+        line.display = True
+        line.focus()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, message: Input.Changed) -> None:
+        from console.model import filter as filters
+
+        try:
+            typed = filters.parse(message.value, self.fields(), self.host.saved_filters)
+        except filters.FilterError as error:
+            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            return
+        self.say("")
+        self.set_filter(typed if typed.terms else None)
+
+    def on_filter_line_kept(self) -> None:
+        self.query_one("#filter").display = bool(self.filter)
+        self.view.focus()
+
+    def on_filter_line_left(self) -> None:
+        self.clear_filter()
+
+    def clear_filter(self) -> None:
+        """Show all rows again."""
+        for line in self.query("#filter").results(Input):
+            line.value = ""
+            line.display = False
+        self.say("")
+        self.set_filter(None)
+        self.view.focus()
+
+
+class Completion(Suggester):
+    """Completes the fields and values of a filter that is being typed."""
+
+    def __init__(self, page: FilterScreen) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._page = page
+
+    async def get_suggestion(self, value: str) -> str | None:
+        from console.model.filter import completion
+
+        page = self._page
+        return completion(value, page.fields(), page.values, page.host.saved_filters) or None
+
+
+class ListScreen(FilterScreen, Generic[T]):
+    """Page with a table of records that can be filtered, sorted, grouped, folded and marked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.list = self.make_list()
+
+    # what a page provides
+
+    def make_list(self) -> RowList[T]:
+        """Return the model of the list."""
+        raise NotImplementedError
+
+    def columns(self) -> list[Column[Row[T]]]:
+        """Return the columns of the table."""
+        raise NotImplementedError
+
+    def records(self) -> Sequence[T]:
+        """Return the records as last read, in their natural order."""
+        raise NotImplementedError
+
+    def open(self, record: T) -> None:
+        """Open the page of a record."""
+        raise NotImplementedError
+
+    def node_id(self, record: T) -> str | None:
+        """Return the id of the node that a record is about."""
+        raise NotImplementedError
+
+    def node(self, id_: str) -> Node | None:
+        """Return a node as last read."""
+        return None
+
+    def more(self) -> bool:
+        """Return True if the list may have records that are not loaded."""
+        return False
+
+    # the table
+
+    @property
+    def table(self) -> Table[Row[T]]:
+        return self.query_one("#list", Table)
+
+    @property
+    def view(self) -> RowView:
+        return self.table
+
+    def make_table(self) -> Table[Row[T]]:
+        """Return the table, for the page's body."""
+        return Table[Any](
+            self.columns(), lambda row: row.key, id="list", ascii=self.host.ascii, marked=lambda row: row.marked
+        )
+
+    def on_mount(self) -> None:
+        self.table.focus()
+
+    def put_rows(self, *, filling: bool = False) -> list[Row[T]]:
+        """Show the records as last read, and return the rows."""
+        self.list.put(self.records(), self.session.at)
+        rows = self.rows()
+        self.table.put(rows, filling=filling)
+        self.table.show_rows()
+        self.table.repaint()
+        return rows
+
+    def rows(self) -> list[Row[T]]:
+        """Return the rows to show."""
+        return self.list.rows()
+
+    @property
+    def row(self) -> Row[T] | None:
+        """The row under the cursor."""
+        return self.table.current if self._ready else None
+
+    @on(Table.Chosen)
+    def _chosen(self) -> None:
+        self.action_open()
+
+    @on(Table.Heading)
+    def _heading(self, message: Table.Heading) -> None:
+        current = self.list.order
+        again = current is not None and current.title == message.column.title
+        self._sort(message.column, reverse=again and current is not None and not current.reverse)
+
+    # description of the page
+
+    def crumbs(self) -> Sequence[str]:
+        chosen = self.list
+        by = "" if chosen.is_natural else f"by {chosen.grouping.title}"
+        order = f"sorted by {chosen.order.title}" if chosen.order else ""
+        return list(filter(None, (by, order, f"filter: {chosen.filter}" if chosen.filter else "")))
+
+    def count(self) -> list[str]:
+        """Return the number of marked and of matching records, if there is a filter or a mark."""
+        chosen = self.list
+        marked = [f"{len(chosen.marks)} marked"] * bool(chosen.marks)
+        more = "+" if self.more() else ""
+        return marked + [f"{len(chosen.matching)} of {len(chosen.records)}{more}"] * bool(chosen.filter)
+
+    def targets(self) -> list[Node]:
+        ids = dict.fromkeys(self.node_id(record) for record in self.list.chosen(self.row))
+        return [node for id_ in ids if id_ and (node := self.node(id_))]
+
+    def acted(self) -> None:
+        self.list.marks.clear()
+        self._renew_rows()
+
+    # filter
+
+    @property
+    def filter(self) -> Filter | None:
+        return self.list.filter
+
+    def fields(self) -> Fields[Any]:
+        return self.list.fields
+
+    def values(self, field: str) -> Iterable[str]:
+        return self.list.fields.values(field, self.list.records)
+
+    def set_filter(self, filter: Filter | None) -> None:
+        self.list.filter = filter
+        self._renew_rows()
+
+    # keys
+
+    def action_open(self) -> None:
+        row = self.row
+        if row is None:
+            return
+        if row.foldable:
+            self._fold(row, open=not row.open)
+        elif row.record is not None:
+            self.open(row.record)
+
+    def action_unfold(self) -> None:
+        row = self.row
+        if row is not None and row.foldable:
+            self._fold(row, open=True)
+
+    def action_fold(self) -> None:
+        row = self.row
+        if row is not None and row.above:
+            self.table.select(row.above)
+        if self.row is not None and self.row.open:
+            self._fold(self.row, open=False)
+
+    def action_fold_all(self) -> None:
+        self.list.fold_all()
+        self._renew_rows()
+
+    def _fold(self, row: Row[T], *, open: bool) -> None:
+        self.list.fold(row, open=open)
+        self._renew_rows()
+
+    def action_mark(self) -> None:
+        if self.row is not None:
+            self.list.mark(self.row)
+            self._renew_rows()
+            self.table.action_move(1)
+
+    def action_mark_range(self, step: int) -> None:
+        """Mark the row and go on in a direction."""
+        if self.row is not None:
+            self.list.mark(self.row, on=True)
+            self.table.action_move(step)
+            if self.row is not None:
+                self.list.mark(self.row, on=True)
+            self._renew_rows()
+
+    def action_mark_all(self) -> None:
+        self.list.mark_all()
+        self._renew_rows()
+        more = " of the loaded rows; more may match" if self.list.marks and self.more() else ""
+        self.say(f"{len(self.list.marks)} marked{more}.")
+
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one in the natural order."""
+        columns = [column for column in self.columns() if column.value is not None]
+        titles = [column.title for column in columns]
+        at = titles.index(self.list.order.title) + 1 if self.list.order else 0
+        self._sort(columns[at] if at < len(columns) else None)
+
+    def action_reverse(self) -> None:
+        order = self.list.order
+        if order is None:
+            self.say("The list is in its own order. s sorts it by a column.", "faint")
+        else:
+            self._order(replace(order, reverse=not order.reverse))
+
+    def _sort(self, column: Column[Row[T]] | None, *, reverse: bool = False) -> None:
+        from console.model.row_list import Order
+
+        if column is None or column.value is None:
+            self._order(None)
+        else:
+            self._order(Order(column.title, column.value, reverse))
+
+    def _order(self, order: Order[T] | None) -> None:
+        self.list.order = order
+        self.table.sorted_by(order.title if order else None, reverse=bool(order and order.reverse))
+        self._renew_rows()
+
+    def action_group(self) -> None:
+        self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")
+        self._renew_rows()
+
+    def action_back(self) -> None:
+        """Clear the filter, or else the marks."""
+        if self.filtering:
+            self.clear_filter()
+        elif self.list.marks:
+            self.list.marks.clear()
+            self._renew_rows()
+
+    def action_reveal(self) -> None:
+        node = self.cursor()
+        if node is not None:
+            self.host.reveal(node)
+
+    def _renew_rows(self) -> None:
+        self.show_body()
+        self.renew_place()
