@@ -186,7 +186,7 @@ NODES: Final = Fields[tuple[Node, Codes]](
 def parse(text: str, fields: Fields[Any] = NODES, saved: Mapping[str, str] = NO_SAVED) -> Filter:
     """Parse a filter for items with these fields. Raise FilterError.
 
-    ``@name`` stands for the saved filter of this name; a name that is not saved is a word.
+    ``@name`` is replaced by the saved filter of this name; a name that is not saved is a word.
     """
     terms: list[Term] = []
     at = _spaces(text, 0)

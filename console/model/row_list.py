@@ -1,4 +1,4 @@
-"""Records of a list as rows: filtered, sorted, grouped, folded and marked. UI-free."""
+"""Rows of a list: filtered, sorted, grouped, folded, marked. UI-free."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class RowList(Generic[T]):
         return self._groupings[self._grouping]
 
     def rows(self) -> list[Row[T]]:
-        """Return the rows: groups or records in order, records of unfolded groups below them."""
+        """Return the rows: groups or records, with the records of unfolded groups."""
         rows: list[Row[T]] = []
         for row in self._sorted(self._tops()):
             rows.append(row)

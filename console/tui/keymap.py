@@ -119,19 +119,15 @@ TREE = (
 )
 
 STUCK = (
-    *ROWS,
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )
 
 DEAD = (
-    *ROWS,
     Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
     Key("dead.more", "m", "screen.more", "more dead letters", "Load more dead letters of the engine", 25),
     *NODE,
 )
-
-AUDIT_LOG = (*ROWS,)
 
 DETAIL = (
     Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
@@ -183,7 +179,6 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the dead letters": DEAD,
     "in the detail page": DETAIL,
     "in the blockers page": BLOCKERS,
-    "in the audit log": AUDIT_LOG,
     "in an audit log entry": ENTRY,
     "in every dialog": DIALOG,
     "in the input of an action": INPUT,

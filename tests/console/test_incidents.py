@@ -59,7 +59,7 @@ async def test_an_incident_unfolds_to_its_nodes(
         await tui.wait_for("▾ 8 overdue timer")
         await tui.press("left")
         await tui.wait_for("▸ 8 overdue timer", lambda: "SendEmail v1" not in tui.text)
-        assert next(line for line in tui.text.splitlines() if line.startswith("▌")).startswith("▌▸ 8 overdue timer")
+        assert next(line for line in tui.text.splitlines() if line.startswith("▌")).startswith("▌ ▸ 8 overdue timer")
 
 
 async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(

@@ -31,9 +31,8 @@ def test_ids_are_unique_where_they_meet() -> None:
 def test_keys_do_not_collide_on_a_page() -> None:
     pages = (
         keymap.TREE + keymap.LIST,
-        keymap.STUCK,
-        keymap.DEAD,
-        keymap.AUDIT_LOG,
+        keymap.ROWS + keymap.STUCK,
+        keymap.ROWS + keymap.DEAD,
         keymap.DETAIL,
         keymap.ENTRY,
         keymap.BLOCKERS,

@@ -96,7 +96,7 @@ async def test_stuck_worst_first_with_what_helps(
     await eternaltwin_db.task(kind="Overdue", status="Blocked", timer=-600)
     await eternaltwin_db.jobs(1, age=7200)
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.press("s")
+        await tui.press("2")
         text = await tui.wait_for("overdue timer", "empty job", "Overdue v1", "2 incidents")
         lines = [line for line in text.splitlines() if "overdue timer" in line or "empty job" in line]
         assert ["timer" in line for line in lines] == [True, False]

@@ -28,8 +28,8 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     """Shows the newest entries first; loads older pages when the cursor nears the end."""
 
     MODE = "audit"
-    KEYS = keymap.AUDIT_LOG
-    BINDINGS = bindings(keymap.AUDIT_LOG)
+    KEYS = keymap.ROWS
+    BINDINGS = bindings(keymap.ROWS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -41,8 +41,8 @@ class DeadScreen(ListScreen[Item]):
     """
 
     MODE = "dead"
-    KEYS = keymap.DEAD
-    BINDINGS = bindings(keymap.DEAD)
+    KEYS = (*keymap.ROWS, *keymap.DEAD)
+    BINDINGS = bindings(keymap.ROWS, keymap.DEAD)
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class DeadScreen(ListScreen[Item]):
         return self._board.items()
 
     def rows(self) -> list[Row[Item]]:
-        """Return the rows, with one for each engine above its groups while they are in their natural order."""
+        """Return the rows; in their natural order each engine has one above its groups."""
         rows, chosen = super().rows(), self.list
         if not chosen.is_natural or chosen.order is not None:
             return rows

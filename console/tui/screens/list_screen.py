@@ -114,7 +114,7 @@ class Completion(Suggester):
 
 
 class ListScreen(FilterScreen, Generic[T]):
-    """Page with a table of records that can be filtered, sorted, grouped, folded and marked."""
+    """Page with a table of records that can be filtered, sorted, grouped, marked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class ListScreen(FilterScreen, Generic[T]):
         return list(filter(None, (by, order, f"filter: {chosen.filter}" if chosen.filter else "")))
 
     def count(self) -> list[str]:
-        """Return the number of marked and of matching records, if there is a filter or a mark."""
+        """Return the number of marked records, and that of matching ones."""
         chosen = self.list
         marked = [f"{len(chosen.marks)} marked"] * bool(chosen.marks)
         more = "+" if self.more() else ""

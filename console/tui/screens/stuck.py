@@ -33,11 +33,14 @@ TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+
 
 
 class StuckScreen(ListScreen[Item]):
-    """Shows the session's incidents. Reads the nodes of the rows near the cursor, and all nodes for a filter."""
+    """Shows the session's incidents.
+
+    Reads the nodes of the rows near the cursor; for a filter, all nodes.
+    """
 
     MODE = "stuck"
-    KEYS = keymap.STUCK
-    BINDINGS = bindings(keymap.STUCK)
+    KEYS = (*keymap.ROWS, *keymap.STUCK)
+    BINDINGS = bindings(keymap.ROWS, keymap.STUCK)
 
     def __init__(self) -> None:
         self._known: dict[str, Node] = {}
@@ -101,7 +104,7 @@ class StuckScreen(ListScreen[Item]):
     # reading
 
     def _wanted(self) -> list[str]:
-        """Return the nodes that the operator may want next: those of actions, and those on the screen."""
+        """Return the nodes of an action and those of the rows near the cursor."""
         records = self.list.chosen(self.row)[:MOST] + [row.records[0] for row in self.table.around()]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 

@@ -71,6 +71,7 @@ class Table(RowView, Generic[T]):
     ) -> None:
         super().__init__(id=id)
         self._marker = ">" if ascii else "▌"
+        self._mark = "*" if ascii else "●"
         self._arrows = ("v", "^") if ascii else ("▼", "▲")
         self._marked = marked
         self._sorted: tuple[str, bool] | None = None
@@ -190,7 +191,7 @@ class Table(RowView, Generic[T]):
             return Strip.blank(width, self.rich_style)
         item = self._items[index]
         cells = [column.cell(item) for column in self._columns]
-        mark = "*" if self._marked is not None and self._marked(item) else ""
+        mark = self._mark if self._marked is not None and self._marked(item) else ""
         if index == self._at:
             return self._strip(self._marker, mark, cells, width, self.get_visual_style("row-view--cursor"))
         return self._strip(" ", mark, cells, width, self.visual_style)
@@ -204,7 +205,7 @@ class Table(RowView, Generic[T]):
         """Return the columns that are shown, each with its first cell and its width."""
         shown = [c for c in self._columns if width >= c.needs and (c.useful is None or c.useful())]
         spare = not any(column.width == 0 for column in shown)
-        start = 1 + 2 * (self._marked is not None)
+        start = 1 + (self._marked is not None)
         fixed = sum(c.width for c in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + start + 1
         places = []
         for column in shown:
@@ -221,7 +222,7 @@ class Table(RowView, Generic[T]):
             cell = _shortened(cell, room) if cell.cell_length > room else cell
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
-        marks = f"{mark:2}" if self._marked is not None else ""
+        marks = (mark or " ") if self._marked is not None else ""
         line = Content.assemble((marker, "bold $accent"), (marks, "bold $accent"), Content("  ").join(parts), " ")
         return Strip(line.render_segments(style)).adjust_cell_length(width, style.rich_style)
 
