@@ -176,7 +176,7 @@ class RowList(Generic[T]):
 
     def mark_all(self) -> None:
         """Mark all records that match the filter; clear the marks if there are any."""
-        self.marks = set() if self.marks else {self.key(r) for r in self._matching if self._acted_on(r)}
+        self.marks = set() if self.marks else {key for row in self._tops() for key in self._keys(row)}
 
     def chosen(self, row: Row[T] | None) -> list[T]:
         """Return the marked records, those of ``row`` first; without marks the row's."""
@@ -189,9 +189,7 @@ class RowList(Generic[T]):
 
     def _own(self, row: Row[T]) -> list[T]:
         """Return the records that an action on a row is about."""
-        if len(row.records) == 1:
-            return list(row.records)
-        return [record for record in row.records if self._acted_on(record)]
+        return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
     def _keys(self, row: Row[T]) -> set[str]:
         return {self.key(record) for record in self._own(row)}

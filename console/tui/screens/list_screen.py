@@ -290,9 +290,10 @@ class ListScreen(FilterScreen, Generic[T]):
 
     def action_sort(self) -> None:
         """Sort by the next column; after the last one in the natural order."""
-        columns = [column for column in self.columns() if column.value is not None]
+        columns = [column for column in self.table.columns if column.value is not None]
         titles = [column.title for column in columns]
-        at = titles.index(self.list.order.title) + 1 if self.list.order else 0
+        order = self.list.order
+        at = titles.index(order.title) + 1 if order and order.title in titles else 0
         self._sort(columns[at] if at < len(columns) else None)
 
     def action_reverse(self) -> None:

@@ -99,6 +99,11 @@ class Table(RowView, Generic[T]):
         position = self._positions.get(key)
         return None if position is None else self._items[position]
 
+    @property
+    def columns(self) -> list[Column[T]]:
+        """The columns that are wide enough to be shown, and useful."""
+        return [column for column, _, _ in self._places(self.size.width)]
+
     def around(self, rows: int = 50) -> Sequence[T]:
         """Return the records within this number of rows from the cursor."""
         return self._items[max(self._at - rows, 0) : self._at + rows]

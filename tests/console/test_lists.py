@@ -1,0 +1,276 @@
+"""One grammar for the stuck list, the dead letters and the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from console.demo.tasker.data import Data
+from console.tui import keymap
+from console.tui.screens.list_screen import ListScreen
+from tests.console.test_dead import dead
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.tasker import TaskerDb
+
+
+class Target(NamedTuple):
+    """A list: the key that shows it, a filter that matches all its rows, and one that matches some."""
+
+    key: str
+    all: str
+    some: str
+
+
+LISTS = {
+    "stuck": Target("2", "engine:tasker", "kind:dead_letter"),
+    "dead": Target("3", "kind:dead_letter", "error:such"),
+    "audit": Target("4", "action:resolve", "action:bury"),
+}
+
+
+@pytest.fixture
+async def database(tasker_db: TaskerDb, tasker: str) -> str:
+    """Database with incidents, dead letters, and four entries of the audit log."""
+    data = Data(1)
+    letters = dead(data, 6)
+    dead(data, 3, error="no such card {n}")
+    stalled = data.task("newsletter", state="waiting_for_dependencies")
+    await tasker_db.write(data)
+    await tasker_db.do("bury", tasker_db.task(stalled))
+    for letter in letters[:3]:
+        await tasker_db.do("resolve", tasker_db.dead_letter(letter), status="cancelled")
+    return tasker
+
+
+class ListDriver:
+    """The list in front, as its model has it."""
+
+    def __init__(self, tui: TuiDriver, target: Target) -> None:
+        self.tui = tui
+        self.target = target
+
+    @property
+    def page(self) -> ListScreen[Any]:
+        assert isinstance(self.tui.app.screen, ListScreen)
+        return self.tui.app.screen
+
+    @property
+    def rows(self) -> list[Any]:
+        return self.page.rows()
+
+    async def open(self) -> None:
+        await self.tui.press(self.target.key)
+        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, ListScreen) and self.page.list.records)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await self.tui.wait_for(condition)
+
+    async def to(self, fits: Callable[[Any], object]) -> Any:
+        """Put the cursor on the first row that fits, and return it."""
+        row = next(row for row in self.rows if fits(row))
+        self.page.table.select(row.key)
+        await self.until(lambda: self.page.row is not None and self.page.row.key == row.key)
+        return row
+
+    async def grouped(self) -> Any:
+        """Group until there is a row with several records, and put the cursor on it."""
+        for _ in range(6):
+            if any(row.foldable for row in self.rows):
+                break
+            await self.tui.press("g")
+        return await self.to(lambda row: row.foldable)
+
+
+async def opens(at: ListDriver) -> None:
+    while True:  # a group unfolds first
+        row = await at.to(lambda row: row.records)
+        if row.record is not None:
+            break
+        await at.grouped()
+        await at.tui.press("enter")
+        await at.until(lambda: any(row.open for row in at.rows))
+        await at.to(lambda row: row.above)
+        break
+    await at.tui.press("enter")
+    await at.until(lambda: not isinstance(at.tui.app.screen, ListScreen))
+    await at.tui.press("escape")
+    await at.until(lambda: isinstance(at.tui.app.screen, ListScreen))
+
+
+async def filters(at: ListDriver) -> None:
+    whole = len(at.page.list.records)
+    await at.tui.press("slash")
+    await at.tui.type(at.target.some)
+    await at.until(lambda: at.page.filter is not None and str(at.page.filter) == at.target.some)
+    assert len(at.page.list.matching) < whole
+    await at.tui.press("enter")
+    await at.tui.wait_for(f"{len(at.page.list.matching)} of {whole}")
+    assert f"filter: {at.target.some}" in at.page.crumbs()
+
+
+async def leaves_the_filter(at: ListDriver) -> None:
+    await filters(at)
+    await at.tui.press("escape")
+    await at.until(lambda: at.page.filter is None and len(at.page.list.matching) == len(at.page.list.records))
+
+
+async def marks(at: ListDriver) -> None:
+    row = await at.to(lambda row: row.record is not None or row.foldable)
+    await at.tui.press("space")
+    await at.until(lambda: at.page.list.marks)
+    assert at.page.list.marks <= {at.page.list.key(record) for record in row.records}
+    await at.tui.wait_for(f"{len(at.page.list.marks)} marked", "●")
+    await at.tui.press("escape")
+    await at.until(lambda: not at.page.list.marks)
+
+
+async def marks_all(at: ListDriver) -> None:
+    await at.tui.press("slash")
+    await at.tui.type(at.target.some)
+    await at.tui.press("enter", "asterisk")
+    await at.until(lambda: at.page.list.marks)
+    assert at.page.list.marks <= {at.page.list.key(record) for record in at.page.list.matching}
+    await at.tui.press("asterisk")
+    await at.until(lambda: not at.page.list.marks)
+
+
+async def marks_down(at: ListDriver) -> None:
+    at.page.table.select(at.rows[0].key)
+    await at.tui.press("shift+down", "shift+down")
+    await at.until(lambda: sum(row.marked for row in at.rows if row.records) >= 2)
+
+
+async def marks_up(at: ListDriver) -> None:
+    at.page.table.select(at.rows[-1].key)
+    await at.tui.press("shift+up")
+    await at.until(lambda: sum(row.marked for row in at.rows if row.records) >= 2)
+
+
+async def sorts(at: ListDriver) -> None:
+    titles = [column.title for column in at.page.table.columns if column.value is not None]
+    for title in titles:
+        await at.tui.press("s")
+        await at.until(lambda title=title: at.page.list.order is not None and at.page.list.order.title == title)  # type: ignore[misc]
+        await at.tui.wait_for("▼")
+    await at.tui.press("s")
+    await at.until(lambda: at.page.list.order is None)
+
+
+async def reverses(at: ListDriver) -> None:
+    await at.tui.press("s")
+    await at.until(lambda: at.page.list.order is not None)
+    await at.tui.press("i")
+    await at.tui.wait_for("▲")
+    assert at.page.list.order is not None
+    assert at.page.list.order.reverse
+
+
+async def groups(at: ListDriver) -> None:
+    first = at.page.list.grouping.title
+    seen = []
+    while True:
+        await at.tui.press("g")
+        await at.until(lambda: at.page.list.grouping.title not in seen)
+        seen.append(at.page.list.grouping.title)
+        if seen[-1] == first:
+            break
+        assert f"by {seen[-1]}" in at.page.crumbs()
+    assert len(seen) == len(set(seen)) >= 4
+
+
+async def unfolds(at: ListDriver) -> None:
+    await at.grouped()
+    await at.tui.press("right")
+    await at.until(lambda: any(row.above for row in at.rows))
+
+
+async def folds(at: ListDriver) -> None:
+    await unfolds(at)
+    await at.tui.press("down")
+    await at.until(lambda: at.page.row is not None and at.page.row.above)
+    await at.tui.press("left")
+    await at.until(lambda: not any(row.above for row in at.rows))
+    assert at.page.row is not None
+    assert at.page.row.foldable
+
+
+async def folds_all(at: ListDriver) -> None:
+    await at.grouped()
+    await at.tui.press("e")
+    await at.until(lambda: all(row.open for row in at.rows if row.foldable))
+    await at.tui.press("e")
+    await at.until(lambda: not any(row.open for row in at.rows))
+
+
+CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {
+    "rows.open": opens,
+    "rows.filter": filters,
+    "rows.back": leaves_the_filter,
+    "rows.mark": marks,
+    "rows.mark_all": marks_all,
+    "rows.mark_down": marks_down,
+    "rows.mark_up": marks_up,
+    "rows.sort": sorts,
+    "rows.reverse": reverses,
+    "rows.group": groups,
+    "rows.unfold": unfolds,
+    "rows.fold": folds,
+    "rows.fold_all": folds_all,
+}
+
+
+def test_each_key_of_the_grammar_is_checked() -> None:
+    assert set(CHECKS) == {key.id for key in keymap.ROWS}
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_every_list_has_every_key(name: str, database: str, tmp_path: Path) -> None:
+    for key in keymap.ROWS:  # a new console each: no key depends on what another has left
+        async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+            at = ListDriver(tui, LISTS[name])
+            await at.open()
+            await CHECKS[key.id](at)
+
+
+async def test_an_action_is_about_all_that_match(database: str, tasker_db: TaskerDb, tmp_path: Path) -> None:
+    """Resolve the dead letters of one cause in a filtered list."""
+    async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+        at = ListDriver(tui, LISTS["dead"])
+        await at.open()
+        await tui.press("slash")
+        await tui.type("such")
+        await tui.press("enter", "asterisk")
+        await tui.wait_for("3 marked")
+        await tui.action("E")
+        await tui.wait_for("Will change 3")
+        await tui.press("E")
+        await tui.wait_for("3 changed")
+    left = await tasker_db.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'pending'")
+    assert left == 4
+
+
+async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None:
+    async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+        at = ListDriver(tui, LISTS["stuck"])
+        await at.open()
+        await tui.pilot.click(at.page.table, offset=(5, 0))
+        await tui.wait_for("sorted by incident", "▼")
+        await tui.pilot.click(at.page.table, offset=(5, 0))
+        await tui.wait_for("▲")
+
+
+async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None:
+    async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+        at = ListDriver(tui, LISTS["dead"])
+        await at.open()
+        await tui.press("slash")
+        await tui.type("kin")
+        await tui.wait_for("kind:")
+        await tui.press("tab")
+        await tui.type("dead")
+        await tui.wait_for("kind:dead_letter")
+        await tui.press("tab", "enter")
+        await tui.wait_for("filter: kind:dead_letter")
