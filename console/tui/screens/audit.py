@@ -50,10 +50,10 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             Column("when (UTC)", 20, self._when, value=lambda row: -max(entry.at for entry in row.records)),
             Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
             Column("outcome", 18, _outcome),
-            Column("target", 40, _cell(target), 72, value=_value(target)),
-            Column("who", 18, _cell(audit_list.who), 100, value=_value(audit_list.who)),
+            Column("target", 0, _cell(target), value=_value(target)),
+            Column("who", 18, _cell(audit_list.who), 116, value=_value(audit_list.who)),
             Column("engine", 14, _cell(lambda e: e.engine), 140, value=_value(lambda e: e.engine)),
-            Column("reason", 0, _cell(lambda e: e.reason), value=_value(lambda e: e.reason)),
+            Column("reason", 24, _cell(lambda e: e.reason), 96, value=_value(lambda e: e.reason)),
         ]
 
     def note(self) -> str:
