@@ -9,7 +9,7 @@ from queries.model import Record
 
 _PARAMETERS = (
     "ids places versions args changes copied operator reason id parent cursor page query bytes met_needs settings"
-    " dry_run"
+    " dry_run since"
 )
 PARAMETERS = frozenset(_PARAMETERS.split())
 

@@ -29,7 +29,8 @@ from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
-from queries.model import AuditLogEntry, Finding, Findings, Incident, Origin, split_id
+from queries.model import AuditLogEntry, Changes, ChangeSource, Finding, Findings, Incident, Origin, split_id
+from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
@@ -41,6 +42,8 @@ from queries.write.failover import Journal
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
+_NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
+_ACTIONS = "recorded: each action of an operator through unstick"
 STREAMED = 20  # entries of a stream that are read at a time; one may have the rows of 500 nodes
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
@@ -320,6 +323,47 @@ class Workspace:
             node = None if node_id is None else self._subject(node_id)
             for entry in self.audit_log_file.entries(node, wanted):
                 yield entry
+
+    async def changed(self, since: float | None = None, cursor: str | None = None, page: int = 200) -> Changes:
+        """Read what the engines and the operators changed lately, newest first.
+
+        ``since``: seconds before now. ``cursor`` continues a list and has its time. A source that cannot be read does not stop the others. Raises
+        UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
+        """
+        at = await self.now()
+        before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)
+        if before is None:
+            raise UnknownIdError(_NO_CHANGES.format(cursor=cursor))
+        found: dict[str, Sequence[changes.Placed]] = {}
+        sources: list[ChangeSource] = []
+        for label, reader in self.engines.items():
+            try:
+                found[label], source = await reader.changed(before.since, before.places.get(label, {}), page + 1)
+            except LostError:
+                raise
+            except DatabaseError as error:
+                source = ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=error.line)
+            sources.append(source)
+        try:
+            after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
+            wanted = audit_log.Filter(since=before.since, changes=False)
+            entries, _ = await self.audit_entries(after, page + 1, None, wanted)
+            found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
+            why = self.audit_log_closed
+        except LostError:
+            raise
+        except DatabaseError as error:
+            why = error.line
+        sources.append(ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why))
+        shown, end = changes.page(found, before, page)
+        return Changes(
+            changes=shown,
+            at=at,
+            since=before.since,
+            sources=tuple(sources),
+            capped=end is not None,
+            cursor=None if end is None else changes.token(end),
+        )
 
     async def now(self) -> float:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""

@@ -422,6 +422,23 @@ def audit(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
 
 @unstick.command()
 @_words("target")
+@click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
+@click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
+@click.option("--after", metavar="CURSOR", help="Continue after this change.")
+@click.pass_obj
+def changed(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+    """List what the engines and the operators changed lately, newest first.
+
+    Says which changes an engine records, and which it does not.
+    """
+    from console.cli import changed as command
+
+    options.only_target(target)
+    return _run(options, lambda chosen: command.changed(chosen, **settings))
+
+
+@unstick.command()
+@_words("target")
 @click.option("--sql", is_flag=True, help="Only print the statements.")
 @click.option(
     "--operator", "operators", multiple=True, metavar="ROLE", help="A role that may add entries and read them."

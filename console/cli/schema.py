@@ -9,7 +9,7 @@ import msgspec
 
 from console.cli import audit, dead, engines, grants, info, sql
 from console.cli.output import FORMAT
-from queries.model import Blockers, Detail, DryRun, Outcomes, Page, Search, Stuck
+from queries.model import Blockers, Changes, Detail, DryRun, Outcomes, Page, Search, Stuck
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
@@ -21,6 +21,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "blockers": (Blockers,),
     "do": (Outcomes, DryRun),
     "audit": (audit.Entries,),
+    "changed": (Changes,),
     "grants": (grants.Grants,),
     "sql": (sql.Statements,),
     "info": (info.Info,),

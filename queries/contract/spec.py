@@ -228,6 +228,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     recognise: Recognise
     kinds: tuple[Kind, ...]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
+    changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     declines: tuple[Decline, ...] = ()
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path

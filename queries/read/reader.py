@@ -23,6 +23,7 @@ from queries.errors import DatabaseError, UnreadableError, readable
 from queries.model import (
     OPEN,
     Availability,
+    ChangeSource,
     Count,
     DeadLetters,
     Detail,
@@ -40,7 +41,8 @@ from queries.model import (
     SkippedFinding,
     split_id,
 )
-from queries.read import dead_letters, detail_section, guard_token, sentence
+from queries.read import changes, dead_letters, detail_section, guard_token, sentence
+from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.samples import History, Watcher, timeline
 from queries.statement import Statement
@@ -176,6 +178,32 @@ class Reader:
             read = await self._page_of(transaction, rows, page)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
+
+    async def changed(self, since: float, places: Mapping[str, str], page: int) -> tuple[list[Placed], ChangeSource]:
+        """Read changes of nodes since a time, newest first in each part.
+
+        A part is a column or a table of the engine that records times. ``places``: the last place of each part on the previous page. Each part has at most ``page`` changes.
+        """
+        await self.variant.recognise()
+        source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)
+        chosen = self.variant.select("changed")
+        variants = self.engine.statements.get("changed", ())
+        if any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - self.found.met_needs):
+            source = msgspec.structs.replace(source, scan_required=self._scan_required("changed"))
+        if chosen is None:
+            return [], source
+        cursor = msgspec.json.encode(dict(places)).decode() if places else None
+        async with self._reading() as transaction:
+            values = self.variant.parameters(since=since, cursor=cursor, page=page)
+            rows = await transaction.rows(chosen, values)
+            named = [row for row in rows if row["id"] is not None]
+            nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
+        known = {node.id: node for node in nodes}
+        scope = [row["what"] for row in rows if row["id"] is None]
+        scope += ["only rows that policies show are searched"] if self.found.policies else []
+        with readable("changed.sql"):
+            found = [changes.placed(self.label, self._full(row["id"]), row, known) for row in named]
+        return found, msgspec.structs.replace(source, scope="; ".join(scope))
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """Read the current state of these nodes, in this order.

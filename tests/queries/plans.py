@@ -13,7 +13,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ import asyncpg
 import msgspec
 
 from queries.contract.loader import Engine
+from queries.db import shared_sql
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Script, Transaction
 from queries.read.blockers import blockers
@@ -162,6 +163,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
     dead_letters = await note("dead first", reader.dead())
     await note("dead next", reader.dead(dead_letters.cursor))
     await note("dead by id", reader.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
+    await _changes(reader, note)
     await note("counts", reader.counts())
     findings = await note("findings", reader.findings())
     failed = [each.why for each in findings.skipped_findings if reader.variant.select(f"findings/{each.code}")]
@@ -177,6 +179,15 @@ async def automatic(reader: Reader, far: int) -> Costs:
     await note("search for much", reader.search("a"))
     await note("search for nothing", reader.search("no such text"))
     return costs
+
+
+async def _changes(reader: Reader, note: Callable[[str, Any], Awaitable[Any]]) -> None:
+    """Note the cost of two pages of changes, of all time and of the last minutes."""
+    async with reader.database.reading() as transaction:
+        now = float((await transaction.rows(shared_sql.statement("now"), {}))[0]["now"])
+    for name, since in (("all", 0.0), ("late", now - 600)):
+        found, _ = await note(f"changes, {name}, first", reader.changed(since, {}, 101))
+        await note(f"changes, {name}, next", reader.changed(since, {x.part: x.place for x in found}, 101))
 
 
 async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> dict[str, str | None]:

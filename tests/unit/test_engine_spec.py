@@ -17,7 +17,7 @@ from queries.statement import EngineFileError, Statement
 HOME = Path(loader.__file__).parents[1]
 SHIPPED = sorted(p for p in (HOME / "engines").rglob("*.sql") if p.parent.name != "parts")
 COMMON = sorted((HOME / "sql").glob("*.sql"))
-PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|jsonb?)(: .+)?$", re.MULTILINE)
+PARAMETER = re.compile(r"^-- \$(\d+) (\w+) (text\[\]|text|int|float8|jsonb?)(: .+)?$", re.MULTILINE)
 
 
 @pytest.fixture

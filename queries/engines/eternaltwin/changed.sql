@@ -1,0 +1,20 @@
+-- Changes since a time: polls of Available tasks, and new jobs. A row without an id says what was not searched.
+-- $1 since float8: seconds since 1970
+-- $2 cursor text: JSON object with the last place of each part on the previous page, or NULL
+-- $3 page int
+-- $4 settings jsonb: clock_ahead
+-- $5 met_needs text[]
+-- Indexes: task__available_polled_at__idx backwards, at most 5,000 tasks; one on job(created_at) if it exists. A runner polls
+-- many tasks in one tick, so equal times are many. Polls dated too far ahead of the clock do not count.
+WITH
+\ir parts/ticks.sql
+,
+polled AS MATERIALIZED (
+  SELECT t.task_id, t.polled_at, t.status
+    FROM :"schema".task t
+   WHERE t.status = 'Available' AND t.polled_at >= (SELECT c.low FROM c) AND t.polled_at <= (SELECT c.high FROM c)
+   ORDER BY t.polled_at DESC LIMIT 5000
+)
+\ir parts/changes.sql
+UNION ALL
+SELECT NULL, NULL, 'only the polls of Available tasks are searched', NULL, NULL, NULL, NULL

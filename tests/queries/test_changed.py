@@ -1,0 +1,213 @@
+"""Changes of engines and operators since a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.contract import detect, loader
+from queries.errors import DatabaseError
+from queries.model import Changes, ChangeSource
+from queries.read import changes
+from queries.workspace import UnknownIdError, Workspace
+from queries.write import audit_log
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import do, opened
+from tests.servers import PostgresServer, both_versions
+
+ENGINES = sorted(engine.name for engine in loader.builtin())
+
+# All changes that the tables record in [$1, now], by the name of the change and the local id.
+RECORDED = {
+    "agent_jobs": """
+        SELECT CASE WHEN status IN ('completed', 'failed') THEN 'finished' WHEN updated_at = created_at THEN 'created'
+                    ELSE 'updated' END, 'job:' || id
+          FROM jobs WHERE updated_at BETWEEN $1 AND now()""",
+    "estuary": """
+        SELECT 'became due', 'task:' || task_id FROM tasks WHERE wake_at BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'heartbeat', 'task:' || task_id FROM tasks WHERE heartbeat BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'created', 'task:' || task_id
+          FROM (SELECT task_id, ('x' || replace(task_id::text, ':', ''))::bit(64)::bigint >> 23 AS ms FROM tasks) AS t
+         WHERE to_timestamp(1600000000 + ms / 1000.0) BETWEEN $1 AND now()""",
+    "eternaltwin": """
+        SELECT 'polled', 'task:' || task_id FROM task WHERE (polled_at).time BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'created', 'job:' || job_id FROM job WHERE created_at BETWEEN $1 AND now()""",
+    "tasker": """
+        SELECT 'transition', 'task:' || task_uuid FROM task_transitions WHERE created_at >= $1 AT TIME ZONE 'UTC'
+        UNION ALL
+        SELECT 'transition', 'step:' || workflow_step_uuid
+          FROM workflow_step_transitions WHERE created_at >= $1 AT TIME ZONE 'UTC'
+        UNION ALL
+        SELECT 'dead-lettered', 'dead_letter:' || dlq_entry_uuid
+          FROM tasks_dlq WHERE dlq_timestamp >= $1 AT TIME ZONE 'UTC'""",
+    "uni2work": """
+        SELECT 'queued', 'job:' || id FROM queued_job WHERE creation_time BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'locked', 'job:' || id FROM queued_job WHERE lock_time BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'executed', 'cron:' || id FROM cron_last_exec WHERE "time" BETWEEN $1 AND now()
+        UNION ALL
+        SELECT 'accessed', 'bucket:' || ident FROM token_bucket WHERE last_access BETWEEN $1 AND now()""",
+}
+
+
+async def recorded(dsn: str, engine: str, since: float) -> Counter[tuple[str, str]]:
+    connection = await asyncpg.connect(dsn)
+    text = RECORDED[engine].replace("$1", f"to_timestamp({since!r}::float8)")
+    rows = await connection.fetch(text)
+    await connection.close()
+    return Counter((row[0], f"{engine}/{row[1]}") for row in rows)
+
+
+def of_nodes(answer: Changes) -> Counter[tuple[str, str]]:
+    return Counter((change.what, change.id) for change in answer.changes if change.entry is None)
+
+
+def source(answer: Changes, name: str) -> ChangeSource:
+    return next(each for each in answer.sources if each.name == name)
+
+
+@pytest.fixture
+async def filled(request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspace]:
+    """The demo's data of one engine, without an executor."""
+    dsn = server.fresh(request.param, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    yield workspace
+    await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize("filled", ENGINES, indirect=True)
+async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
+    filled: Workspace, server: PostgresServer
+) -> None:
+    (engine,) = filled.engines
+    whole = await filled.changed(86400, page=100_000)
+    assert (whole.capped, whole.cursor) == (False, None)
+    expected = await recorded(server.dsn(filled.server.database), engine, whole.since)
+    assert of_nodes(whole) == expected
+    assert len(expected) > 10
+    assert all(whole.since <= change.at <= whole.at + 1 for change in whole.changes)
+    times = [change.at for change in whole.changes]
+    assert times == sorted(times, reverse=True)
+    assert all(change.title for change in whole.changes), "each node still exists"
+    assert source(whole, engine).recorded
+
+    paged: Counter[tuple[str, str]] = Counter()
+    page = await filled.changed(86400, page=7)
+    since = page.since
+    while True:
+        assert page.since == since
+        assert len(page.changes) == 7 or not page.capped
+        paged += of_nodes(page)
+        if page.cursor is None:
+            break
+        page = await filled.changed(cursor=page.cursor, page=7)
+    assert paged == await recorded(server.dsn(filled.server.database), engine, since)
+
+
+@pytest.mark.parametrize("filled", ENGINES, indirect=True)
+async def test_of_large_tables_the_part_that_was_not_searched_is_said(
+    filled: Workspace, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    (engine,) = filled.engines
+    workspace = await opened(server.dsn(filled.server.database), tmp_path)
+    answer = await workspace.changed(86400, page=100_000)
+    expected = await recorded(server.dsn(filled.server.database), engine, answer.since)
+    missing = {what for what, _ in expected - of_nodes(answer)}
+    said = source(answer, engine)
+    if engine == "agent_jobs":
+        assert {change.what for change in answer.changes} == {"created"}
+        assert said.scan_required is not None
+        assert (said.scan_required.need, bool(said.scope)) == ("by_updated", True)
+    elif engine == "eternaltwin":
+        assert missing == {"polled", "created"}
+        assert {change.new for change in answer.changes} == {"Available"}
+        assert said.scan_required is not None
+        assert (said.scan_required.need, said.scope.count(";")) == ("task_by_polled", 1)
+    elif engine == "estuary":
+        assert missing == {"heartbeat"}
+        assert "wake_at" in said.scope
+    else:
+        assert (missing, said.scan_required) == (set(), None), "these tables fit into what is read at an end of them"
+    await workspace.close()
+
+
+@pytest.mark.parametrize("filled", ["tasker"], indirect=True)
+async def test_a_transition_has_the_state_before_it(filled: Workspace, server: PostgresServer) -> None:
+    """Compare with the previous rows.
+
+    The row of a cancelled task has a wrong previous state.
+    """
+    connection = await asyncpg.connect(server.dsn(filled.server.database))
+    before = """
+        SELECT 'tasker/task:' || task_uuid, lag(to_state) OVER (PARTITION BY task_uuid ORDER BY sort_key), to_state
+          FROM task_transitions
+        UNION ALL
+        SELECT 'tasker/step:' || workflow_step_uuid,
+               lag(to_state) OVER (PARTITION BY workflow_step_uuid ORDER BY sort_key), to_state
+          FROM workflow_step_transitions"""
+    expected = Counter(tuple(row) for row in await connection.fetch(before))
+    await connection.close()
+    answer = await filled.changed(10 * 365 * 86400, page=100_000)
+    assert Counter((c.id, c.old, c.new) for c in answer.changes if c.what == "transition") == expected
+
+
+@both_versions
+async def test_operators_and_engines_are_in_one_list(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.sql(audit_log.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    task = await eternaltwin_db.task(status="Blocked", timer=30)
+    await do(workspace, "wake", [eternaltwin_db.id(task)])
+    await eternaltwin_db.sql(
+        f"UPDATE task SET polled_at = row(clock_timestamp(), 1)::job_tick WHERE task_id = '{task}'"
+    )
+    answer = await workspace.changed(60)
+    assert [(c.what, c.id, c.entry is not None) for c in answer.changes[:2]] == [
+        ("polled", eternaltwin_db.id(task), False),
+        ("wake", eternaltwin_db.id(task), True),
+    ]
+    assert answer.changes[1].entry is not None
+    assert answer.changes[1].entry.changes == (), "a list does not read the rows"
+    first = await workspace.changed(60, page=1)
+    assert first.capped
+    second = await workspace.changed(cursor=first.cursor, page=1)
+    assert (second.changes[0].what, second.changes[0].entry is not None) == ("wake", True)
+    await workspace.close()
+
+
+async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=30)
+    await do(workspace, "wake", [eternaltwin_db.id(task)])
+    (reader,) = workspace.engines.values()
+
+    async def fails(*_: object) -> None:
+        raise DatabaseError("permission denied for table task")
+
+    monkeypatch.setattr(reader, "changed", fails)
+    answer = await workspace.changed(60)
+    assert [change.what for change in answer.changes] == ["wake"]
+    assert source(answer, reader.label).unreadable == "permission denied for table task"
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "e30", "&&&", "12"])
+async def test_a_wrong_cursor_is_refused(workspace: Workspace, cursor: str) -> None:
+    with pytest.raises(UnknownIdError):
+        await workspace.changed(cursor=cursor)
+
+
+def test_a_position_is_a_word() -> None:
+    end = changes.Position(since=1.5, places={"eternaltwin@ä b": {"poll": "2026-01-01|1|x"}})
+    assert changes.position(changes.token(end)) == end
