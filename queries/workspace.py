@@ -327,8 +327,8 @@ class Workspace:
     async def changed(self, since: float | None = None, cursor: str | None = None, page: int = 200) -> Changes:
         """Read what the engines and the operators changed lately, newest first.
 
-        ``since``: seconds before now. ``cursor`` continues a list and has its time. A source that cannot be read does not stop the others. Raises
-        UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
+        ``since``: seconds before now. ``cursor`` continues a list and has its time. A source that cannot be read does
+        not stop the others. Raises UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
         """
         at = await self.now()
         before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)

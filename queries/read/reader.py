@@ -182,7 +182,8 @@ class Reader:
     async def changed(self, since: float, places: Mapping[str, str], page: int) -> tuple[list[Placed], ChangeSource]:
         """Read changes of nodes since a time, newest first in each part.
 
-        A part is a column or a table of the engine that records times. ``places``: the last place of each part on the previous page. Each part has at most ``page`` changes.
+        A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
+        previous page. Each part has at most ``page`` changes.
         """
         await self.variant.recognise()
         source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)

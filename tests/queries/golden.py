@@ -18,7 +18,7 @@ def texts(engine: Engine) -> str:
 
 def _lines(engine: Engine) -> Iterator[str]:
     spec = engine.spec
-    yield from (spec.title, f"  about: {spec.about}", f"  dead: {spec.dead}", "", "needs")
+    yield from (spec.title, f"  about: {spec.about}", f"  dead: {spec.dead}", f"  changed: {spec.changed}", "", "needs")
     for name, need in spec.needs.items():
         yield f"  {name}: {need.why}"
     yield from ("", "options")

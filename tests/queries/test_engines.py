@@ -27,6 +27,7 @@ NODE = {f.name for f in msgspec.structs.fields(Node)} - {"engine", "findings"} |
 COLUMNS = {
     "nodes": NODE,
     **{which: {"id", "cursor"} for which in ("roots", "children", "live")},
+    "changed": {"id", "at", "what", "old", "new", "part", "place"},
     "dead": {"id", "cursor", "severity", "since", "cause", "error", "was", "is_now"},
     "options": {"name", "value", "why"},
     "find": {"id", "matched"},
